@@ -1,0 +1,57 @@
+"""Lodestar: reasoning paths from a knowledge graph in Neo4j, ranked and explained.
+
+The front door: public names only, imported when first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .engine.api import Engine
+    from .engine.errors import LodestarError
+    from .engine.langchain import LodestarRetriever
+    from .engine.settings import Settings
+    from .engine.values import Answer, Entity, Path, Question, RelationPath, Retrieval, Scored, Triple
+
+_HOMES = {
+    "Answer": ".engine.values",
+    "Engine": ".engine.api",
+    "Entity": ".engine.values",
+    "LodestarError": ".engine.errors",
+    "LodestarRetriever": ".engine.langchain",
+    "Path": ".engine.values",
+    "Question": ".engine.values",
+    "RelationPath": ".engine.values",
+    "Retrieval": ".engine.values",
+    "Scored": ".engine.values",
+    "Settings": ".engine.settings",
+    "Triple": ".engine.values",
+}
+
+__all__ = [
+    "Answer",
+    "Engine",
+    "Entity",
+    "LodestarError",
+    "LodestarRetriever",
+    "Path",
+    "Question",
+    "RelationPath",
+    "Retrieval",
+    "Scored",
+    "Settings",
+    "Triple",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

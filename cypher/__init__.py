@@ -1,0 +1,1 @@
+"""Every query, one .cypher file each; `lodestar.engine.database.templates` reads them."""

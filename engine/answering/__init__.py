@@ -1,0 +1,1 @@
+"""Answerers: from ranked paths to answers, extractive or by a language model."""

@@ -1,0 +1,75 @@
+"""The `lodestar` command: finds the verb's file, runs it, prints errors as one line."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from ..errors import LodestarError
+
+VERBS = {
+    "ask": "Answer questions from the graph, with the paths the answers rest on.",
+    "browse": "Open retrieved paths in Neo4j Browser.",
+    "db": "Start, stop, show or reset a Neo4j of your own.",
+    "demo": "Load a small world, ask five questions, show the answers.",
+    "doctor": "Say what is there, what is missing, and what to do about it.",
+    "entities": "Find the entities that a text mentions.",
+    "load": "Load a knowledge graph into Neo4j.",
+    "relations": "Find the relations nearest to a text.",
+    "retrieve": "Find and rank the reasoning paths for questions.",
+}
+
+
+class Verbs(click.Group):
+    """Imports a verb's module when the verb is used, so that --help answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the verbs in alphabetical order."""
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the verb's file and return its command."""
+        if cmd_name not in VERBS:
+            return None
+        command = import_module(f"..{cmd_name}", __name__).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the verbs without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(VERBS.items()))
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="lodestar-kg", prog_name="lodestar")
+def main() -> None:
+    """Reasoning paths from a knowledge graph in Neo4j, ranked and explained.
+
+    \b
+    Example:
+      lodestar db start
+      lodestar load geonames
+      lodestar ask "What is the capital of Peru?"
+    """
+
+
+def run() -> None:
+    """Run the command line; errors that are answers become one line and an exit code."""
+    try:
+        code = main(standalone_mode=False)
+    except LodestarError as error:
+        click.echo(f"lodestar: {' '.join(str(error).split())}", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("lodestar: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)

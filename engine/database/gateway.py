@@ -1,0 +1,235 @@
+"""The two gateways to Neo4j, one blocking and one for asyncio; both drive the same steps.
+
+Every query runs with read or write routing, the database's name, a timeout, and the template's name as transaction
+metadata. The driver's errors leave as Lodestar's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, LiteralString, Self, TypeVar, cast
+
+import neo4j
+from neo4j import AsyncGraphDatabase, GraphDatabase, Query, RoutingControl
+from neo4j import exceptions as driver_errors
+
+from ..errors import (
+    AuthenticationError,
+    DatabaseError,
+    DatabaseUnavailableError,
+    QueryTimeoutError,
+    UnsupportedVersionError,
+)
+from .requests import Request, Row, Steps
+
+T = TypeVar("T")
+
+MIN_VERSION = (5, 26)
+MAX_CONCURRENT = 16
+
+# Lodestar reports what matters itself; the driver's warnings about notifications would fall between progress bars.
+logging.getLogger("neo4j").setLevel(logging.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """An address with what is needed to speak to it. The password is in no representation."""
+
+    uri: str
+    user: str = "neo4j"
+    password: str = field(default="", repr=False)
+    database: str = "neo4j"
+    timeout_s: float = 30.0
+
+    @property
+    def driver_options(self) -> dict[str, Any]:
+        """Keyword arguments for either driver."""
+        return {
+            "auth": (self.user, self.password) if self.password else None,
+            "connection_timeout": 10.0,
+            "max_transaction_retry_time": 10.0,
+            "connection_acquisition_timeout": 30.0,
+            "notifications_min_severity": "OFF",
+            "user_agent": "lodestar",
+        }
+
+    def query(self, request: Request[Any]) -> Query:
+        """Return the driver's query for a request."""
+        text = cast(LiteralString, request.template.render(request.names))
+        return Query(text, metadata={"app": "lodestar", "query": request.template.name}, timeout=self.timeout_s)
+
+    def routing(self, request: Request[Any]) -> RoutingControl:
+        """Return where the request may run."""
+        return RoutingControl.READ if request.template.mode == "read" else RoutingControl.WRITE
+
+
+@contextmanager
+def translated(connection: Connection) -> Iterator[None]:
+    """Turn the driver's errors into Lodestar's."""
+    try:
+        yield
+    except driver_errors.AuthError as error:
+        raise AuthenticationError(
+            f"{connection.uri} refused user {connection.user!r}: check --user and LODESTAR_PASSWORD"
+        ) from error
+    except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired, OSError) as error:
+        raise DatabaseUnavailableError(
+            f"no Neo4j answers at {connection.uri}: start one with `lodestar db start` or give --uri"
+        ) from error
+    except driver_errors.ConfigurationError as error:
+        raise DatabaseUnavailableError(f"{connection.uri}: {error}") from error
+    except driver_errors.Neo4jError as error:
+        code = error.code or ""
+        if "TransactionTimedOut" in code or "Terminated" in code:
+            raise QueryTimeoutError(
+                f"a query ran past {connection.timeout_s:g} s and was ended: "
+                "raise query_timeout_s or ask for fewer hops"
+            ) from error
+        if "DatabaseNotFound" in code:
+            raise DatabaseUnavailableError(
+                f"{connection.uri} has no database {connection.database!r}: check --database"
+            ) from error
+        raise DatabaseError(f"Neo4j: {error.message or error}") from error
+    except driver_errors.DriverError as error:
+        raise DatabaseUnavailableError(f"{connection.uri}: {error}") from error
+
+
+def checked_version(connection: Connection, agent: str) -> str:
+    """Return the server's version; raise `UnsupportedVersionError` when it is older than Lodestar needs."""
+    version = agent.partition("/")[2]
+    try:
+        numbers = tuple(int(part) for part in version.split("-")[0].split(".")[:2])
+    except ValueError:
+        numbers = ()
+    if not agent.startswith("Neo4j/") or numbers < MIN_VERSION:
+        raise UnsupportedVersionError(
+            f"{connection.uri} is {agent or 'an unknown server'}: expected Neo4j {'.'.join(map(str, MIN_VERSION))} or newer"
+        )
+    return version
+
+
+def _rows(result: neo4j.Result) -> list[Row]:
+    return [tuple(record.values()) for record in result]
+
+
+async def _async_rows(result: neo4j.AsyncResult) -> list[Row]:
+    return [tuple(record.values()) async for record in result]
+
+
+class Gateway:
+    """A blocking gateway. Use it as a context manager, or call `close`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.round_trips = 0
+        with translated(connection):
+            self._driver = GraphDatabase.driver(connection.uri, **connection.driver_options)
+        self._pool = ThreadPoolExecutor(MAX_CONCURRENT, thread_name_prefix="lodestar-query")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._pool.shutdown(cancel_futures=True)
+        self._driver.close()
+
+    def version(self) -> str:
+        """Return the server's version, having checked address, password and version."""
+        with translated(self.connection):
+            info = self._driver.get_server_info()
+            self._driver.verify_authentication() if self.connection.password else None
+        return checked_version(self.connection, info.agent)
+
+    def run(self, steps: Steps[T]) -> T:
+        """Drive the steps to their end and return what they return."""
+        try:
+            group = next(steps)
+            while True:
+                group = steps.send(self._send(group))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    def fetch(self, request: Request[T]) -> T:
+        """Run one request."""
+        self.round_trips += 1
+        with translated(self.connection):
+            rows = self._driver.execute_query(
+                self.connection.query(request),
+                parameters_=dict(request.params),
+                database_=self.connection.database,
+                routing_=self.connection.routing(request),
+                result_transformer_=_rows,
+            )
+        return request.decode(rows)
+
+    def execute(self, request: Request[T]) -> T:
+        """Run one request that manages its own transactions (``CALL … IN TRANSACTIONS``) or changes the schema."""
+        self.round_trips += 1
+        with translated(self.connection), self._driver.session(database=self.connection.database) as session:
+            text = cast(LiteralString, request.template.render(request.names))
+            rows = _rows(session.run(Query(text), dict(request.params)))
+        return request.decode(rows)
+
+    def _send(self, group: Sequence[Request[Any]]) -> list[Any]:
+        if len(group) == 1:
+            return [self.fetch(group[0])]
+        return list(self._pool.map(self.fetch, group))
+
+
+class AsyncGateway:
+    """The same for asyncio: waits without blocking, and computes between requests in a thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.round_trips = 0
+        with translated(connection):
+            self._driver = AsyncGraphDatabase.driver(connection.uri, **connection.driver_options)
+        self._limit = asyncio.Semaphore(MAX_CONCURRENT)
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self._driver.close()
+
+    async def run(self, steps: Steps[T]) -> T:
+        """Drive the steps to their end and return what they return."""
+        done, group = await asyncio.to_thread(_advance, lambda: next(steps))
+        while not done:
+            answers = await asyncio.gather(*map(self.fetch, group))
+            done, group = await asyncio.to_thread(_advance, lambda given=answers: steps.send(given))
+        result: T = group
+        return result
+
+    async def fetch(self, request: Request[T]) -> T:
+        """Run one request."""
+        self.round_trips += 1
+        async with self._limit:
+            with translated(self.connection):
+                rows = await self._driver.execute_query(
+                    self.connection.query(request),
+                    parameters_=dict(request.params),
+                    database_=self.connection.database,
+                    routing_=self.connection.routing(request),
+                    result_transformer_=_async_rows,
+                )
+        return request.decode(rows)
+
+
+def _advance(step: Callable[[], Any]) -> tuple[bool, Any]:
+    """Take one step of a generator: (False, its next group), or (True, its result) at the end."""
+    try:
+        return False, step()
+    except StopIteration as stop:
+        return True, stop.value

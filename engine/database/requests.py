@@ -1,0 +1,48 @@
+"""Requests to the database, and steps: algorithms that yield requests and leave the waiting to a gateway.
+
+A stage is written once, as a generator that yields a group of requests (sent together, one round trip when there is one
+request) and gets their decoded answers back. `Gateway` drives it on a blocking driver, `AsyncGateway` on an asyncio one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from .templates import Template
+
+T = TypeVar("T")
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[T]):
+    """One query to run: a template, its parameters, and how its rows become a value.
+
+    `decode` gets the rows as tuples in the order of the template's ``returns``.
+    """
+
+    template: Template
+    params: Mapping[str, Any]
+    decode: Callable[[Sequence[Row]], T]
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+Steps = Generator[Sequence[Request[Any]], Sequence[Any], T]
+
+
+def one(request: Request[T]) -> Steps[T]:
+    """Send one request and return its decoded answer."""
+    (answer,) = yield (request,)
+    decoded: T = answer
+    return decoded
+
+
+def together(requests: Sequence[Request[T]]) -> Steps[list[T]]:
+    """Send several requests at the same time and return their decoded answers, in order."""
+    if not requests:
+        return []
+    answers = yield tuple(requests)
+    return list(answers)

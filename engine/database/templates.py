@@ -1,0 +1,120 @@
+"""Query templates: read from `cypher/`, their headers checked, literal names quoted.
+
+A template's header is the leading comment of its file::
+
+    // What the query does, in a line or more.
+    // mode:    read | write | schema
+    // params:  $ids :: LIST<STRING>, $limit :: INTEGER
+    // names:   RELATION            (optional: `{{RELATION}}` in the text is replaced by a quoted identifier)
+    // returns: id :: STRING
+    // needs:   constraint entity_id
+
+Parameters that are used but not declared, or declared but not used, are refused with file and line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal, cast
+
+from ... import cypher as cypher_folder
+
+Mode = Literal["read", "write", "schema"]
+
+_FIELD = re.compile(r"//\s*(mode|params|names|returns|needs):\s*(.*)")
+_PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
+_NAME = re.compile(r"\{\{(\w+)\}\}")
+
+
+class TemplateError(Exception):
+    """A file in `cypher/` breaks the rules for headers: a bug of ours, not of the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One query of `cypher/`."""
+
+    name: str
+    purpose: str
+    mode: Mode
+    params: tuple[str, ...]
+    names: tuple[str, ...]
+    returns: tuple[str, ...]
+    needs: str
+    text: str
+
+    def render(self, names: Mapping[str, str]) -> str:
+        """Return the query text with `{{NAME}}` replaced by the quoted identifiers given."""
+        if set(names) != set(self.names):
+            raise TemplateError(f"{self.name}.cypher: expected names {self.names}, got {sorted(names)}")
+        return _NAME.sub(lambda match: quoted(names[match.group(1)]), self.text)
+
+
+def quoted(identifier: str) -> str:
+    """Return the identifier as Cypher reads it: in back-ticks, back-ticks inside doubled.
+
+    Raises `ValueError` for text that Cypher would read as something else than these characters.
+    """
+    if not identifier or "\x00" in identifier or "\\u" in identifier:
+        raise ValueError(f"not usable as a name in Cypher: {identifier!r}")
+    return "`" + identifier.replace("`", "``") + "`"
+
+
+@cache
+def template(name: str) -> Template:
+    """Return the template of ``cypher/<name>.cypher``."""
+    return parse(name, resources.files(cypher_folder).joinpath(f"{name}.cypher").read_text(encoding="utf-8"))
+
+
+def all_names() -> tuple[str, ...]:
+    """Return the names of all templates, sorted."""
+    files = resources.files(cypher_folder).iterdir()
+    return tuple(sorted(f.name.removesuffix(".cypher") for f in files if f.name.endswith(".cypher")))
+
+
+def parse(name: str, source: str) -> Template:
+    """Return the template that `source` describes; raise `TemplateError` with file and line."""
+    lines = source.splitlines()
+    size = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
+    found: dict[str, str] = {}
+    purpose: list[str] = []
+    field = ""
+    for line in lines[:size]:
+        if match := _FIELD.match(line):
+            field = match.group(1)
+            found[field] = match.group(2).strip()
+        elif field:
+            found[field] += " " + line.removeprefix("//").strip()
+        else:
+            purpose.append(line.removeprefix("//").strip())
+    for required in ("mode", "params", "returns", "needs"):
+        if required not in found:
+            raise TemplateError(f"{name}.cypher:1: the header has no {required!r} line")
+    if found["mode"] not in ("read", "write", "schema"):
+        raise TemplateError(f"{name}.cypher: mode {found['mode']!r} is none of read, write, schema")
+    declared = tuple(_PARAMETER.findall(found["params"]))
+    names = tuple(re.findall(r"\w+", found.get("names", "")))
+    for number, line in enumerate(lines[size:], start=size + 1):
+        code = line.partition("//")[0]
+        for used, allowed in ((_PARAMETER.findall(code), declared), (_NAME.findall(code), names)):
+            for item in used:
+                if item not in allowed:
+                    raise TemplateError(f"{name}.cypher:{number}: {item!r} is not declared in the header")
+    body = "\n".join(lines[size:]).strip()
+    for item, pattern in ((declared, _PARAMETER), (names, _NAME)):
+        if unused := set(item) - set(pattern.findall(body)):
+            raise TemplateError(f"{name}.cypher:1: declared but not used: {', '.join(sorted(unused))}")
+    return Template(
+        name=name,
+        purpose=" ".join(purpose),
+        mode=cast(Mode, found["mode"]),
+        params=declared,
+        names=names,
+        returns=tuple(re.findall(r"(\w+) ::", found["returns"])),
+        needs=found["needs"],
+        text=body,
+    )

@@ -1,0 +1,101 @@
+"""Every error that Lodestar raises on purpose, and the exit code the command line ends with.
+
+    LodestarError                      1
+    ├── UsageError                     2   the question or option cannot be used
+    ├── InputError                     3   a file is not what was expected (place and line in the message)
+    ├── DatabaseError                  4   Neo4j answered with an error
+    │   ├── DatabaseUnavailableError   4   nothing listens at the address
+    │   ├── AuthenticationError        4   user or password refused
+    │   ├── UnsupportedVersionError    4   a Neo4j that Lodestar does not support
+    │   └── QueryTimeoutError          4   a query ran past its timeout
+    ├── GraphError                     5   the graph lacks what is asked for (empty, no index, unknown relation)
+    │   └── EntityNotFoundError        5   no entity with this id, or no known entity in the question
+    ├── ServerError                    6   the embedded Neo4j could not be started, stopped or reset
+    │   └── PortTakenError             6   another process listens at the port
+    ├── DownloadError                  7   a file could not be fetched or is not the pinned one
+    ├── EncoderError                   8   the sentence encoder could not be loaded
+    └── LLMError                       9   the language model failed, refused or sent something unreadable
+
+A message says what was expected, what was found, where, and what to do next, in one line.
+Interrupted by Ctrl-C the command line ends with 130.
+"""
+
+from __future__ import annotations
+
+
+class LodestarError(Exception):
+    """Root of the errors that are answers to a situation and not bugs."""
+
+    exit_code = 1
+
+
+class UsageError(LodestarError):
+    """The question or an option cannot be used as it is."""
+
+    exit_code = 2
+
+
+class InputError(LodestarError):
+    """A file is not what was expected."""
+
+    exit_code = 3
+
+
+class DatabaseError(LodestarError):
+    """Neo4j answered with an error."""
+
+    exit_code = 4
+
+
+class DatabaseUnavailableError(DatabaseError):
+    """Nothing answers at the database's address."""
+
+
+class AuthenticationError(DatabaseError):
+    """Neo4j refused the user or the password."""
+
+
+class UnsupportedVersionError(DatabaseError):
+    """The server is not a Neo4j that Lodestar supports."""
+
+
+class QueryTimeoutError(DatabaseError):
+    """A query ran past its timeout and was ended."""
+
+
+class GraphError(LodestarError):
+    """The graph lacks what was asked for."""
+
+    exit_code = 5
+
+
+class EntityNotFoundError(GraphError):
+    """No entity has this id, or no known entity is in the question."""
+
+
+class ServerError(LodestarError):
+    """The embedded Neo4j could not be started, stopped or reset."""
+
+    exit_code = 6
+
+
+class PortTakenError(ServerError):
+    """Another process listens at the port that was asked for."""
+
+
+class DownloadError(LodestarError):
+    """A file could not be fetched, or what came is not the pinned file."""
+
+    exit_code = 7
+
+
+class EncoderError(LodestarError):
+    """The sentence encoder could not be loaded."""
+
+    exit_code = 8
+
+
+class LLMError(LodestarError):
+    """The language model failed, refused, or sent something unreadable."""
+
+    exit_code = 9

@@ -1,0 +1,1 @@
+"""The embedded Neo4j: pinned jars, a home folder, a process of its own."""

@@ -1,0 +1,145 @@
+"""Where things are: one frozen record, resolved from flags, environment, file and defaults, in that order.
+
+The file is ``lodestar.toml`` in the working folder or, failing that, in the user's configuration folder; ``LODESTAR_CONFIG``
+names another. Secrets are read from the environment only, so the file can be shown to anyone.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from .errors import InputError, UsageError
+
+APPLICATION = "lodestar"
+SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a command or an `Engine` needs to know about its surroundings.
+
+    Every field but the secrets can stand in ``lodestar.toml`` under its own name, and in the environment as
+    ``LODESTAR_<NAME>``. ``uri`` left empty means the embedded server called ``name``.
+    """
+
+    uri: str = ""
+    user: str = "neo4j"
+    database: str = "neo4j"
+    name: str = "default"
+    home: str = ""
+    encoder: str = "all-MiniLM-L6-v2"
+    llm_base_url: str = ""
+    llm_model: str = ""
+    llm_prompt: str = ""
+    llm_timeout_s: float = 60.0
+    query_timeout_s: float = 30.0
+    password: str = field(default="", repr=False)
+    llm_api_key: str = field(default="", repr=False)
+
+    @property
+    def home_dir(self) -> Path:
+        """The folder of embedded servers, relation indexes and everything else that is kept."""
+        return Path(self.home) if self.home else Path(platformdirs.user_data_dir(APPLICATION))
+
+    @property
+    def cache_dir(self) -> Path:
+        """The folder of downloads that can be fetched again."""
+        return (
+            Path(self.home) / "cache" if self.home else Path(platformdirs.user_cache_dir(APPLICATION))
+        )
+
+
+_SECRETS = {
+    "password": ("LODESTAR_PASSWORD", "NEO4J_PASSWORD"),
+    "llm_api_key": ("LODESTAR_LLM_API_KEY", "OPENAI_API_KEY"),
+}
+_ALIASES = {
+    "uri": ("NEO4J_URI",),
+    "user": ("NEO4J_USERNAME",),
+    "database": ("NEO4J_DATABASE",),
+    "llm_base_url": ("OPENAI_BASE_URL",),
+}
+
+
+def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings: flags over environment over file over defaults.
+
+    Flags that are ``None`` count as not given. Raises `InputError` for a file that is not TOML or names an
+    unknown setting, `UsageError` for a value of the wrong kind.
+    """
+    env = os.environ if environ is None else environ
+    chosen: dict[str, Any] = _from_file(env)
+    for setting in fields(Settings):
+        names = (
+            _SECRETS[setting.name]
+            if setting.name in _SECRETS
+            else (f"LODESTAR_{setting.name.upper()}", *_ALIASES.get(setting.name, ()))
+        )
+        found = next((env[name] for name in names if env.get(name)), None)
+        if found is not None:
+            chosen[setting.name] = found
+    chosen |= {name: value for name, value in (flags or {}).items() if value is not None}
+    return _checked(chosen)
+
+
+def _checked(chosen: Mapping[str, Any]) -> Settings:
+    values: dict[str, Any] = {}
+    for setting in fields(Settings):
+        if setting.name not in chosen:
+            continue
+        value = chosen[setting.name]
+        if setting.name.endswith("_s"):
+            try:
+                value = float(value)
+            except (TypeError, ValueError):
+                raise UsageError(
+                    f"setting {setting.name}: expected a number of seconds, found {value!r}"
+                ) from None
+            if not 0 < value < float("inf"):
+                raise UsageError(f"setting {setting.name}: expected more than 0 seconds, found {value}")
+        elif not isinstance(value, str):
+            raise UsageError(f"setting {setting.name}: expected text, found {value!r}")
+        values[setting.name] = value
+    settings = replace(Settings(), **values)
+    if settings.uri and settings.uri.partition("://")[0] not in SCHEMES:
+        raise UsageError(
+            f"database address {settings.uri!r}: expected one of {', '.join(s + '://' for s in SCHEMES)}"
+        )
+    return settings
+
+
+def config_file(environ: Mapping[str, str]) -> Path | None:
+    """Return the settings file in force, if there is one."""
+    if named := environ.get("LODESTAR_CONFIG"):
+        return Path(named)
+    candidates = (
+        Path("lodestar.toml"),
+        Path(platformdirs.user_config_dir(APPLICATION)) / "lodestar.toml",
+    )
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
+    path = config_file(environ)
+    if path is None:
+        return {}
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: expected TOML: {error}") from error
+    known = {setting.name for setting in fields(Settings)} - set(_SECRETS)
+    for name in content:
+        if name in _SECRETS:
+            raise InputError(f"{path}: {name} is a secret: set {_SECRETS[name][0]} in the environment instead")
+        if name not in known:
+            raise InputError(f"{path}: unknown setting {name!r}; known are {', '.join(sorted(known))}")
+    return content

@@ -1,0 +1,1 @@
+"""Networks and pure scoring formulas; nothing here knows a database."""
