@@ -1,7 +1,7 @@
 """Where things are: one frozen record, resolved from flags, environment, file and defaults, in that order.
 
-The file is ``lodestar.toml`` in the working folder or, failing that, in the user's configuration folder; ``LODESTAR_CONFIG``
-names another. Secrets are read from the environment only, so the file can be shown to anyone.
+The file is ``lodestar.toml`` in the working folder or, failing that, in the user's configuration folder;
+``LODESTAR_CONFIG`` names another. Secrets are read from the environment only, so the file can be shown to anyone.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Settings:
     database: str = "neo4j"
     name: str = "default"
     home: str = ""
+    cache: str = ""
     encoder: str = "all-MiniLM-L6-v2"
     llm_base_url: str = ""
     llm_model: str = ""
@@ -51,9 +52,9 @@ class Settings:
     @property
     def cache_dir(self) -> Path:
         """The folder of downloads that can be fetched again."""
-        return (
-            Path(self.home) / "cache" if self.home else Path(platformdirs.user_cache_dir(APPLICATION))
-        )
+        if self.cache:
+            return Path(self.cache)
+        return Path(self.home) / "cache" if self.home else Path(platformdirs.user_cache_dir(APPLICATION))
 
 
 _SECRETS = {
@@ -99,9 +100,7 @@ def _checked(chosen: Mapping[str, Any]) -> Settings:
             try:
                 value = float(value)
             except (TypeError, ValueError):
-                raise UsageError(
-                    f"setting {setting.name}: expected a number of seconds, found {value!r}"
-                ) from None
+                raise UsageError(f"setting {setting.name}: expected a number of seconds, found {value!r}") from None
             if not 0 < value < float("inf"):
                 raise UsageError(f"setting {setting.name}: expected more than 0 seconds, found {value}")
         elif not isinstance(value, str):
@@ -109,9 +108,7 @@ def _checked(chosen: Mapping[str, Any]) -> Settings:
         values[setting.name] = value
     settings = replace(Settings(), **values)
     if settings.uri and settings.uri.partition("://")[0] not in SCHEMES:
-        raise UsageError(
-            f"database address {settings.uri!r}: expected one of {', '.join(s + '://' for s in SCHEMES)}"
-        )
+        raise UsageError(f"database address {settings.uri!r}: expected one of {', '.join(s + '://' for s in SCHEMES)}")
     return settings
 
 

@@ -38,9 +38,7 @@ class Question:
         if not self.text.strip():
             raise UsageError("the question is empty: expected some text")
         if len(self.text) > MAX_QUESTION_CHARS:
-            raise UsageError(
-                f"the question has {len(self.text):,} characters: expected at most {MAX_QUESTION_CHARS:,}"
-            )
+            raise UsageError(f"the question has {len(self.text):,} characters: expected at most {MAX_QUESTION_CHARS:,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +174,9 @@ class Retrieval:
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     round_trips: int = field(default=0, compare=False)
     cuts: tuple[str, ...] = ()
+    """The paths of which a bound left something out, in words."""
+    note: str = ""
+    """Why there are no topics, where there are none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..settings import Settings, resolve
+
+if TYPE_CHECKING:
+    from ..api import SearchOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,6 +23,35 @@ _DATABASE = (
     click.option("--user", help="Neo4j user; the password comes from LODESTAR_PASSWORD."),
     click.option("--database", help="Name of the database inside the server."),
 )
+
+_QUESTIONS = (
+    click.argument("texts", metavar="[QUESTION]...", nargs=-1),
+    click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
+    click.option("--topic", "topics", multiple=True, help="Id of an entity the question is about; can be repeated."),
+)
+_SEARCH = (
+    click.option("--top-k", type=int, help="Paths per question (default: 10)."),
+    click.option("--beam-width", type=int, help="Paths carried on at each hop (default: 10)."),
+    click.option("--max-hop", type=int, help="Longest path in hops between named entities (default: 2)."),
+)
+
+
+def question_options(function: F) -> F:
+    """Add the questions, --file and --topic."""
+    return _add(function, _QUESTIONS)
+
+
+def search_options(function: F) -> F:
+    """Add --top-k, --beam-width and --max-hop."""
+    return _add(function, _SEARCH)
+
+
+def search_options_from(flags: dict[str, Any]) -> SearchOptions:
+    """Take the search options out of `flags` and return them; what was not given has its default."""
+    from ..api import SearchOptions
+
+    given = {name: flags.pop(name) for name in ("top_k", "beam_width", "max_hop")}
+    return SearchOptions(**{name: value for name, value in given.items() if value is not None})
 
 
 def server_options(function: F) -> F:

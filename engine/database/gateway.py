@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, LiteralString, Self, TypeVar, cast
+from typing import Any, LiteralString, Self, TypeVar
 
 import neo4j
 from neo4j import AsyncGraphDatabase, GraphDatabase, Query, RoutingControl
@@ -61,7 +61,7 @@ class Connection:
 
     def query(self, request: Request[Any]) -> Query:
         """Return the driver's query for a request."""
-        text = cast(LiteralString, request.template.render(request.names))
+        text: LiteralString = request.template.render(request.names)  # type: ignore[assignment]
         return Query(text, metadata={"app": "lodestar", "query": request.template.name}, timeout=self.timeout_s)
 
     def routing(self, request: Request[Any]) -> RoutingControl:
@@ -109,7 +109,8 @@ def checked_version(connection: Connection, agent: str) -> str:
         numbers = ()
     if not agent.startswith("Neo4j/") or numbers < MIN_VERSION:
         raise UnsupportedVersionError(
-            f"{connection.uri} is {agent or 'an unknown server'}: expected Neo4j {'.'.join(map(str, MIN_VERSION))} or newer"
+            f"{connection.uri} is {agent or 'an unknown server'}: "
+            f"expected Neo4j {'.'.join(map(str, MIN_VERSION))} or newer"
         )
     return version
 
@@ -179,7 +180,7 @@ class Gateway:
         """Run one request that manages its own transactions (``CALL … IN TRANSACTIONS``) or changes the schema."""
         self.round_trips += 1
         with translated(self.connection), self._driver.session(database=self.connection.database) as session:
-            text = cast(LiteralString, request.template.render(request.names))
+            text: LiteralString = request.template.render(request.names)  # type: ignore[assignment]
             rows = _rows(session.run(Query(text), dict(request.params)))
         return request.decode(rows)
 

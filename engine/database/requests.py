@@ -1,7 +1,7 @@
 """Requests to the database, and steps: algorithms that yield requests and leave the waiting to a gateway.
 
-A stage is written once, as a generator that yields a group of requests (sent together, one round trip when there is one
-request) and gets their decoded answers back. `Gateway` drives it on a blocking driver, `AsyncGateway` on an asyncio one.
+A stage is written once, as a generator that yields a group of requests (sent together) and gets their decoded answers
+back. `Gateway` drives it on a blocking driver, `AsyncGateway` on an asyncio one.
 """
 
 from __future__ import annotations
@@ -31,6 +31,18 @@ class Request(Generic[T]):
 
 
 Steps = Generator[Sequence[Request[Any]], Sequence[Any], T]
+
+
+def counted(steps: Steps[T]) -> Steps[tuple[T, int]]:
+    """Run the steps and return their result with the number of requests they sent."""
+    num_requests = 0
+    try:
+        group = next(steps)
+        while True:
+            num_requests += len(group)
+            group = steps.send((yield group))
+    except StopIteration as stop:
+        return stop.value, num_requests
 
 
 def one(request: Request[T]) -> Steps[T]:

@@ -1,0 +1,64 @@
+# Everything is run from here. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+PACKAGES := engine loaders models cypher
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit integration lock bench figures clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 22
+
+demo: $(VENV)/.runtime ## Set up, start Neo4j, load a small world, ask five questions
+	$(BIN)/lodestar demo
+
+test: $(VENV)/.dev lint types ## Everything that gates a change
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy $(addprefix -p lodestar.,$(PACKAGES))
+	$(BIN)/mypy tests benchmarks
+	$(BIN)/pyright
+
+unit: $(VENV)/.dev ## The tests that need no database
+	$(BIN)/python -m pytest tests/unit tests/property
+
+integration: $(VENV)/.dev ## The tests against a real Neo4j, and through the command line
+	$(BIN)/python -m pytest tests/integration tests/e2e
+
+bench: $(VENV)/.dev ## Latency and round trips, with the table for docs/benchmarks.md
+	$(BIN)/python -m benchmarks.retrieval
+
+lock: $(VENV)/.dev ## Resolve the dependencies anew into locks/
+	$(UV) pip compile -q --exclude-newer "14 days" --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --upgrade \
+		pyproject.toml --group dev -o locks/dev.txt
+	$(UV) pip compile -q --exclude-newer "14 days" --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		-c locks/dev.txt pyproject.toml -o locks/runtime.txt
+
+clean: ## Remove the environment and what tools left behind
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# The environment: the pinned installer first, then exactly what the lock says, then Lodestar itself as an editable install.
+
+$(UV): locks/bootstrap.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Lodestar needs Python 3.11 or newer, found " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes -r locks/bootstrap.txt
+	@touch $(UV)
+
+$(VENV)/.runtime: $(UV) locks/runtime.txt pyproject.toml
+	@echo "Installing what Lodestar needs: about 3 GB the first time, most of it PyTorch"
+	$(UV) pip install --python $(BIN)/python --require-hashes -r locks/runtime.txt
+	$(UV) pip install --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime locks/dev.txt
+	$(UV) pip install --python $(BIN)/python --require-hashes -r locks/dev.txt
+	@touch $@

@@ -1,0 +1,58 @@
+"""The extractive answerer: the ends of the best path, each with the paths it rests on. No language model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..values import Answer, AnswerEntity, Retrieval
+
+NO_ANSWER = "no answer found"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveAnswerer:
+    """Answers with the entities at the end of the best path.
+
+    The confidence of an entity is the share of the paths that lead to it, paths weighted by softmax(score /
+    `temperature`) over the retrieval: our own reading of scores, fitted on training questions, not a probability a
+    model was trained for. Below `min_score` the best path is taken to be about something else: no answer.
+    """
+
+    temperature: float = 0.1
+    min_score: float = -math.inf
+    max_named: int = 10
+
+    def answer(self, retrieval: Retrieval) -> Answer:
+        """Return the answer; one without entities where nothing was found."""
+        paths = retrieval.paths
+        if not paths or paths[0].score < self.min_score:
+            reason = retrieval.note or ("no path fits the question" if paths else "no path leads from its entities")
+            return Answer(retrieval, (), f"{NO_ANSWER}: {reason}", "extractive")
+        weights = [math.exp((path.score - paths[0].score) / self.temperature) for path in paths]
+        evidence: dict[str, list[int]] = {end.id: [] for end in paths[0].value.ends}
+        for index, path in enumerate(paths):
+            for end in path.value.ends:
+                if end.id in evidence:
+                    evidence[end.id].append(index)
+        entities = [
+            AnswerEntity(
+                name=end.label,
+                id=end.id,
+                confidence=sum(weights[i] for i in evidence[end.id]) / sum(weights),
+                origin="graph",
+                evidence=tuple(evidence[end.id]),
+            )
+            for end in paths[0].value.ends
+        ]
+        entities.sort(key=lambda entity: (-entity.confidence, entity.name, entity.id or ""))
+        return Answer(retrieval, tuple(entities), self._text(entities), "extractive")
+
+    async def aanswer(self, retrieval: Retrieval) -> Answer:
+        """Return the same: nothing here waits."""
+        return self.answer(retrieval)
+
+    def _text(self, entities: list[AnswerEntity]) -> str:
+        named = ", ".join(entity.name for entity in entities[: self.max_named])
+        more = len(entities) - self.max_named
+        return f"{named} and {more:,} more" if more > 0 else named

@@ -1,0 +1,262 @@
+"""The engine: one object over one graph, for questions one at a time or in batches, blocking or with asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from ..models.encoder import EncoderUnavailableError, SentenceEncoder
+from .answering.extractive import ExtractiveAnswerer
+from .database.catalogue import Catalogue, RelationInfo, read_catalogue, read_graph_state
+from .database.gateway import AsyncGateway, Connection, Gateway
+from .database.requests import Steps, counted, together
+from .errors import EncoderError, EntityNotFoundError, UsageError
+from .linking import FullTextLinker, explicit
+from .relation_index import RelationIndex, open_index
+from .retrieval.beam import BeamSearch
+from .retrieval.frontier import Bounds
+from .retrieval.similarity import SimilarityScorer
+from .retrieval.stopwatch import Stopwatch
+from .server.connecting import connection_of
+from .settings import Settings, resolve
+from .stages import Answerer, Linker
+from .values import Answer, EntityCandidate, Question, Retrieval, Scored
+
+T = TypeVar("T")
+
+MAX_TOP_K = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How far and how wide to search; the defaults are those of the command line."""
+
+    top_k: int = 10
+    beam_width: int = 10
+    max_hop: int = 2
+    max_topics: int = 3
+    bounds: Bounds = field(default_factory=Bounds)
+
+    def __post_init__(self) -> None:
+        for name, value, most in (
+            ("top_k", self.top_k, MAX_TOP_K),
+            ("beam_width", self.beam_width, MAX_TOP_K),
+            ("max_hop", self.max_hop, 4),
+            ("max_topics", self.max_topics, 20),
+        ):
+            if not 1 <= value <= most:
+                raise UsageError(f"{name}: expected 1 to {most}, found {value}")
+
+
+class Engine:
+    """Finds, ranks and explains the reasoning paths that answer a question.
+
+    Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server).
+    It holds connections: use it as a (sync or async) context manager or call `close` / `aclose`.
+
+    Example::
+
+        with Engine() as engine:
+            print(engine.ask("What is the capital of Peru?").text)
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        options: SearchOptions | None = None,
+        linker: Linker | None = None,
+        answerer: Answerer | None = None,
+        connection: Connection | None = None,
+    ) -> None:
+        self.settings = settings or resolve()
+        self.options = options or SearchOptions()
+        self.connection = connection or connection_of(self.settings)
+        self.linker = linker or FullTextLinker()
+        self.answerer = answerer or ExtractiveAnswerer()
+        self.encoder = SentenceEncoder(self.settings.encoder)
+        self._gateway: Gateway | None = None
+        self._async_gateways: dict[asyncio.AbstractEventLoop, AsyncGateway] = {}
+        self._catalogue: Catalogue | None = None
+        self._index: RelationIndex | None = None
+        self._search: BeamSearch | None = None
+
+    # One question or many, blocking
+
+    def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Retrieval:
+        """Return the ranked paths for a question; raise `EntityNotFoundError` when no topic entity is known."""
+        return _with_topics(self.retrieve_batch([question], top_k=top_k)[0])
+
+    def retrieve_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Retrieval]:
+        """Return the ranked paths for each question; one without a known entity has no topics, no paths and a note."""
+        return self._gateway_sync().run(self._retrieval_steps(questions, top_k))
+
+    def ask(self, question: str | Question, *, top_k: int | None = None) -> Answer:
+        """Return the answer to a question, with its evidence."""
+        return self.answerer.answer(self.retrieve(question, top_k=top_k))
+
+    def ask_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Answer]:
+        """Return an answer to each question; all questions share each round trip to the database."""
+        return [self.answerer.answer(retrieval) for retrieval in self.retrieve_batch(questions, top_k=top_k)]
+
+    def link(self, text: str) -> tuple[Scored[EntityCandidate], ...]:
+        """Return the entities that a text mentions, best first."""
+        return self._gateway_sync().run(self._link_steps([_question(text)]))[0]
+
+    def relations(self, text: str, *, top_k: int = 10) -> list[Scored[RelationInfo]]:
+        """Return the relations nearest to a text by cosine."""
+        return self._gateway_sync().run(self._relation_steps(_question(text), top_k))
+
+    # The same with asyncio
+
+    async def aretrieve(self, question: str | Question, *, top_k: int | None = None) -> Retrieval:
+        """Like `retrieve`."""
+        return _with_topics((await self.aretrieve_batch([question], top_k=top_k))[0])
+
+    async def aretrieve_batch(
+        self, questions: Sequence[str | Question], *, top_k: int | None = None
+    ) -> list[Retrieval]:
+        """Like `retrieve_batch`."""
+        return await self._gateway_async().run(self._retrieval_steps(questions, top_k))
+
+    async def aask(self, question: str | Question, *, top_k: int | None = None) -> Answer:
+        """Like `ask`."""
+        return await self.answerer.aanswer(await self.aretrieve(question, top_k=top_k))
+
+    async def aask_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Answer]:
+        """Like `ask_batch`."""
+        retrievals = await self.aretrieve_batch(questions, top_k=top_k)
+        return list(await asyncio.gather(*map(self.answerer.aanswer, retrievals)))
+
+    # What every call does
+
+    def _retrieval_steps(self, questions: Sequence[str | Question], top_k: int | None) -> Steps[list[Retrieval]]:
+        asked = [_question(question) for question in questions]
+        if not asked:
+            return []
+        width = self.options.top_k if top_k is None else replace(self.options, top_k=top_k).top_k
+        search = yield from self._prepared()
+        watch = Stopwatch()
+        topics, linking = yield from counted(self._link_steps(asked))
+        watch.lap("link")
+        retrievals, searching = yield from counted(search.retrieve(asked, topics, width))
+        return [
+            replace(
+                retrieval,
+                seconds={**watch.seconds, **retrieval.seconds},
+                round_trips=linking + searching,
+                note="" if retrieval.topics else _nothing_linked(retrieval.question),
+            )
+            for retrieval in retrievals
+        ]
+
+    def _link_steps(self, questions: Sequence[Question]) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
+        """Link the questions that name no entities; the ids of those that do are certain."""
+        free = [question for question in questions if not question.topic_entities]
+        linked = iter((yield from self.linker.link(free)) if free else [])
+        return [explicit(q.topic_entities) if q.topic_entities else next(linked) for q in questions]
+
+    def _relation_steps(self, question: Question, top_k: int) -> Steps[list[Scored[RelationInfo]]]:
+        yield from self._prepared()
+        assert self._index is not None
+        return self._index.search(self.encoder.encode([question.text]), top_k)[0]
+
+    def _prepared(self) -> Steps[BeamSearch]:
+        """Read the catalogue, open the relation index, make the search; once per engine."""
+        if self._search is None:
+            state, catalogue = yield from together([read_graph_state(), read_catalogue()])
+            state.check()
+            self._catalogue = catalogue
+            try:
+                self._index = open_index(self.index_folder(), catalogue, self.encoder)
+            except EncoderUnavailableError as error:
+                raise EncoderError(str(error)) from error
+            self._search = BeamSearch(
+                {relation.number: relation.name for relation in catalogue.relations},
+                SimilarityScorer(catalogue, self._index, self.encoder),
+                beam_width=self.options.beam_width,
+                max_hop=self.options.max_hop,
+                max_topics=self.options.max_topics,
+                bounds=self.options.bounds,
+            )
+        return self._search
+
+    def index_folder(self) -> Path:
+        """The folder of this graph's relation index: by database and encoder."""
+        key = hashlib.sha256("\n".join((self.connection.uri, self.connection.database, self.settings.encoder)).encode())
+        return self.settings.home_dir / "indexes" / key.hexdigest()[:16]
+
+    # Connections
+
+    def _gateway_sync(self) -> Gateway:
+        if self._gateway is None:
+            gateway = Gateway(self.connection)
+            try:
+                gateway.version()
+            except BaseException:
+                gateway.close()
+                raise
+            self._gateway = gateway
+        return self._gateway
+
+    def _gateway_async(self) -> AsyncGateway:
+        """The gateway of the running event loop: connections belong to the loop that opened them."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._async_gateways:
+            self._async_gateways[loop] = AsyncGateway(self.connection)
+        return self._async_gateways[loop]
+
+    def close(self) -> None:
+        """Give the blocking connections back."""
+        if self._gateway is not None:
+            self._gateway.close()
+            self._gateway = None
+
+    async def aclose(self) -> None:
+        """Give back the connections of this event loop, and the blocking ones."""
+        gateway = self._async_gateways.pop(asyncio.get_running_loop(), None)
+        if gateway is not None:
+            await gateway.close()
+        self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def _question(question: str | Question) -> Question:
+    return question if isinstance(question, Question) else Question(question)
+
+
+def _nothing_linked(question: Question) -> str:
+    if question.topic_entities:
+        return f"no entity has the id {', '.join(map(repr, question.topic_entities))}"
+    return "no known entity in the question"
+
+
+def _with_topics(retrieval: Retrieval) -> Retrieval:
+    if not retrieval.topics:
+        hint = "try `lodestar entities` with parts of it, or name an id with --topic"
+        raise EntityNotFoundError(f"{retrieval.note}: {_shortened(retrieval.question.text)!r}; {hint}")
+    return retrieval
+
+
+def _shortened(text: str, limit: int = 80) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

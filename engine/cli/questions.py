@@ -1,0 +1,52 @@
+"""Questions from the command line, a file or standard input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ..errors import InputError, LodestarError, UsageError
+from ..values import Question
+
+
+def questions_from(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> list[Question]:
+    """Return the questions given as arguments and in `file` (`-` is standard input).
+
+    A line of a file is a question, or a JSON object with `question` and, if wanted, `id` and `topic_entities`.
+    Blank lines are passed over. Raises `InputError` with file and line, `UsageError` when there is no question.
+    """
+    questions = [Question(text, tuple(topics)) for text in texts]
+    if file is not None:
+        where = "standard input" if file == "-" else file
+        for number, line in enumerate(_lines(file), start=1):
+            if line.strip():
+                try:
+                    questions.append(_parsed(line.strip(), topics))
+                except (LodestarError, ValueError) as error:
+                    raise InputError(f"{where}:{number}: {error}") from error
+    if not questions:
+        raise UsageError("no question: give one as an argument, or a file of questions with --file (- is stdin)")
+    return questions
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        with click.open_file(file, encoding="utf-8") as stream:
+            return stream.read().splitlines()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{Path(file)}: expected UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def _parsed(line: str, topics: Sequence[str]) -> Question:
+    if not line.startswith("{"):
+        return Question(line, tuple(topics))
+    record = json.loads(line)
+    text, id_, named = record.get("question"), record.get("id", ""), record.get("topic_entities", list(topics))
+    if not isinstance(text, str) or not isinstance(named, list) or not all(isinstance(n, str) for n in named):
+        raise ValueError('expected {"question": text, "id": text, "topic_entities": [ids]}')
+    return Question(text, tuple(named), str(id_))

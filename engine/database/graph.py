@@ -1,0 +1,133 @@
+"""Typed requests that read entities and their surroundings, one function per template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import Any
+
+from ..values import Entity, Step
+from .requests import Request, Row
+from .templates import template
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEntity:
+    """An entity with every name it can be found by."""
+
+    entity: Entity
+    search_names: tuple[str, ...]
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """An entity with the catalogue numbers of the relations that leave (n) and enter (-n) it."""
+
+    entity: Entity
+    degree: int
+    relations: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A step to be taken from several sources; `key` comes back with the tails.
+
+    The first `signatures` tails of each source come with their signatures; only the unnamed ones when `last`.
+    """
+
+    key: int
+    step: Step
+    sources: tuple[str, ...]
+    signatures: int
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Where a step led; `signature` is None where it was not asked for."""
+
+    entity: Entity
+    degree: int
+    signature: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """The tails of one source in one expansion; `cut` when the bound per source left some out."""
+
+    key: int
+    source: str
+    tails: tuple[Tail, ...]
+    cut: bool
+
+
+def find_entity_candidates(queries: Sequence[str], limit: int) -> Request[list[list[NamedEntity]]]:
+    """Per full-text query (Lucene syntax), the at most `limit` best matching entities, best first."""
+
+    def decode(rows: Sequence[Row]) -> list[list[NamedEntity]]:
+        found: list[list[NamedEntity]] = [[] for _ in queries]
+        for query, id_, name, search_names, degree in rows:
+            found[query].append(NamedEntity(Entity(id_, name), tuple(search_names or ()), degree))
+        return found
+
+    return Request(template("find_entity_candidates"), {"queries": list(queries), "limit": limit}, decode)
+
+
+def read_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:
+    """The signatures of the entities that exist among `ids`, by id."""
+
+    def decode(rows: Sequence[Row]) -> dict[str, Signature]:
+        return {id_: Signature(Entity(id_, name), degree, tuple(relations)) for id_, name, degree, relations in rows}
+
+    return Request(template("read_signatures"), {"ids": list(ids)}, decode)
+
+
+def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[Expanded]]:
+    """Take the steps from sources of moderate degree: at most `fan_out` tails per source, `max_tails` per expansion."""
+
+    def decode(rows: Sequence[Row]) -> list[Expanded]:
+        return [_expanded(*row, fan_out=fan_out) for row in rows]
+
+    params = {
+        "expansions": [
+            {
+                "key": x.key,
+                "relation": x.step.relation,
+                "inverse": x.step.inverse,
+                "sources": list(x.sources),
+                "signatures": x.signatures,
+                "last": x.last,
+            }
+            for x in expansions
+        ],
+        "fan_out": fan_out,
+        "max_tails": max_tails,
+    }
+    return Request(template("expand_steps"), params, decode)
+
+
+def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded]]:
+    """Take one step from hubs, at most `fan_out` tails per source."""
+
+    def decode(rows: Sequence[Row]) -> list[Expanded]:
+        return [_expanded(expansion.key, *row, fan_out=fan_out) for row in rows]
+
+    params = {
+        "sources": list(expansion.sources),
+        "fan_out": fan_out,
+        "signatures": expansion.signatures,
+        "last": expansion.last,
+    }
+    name = "expand_hub_step_inverse" if expansion.step.inverse else "expand_hub_step"
+    return Request(template(name), params, decode, names={"RELATION": expansion.step.relation})
+
+
+def _expanded(key: int, source: str, tails: list[Any], signatures: list[Any], *, fan_out: int) -> Expanded:
+    known = chain((None if signature is None else tuple(signature) for signature in signatures), repeat(None))
+    kept = tuple(
+        Tail(Entity(id_, name), degree or 0, signature)
+        for (id_, name, degree), signature in zip(tails[:fan_out], known, strict=False)
+    )
+    return Expanded(key, source, kept, cut=len(tails) > fan_out)

@@ -1,0 +1,161 @@
+"""The relation index: embeddings of the verbalised relations in FAISS, kept on disk beside what they were made from.
+
+The folder holds ``relations.faiss`` and ``relations.json`` (encoder, catalogue fingerprint, and per row the relation's
+number and text). It is rebuilt when the catalogue or the encoder is another one; vectors of unchanged texts are reused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..models.encoder import FloatArray, SentenceEncoder
+from ..models.verbalise import verbalise_relation
+from .database.catalogue import Catalogue, RelationInfo
+from .errors import LodestarError
+from .values import Scored
+
+if TYPE_CHECKING:
+    import faiss
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """What is on disk, for `doctor`: whether it fits the catalogue and the encoder."""
+
+    present: bool
+    current: bool
+    num_relations: int
+
+
+class RelationIndex:
+    """Nearest relations by cosine. Build or load it with `open_index`."""
+
+    def __init__(self, relations: Sequence[RelationInfo], index: faiss.Index, num_encoded: int) -> None:
+        self.relations = tuple(relations)
+        self.num_encoded = num_encoded
+        """How many texts had to be encoded anew when it was opened."""
+        self._index = index
+
+    def search(self, vectors: FloatArray, top_k: int) -> list[list[Scored[RelationInfo]]]:
+        """Return for each vector, (num_queries, dimension), the `top_k` nearest relations with their cosines.
+
+        Ties are broken by the relation's number.
+        """
+        if not self.relations or top_k < 1:
+            return [[] for _ in vectors]
+        scores, rows = self._index.search(vectors, min(top_k, len(self.relations)))
+        return [
+            sorted(
+                (Scored(self.relations[row], float(score)) for score, row in zip(line, places, strict=True)),
+                key=lambda s: (-s.score, s.value.number),
+            )
+            for line, places in zip(scores, rows, strict=True)
+        ]
+
+    def vectors(self) -> FloatArray:
+        """Return all vectors, (num_relations, dimension), in the order of `relations`."""
+        if not self.relations:
+            return np.zeros((0, self._index.d), dtype=np.float32)
+        return np.asarray(self._index.reconstruct_n(0, len(self.relations)), dtype=np.float32)
+
+
+def text_of(relation: RelationInfo) -> str:
+    """Return what is embedded for a relation: its words, its domain and its range."""
+    return verbalise_relation(relation.name, domain=relation.domain, range_=relation.range)
+
+
+def state(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> IndexState:
+    """Return whether the index in `folder` is there and current, without loading the encoder."""
+    meta = _read_meta(folder)
+    if meta is None:
+        return IndexState(present=False, current=False, num_relations=0)
+    current = meta["fingerprint"] == catalogue.fingerprint and meta["encoder"] == encoder.revision
+    return IndexState(present=True, current=current, num_relations=len(meta["rows"]))
+
+
+def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> RelationIndex:
+    """Return the index for the catalogue, from disk where it is current, else built and stored in `folder`."""
+    import faiss
+
+    meta = _read_meta(folder)
+    stored = _read_vectors(folder, meta)
+    relations = catalogue.relations
+    known: dict[str, FloatArray] = {}
+    if meta is not None and stored is not None and meta["encoder"] == encoder.revision:
+        if meta["fingerprint"] == catalogue.fingerprint:
+            return RelationIndex(relations, stored, num_encoded=0)
+        old = np.asarray(stored.reconstruct_n(0, stored.ntotal), dtype=np.float32)
+        known = {row["text"]: old[i] for i, row in enumerate(meta["rows"])}
+    texts = [text_of(relation) for relation in relations]
+    missing = list(dict.fromkeys(text for text in texts if text not in known))
+    known |= dict(zip(missing, encoder.encode(missing), strict=True))
+    dimension = len(known[texts[0]]) if texts else encoder.dimension
+    index = faiss.IndexFlatIP(dimension)
+    if texts:
+        index.add(np.stack([known[text] for text in texts]))
+    _write(folder, index, catalogue, encoder, texts)
+    return RelationIndex(relations, index, num_encoded=len(missing))
+
+
+def _read_meta(folder: Path) -> dict[str, Any] | None:
+    path = folder / "relations.json"
+    if not path.is_file():
+        return None
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        return None
+    return meta
+
+
+def _read_vectors(folder: Path, meta: dict[str, Any] | None) -> faiss.Index | None:
+    """Return the stored index; None where it is missing, unreadable or not the one its meta file describes."""
+    import faiss
+
+    path = folder / "relations.faiss"
+    if meta is None or not path.is_file():
+        return None
+    try:
+        index = faiss.read_index(str(path))
+    except RuntimeError:
+        return None
+    return index if index.ntotal == len(meta["rows"]) else None
+
+
+def _write(
+    folder: Path, index: faiss.Index, catalogue: Catalogue, encoder: SentenceEncoder, texts: Sequence[str]
+) -> None:
+    import faiss
+
+    meta = {
+        "format": FORMAT,
+        "encoder": encoder.revision,
+        "fingerprint": catalogue.fingerprint,
+        "rows": [
+            {"number": relation.number, "text": text} for relation, text in zip(catalogue.relations, texts, strict=True)
+        ],
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        vectors, description = folder / "relations.faiss", folder / "relations.json"
+        description.unlink(missing_ok=True)  # a half-written pair must not pass for a whole one
+        partial = vectors.with_suffix(".part")
+        faiss.write_index(index, str(partial))
+        partial.replace(vectors)
+        partial = description.with_suffix(".part")
+        partial.write_text(json.dumps(meta, ensure_ascii=False, indent=0), encoding="utf-8")
+        partial.replace(description)
+    except (OSError, RuntimeError) as error:
+        raise LodestarError(
+            f"the relation index cannot be written to {folder}: {error}; give another --home"
+        ) from error

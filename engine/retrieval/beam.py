@@ -1,0 +1,186 @@
+"""Beam search over relation paths (STAR, section 4.1, inference), for a batch of questions at once.
+
+From each topic entity; at each hop every beam is extended by every relation that leaves or enters its frontier; all
+extensions of all questions are scored together; the best stay; a path competes for the result with END as its last
+step. The scorer is free: similarity without training, or a trained one.
+
+Deviations: a step into unnamed mediators and the step out of it count as one hop, and a path cannot end at a mediator.
+Walking straight back over the triple into a mediator is not proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..database.graph import read_signatures
+from ..database.requests import Steps, one
+from ..values import EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
+from .frontier import Bounds, Frontier, FrontierTree
+from .grounding import grounded
+from .scoring import PathQuery, PathScorer, PathScores
+from .stopwatch import Stopwatch
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A step from a frontier that a beam may take."""
+
+    topic: Scored[EntityCandidate]
+    frontier: Frontier
+    step: Step
+
+    @property
+    def path(self) -> RelationPath:
+        return RelationPath((*self.frontier.steps, self.step))
+
+    @property
+    def tie_break(self) -> tuple[int, str, str]:
+        """Equal scores: the shorter path first, then by the topic's id and the relations' names."""
+        return (len(self.frontier.steps), self.topic.value.entity.id, str(self.path))
+
+
+@dataclass(slots=True)
+class _Search:
+    """The state of one question."""
+
+    question: Question
+    beams: list[tuple[Scored[EntityCandidate], Frontier]] = field(default_factory=list)
+    results: list[Scored[Frontier]] = field(default_factory=list)
+
+    def worst_result(self, top_k: int) -> float:
+        """The score that a new result must pass to be among the best `top_k`."""
+        if len(self.results) < top_k:
+            return float("-inf")
+        return sorted((r.score for r in self.results), reverse=True)[top_k - 1]
+
+
+class BeamSearch:
+    """Retrieves relation paths by beam search; a `Retriever`.
+
+    `relations` maps catalogue numbers to names. `beam_width` paths per question are carried on, `max_hop` is the
+    longest path in hops between named entities, a search starts from at most `max_topics` linked entities and an
+    uncertain link costs a path `link_weight` times what it lacks to the question's best link.
+    Round trips per batch: hops + 1, and one more for each relation chosen at a hub.
+    """
+
+    def __init__(
+        self,
+        relations: Mapping[int, str],
+        scorer: PathScorer,
+        *,
+        beam_width: int = 10,
+        max_hop: int = 2,
+        max_topics: int = 3,
+        link_weight: float = 0.5,
+        bounds: Bounds | None = None,
+    ) -> None:
+        self.relations = relations
+        self.scorer = scorer
+        self.beam_width = beam_width
+        self.max_hop = max_hop
+        self.max_topics = max_topics
+        self.link_weight = link_weight
+        self.bounds = bounds or Bounds()
+
+    def retrieve(
+        self, questions: Sequence[Question], topics: Sequence[Sequence[Scored[EntityCandidate]]], top_k: int
+    ) -> Steps[list[Retrieval]]:
+        """Return one retrieval per question, with at most `top_k` grounded paths, best first."""
+        watch = Stopwatch()
+        searches = [_Search(question) for question in questions]
+        ids = {t.value.entity.id: None for candidates in topics for t in candidates[: self.max_topics]}
+        signatures = (yield from one(read_signatures(list(ids)))) if ids else {}
+        tree = FrontierTree(signatures, self.bounds, self.max_hop)
+        known = [_known(candidates, tree) for candidates in topics]
+        for search, candidates in zip(searches, known, strict=True):
+            search.beams = [(topic, root) for topic, root in candidates[: self.max_topics] if root is not None]
+        watch.lap("topics")
+
+        for hop in range(1, 2 * self.max_hop + 1):
+            if not any(search.beams for search in searches):
+                break
+            candidates_of = [self._candidates(search) for search in searches]
+            scores = self.scorer.score([_query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
+            chosen = [
+                self._choose(search, candidates, score, top_k)
+                for search, candidates, score in zip(searches, candidates_of, scores, strict=True)
+            ]
+            watch.lap(f"score {hop}")
+            reached = yield from tree.expand([(c.frontier, c.step) for picks in chosen for c, _, _ in picks])
+            frontiers = iter(reached)
+            for search, picks in zip(searches, chosen, strict=True):
+                search.beams = []
+                for candidate, stop, carried in picks:
+                    frontier = next(frontiers)
+                    if frontier.ends:
+                        search.results.append(Scored(frontier, stop))
+                    if carried or frontier.at_mediator:
+                        search.beams.append((candidate.topic, frontier))
+            watch.lap(f"hop {hop}")
+
+        retrievals = [
+            self._retrieval(search, [topic for topic, _ in candidates], top_k)
+            for search, candidates in zip(searches, known, strict=True)
+        ]
+        watch.lap("ground")
+        return [replace(retrieval, seconds=watch.seconds) for retrieval in retrievals]
+
+    def _candidates(self, search: _Search) -> list[_Candidate]:
+        """Every step that the search's beams may take next, in catalogue order."""
+        return [
+            _Candidate(topic, frontier, Step(self.relations[abs(number)], inverse=number < 0))
+            for topic, frontier in search.beams
+            for number in sorted(frontier.proposals())
+            if not _returns(frontier, self.relations[abs(number)], inverse=number < 0)
+        ]
+
+    def _choose(
+        self, search: _Search, candidates: Sequence[_Candidate], scores: PathScores, top_k: int
+    ) -> list[tuple[_Candidate, float, bool]]:
+        """Return the candidates to walk, with the score of stopping there and whether they are carried on."""
+        best_link = max((topic.score for topic, _ in search.beams), default=0.0)
+        penalty = [self.link_weight * (c.topic.score - best_link) for c in candidates]
+        stop = [float(s) + p for s, p in zip(scores.stop, penalty, strict=True)]
+        extend = [float(s) + p for s, p in zip(scores.extend, penalty, strict=True)]
+        order = range(len(candidates))
+        carried = sorted(order, key=lambda i: (-extend[i], candidates[i].tie_break))[: self.beam_width]
+        num_results = max(top_k, self.beam_width)  # so that a smaller top_k only shows less
+        worst = search.worst_result(num_results)
+        stopping = sorted(order, key=lambda i: (-stop[i], candidates[i].tie_break))[:num_results]
+        picks = dict.fromkeys([*carried, *(i for i in stopping if stop[i] > worst)])
+        carried_on = {i for i in carried if candidates[i].path.num_hops < self.max_hop}
+        return [(candidates[i], stop[i], i in carried_on) for i in picks if i in carried_on or stop[i] > worst]
+
+    def _retrieval(self, search: _Search, topics: Sequence[Scored[EntityCandidate]], top_k: int) -> Retrieval:
+        ranked = sorted(search.results, key=lambda r: (-r.score, len(r.value.steps), str(r.value.relation_path)))
+        paths = tuple(Scored(grounded(r.value), r.score) for r in ranked[:top_k])
+        cuts = tuple(f"{p.value.topic.label}: {p.value.relation_path}" for p in paths if p.value.cut)
+        return Retrieval(search.question, tuple(topics), paths, cuts=cuts)
+
+
+def _known(
+    candidates: Sequence[Scored[EntityCandidate]], tree: FrontierTree
+) -> list[tuple[Scored[EntityCandidate], Frontier | None]]:
+    """Return the candidates with their roots; those to start from that the graph does not have are left out."""
+    known: list[tuple[Scored[EntityCandidate], Frontier | None]] = []
+    for candidate in candidates:
+        root = tree.root(candidate.value.entity)
+        if root is not None:
+            topic = replace(candidate.value, entity=root.topic, degree=root.tails[root.topic.id].degree)
+            known.append((Scored(topic, candidate.score), root))
+        elif candidate.value.matched_name:
+            known.append((candidate, None))
+    return known
+
+
+def _query(search: _Search, candidates: Sequence[_Candidate]) -> PathQuery:
+    return PathQuery(search.question.text, tuple(c.topic.value for c in candidates), tuple(c.path for c in candidates))
+
+
+def _returns(frontier: Frontier, relation: str, *, inverse: bool) -> bool:
+    """Whether the step would leave a mediator over the relation it was entered by."""
+    if not frontier.at_mediator:
+        return False
+    last = frontier.steps[-1]
+    return last.relation == relation and last.inverse != inverse

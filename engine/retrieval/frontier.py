@@ -1,0 +1,139 @@
+"""Frontiers: where a relation path from a topic entity has led so far, shared by all beams that walk it.
+
+A batch of questions holds its frontiers in one tree, so that a relation path from a topic is read from the graph once,
+however many questions and beams walk it. All of one hop's steps are taken together: one query for sources of moderate
+degree, and one of its own for each relation chosen at a hub, sent at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..database.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps
+from ..database.requests import Request, Steps, together
+from ..values import Entity, RelationPath, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one expansion may read. All are our own choices; what a bound leaves out is reported as a cut.
+
+    fan_out: tails per source and relation. max_tails: tails per relation path. max_sources: entities of a frontier
+    that are walked on from. proposers: entities of a frontier whose relations are proposed as next steps.
+    hub_degree: from this degree on an entity is a hub and has its relations read one by one.
+    """
+
+    fan_out: int = 500
+    max_tails: int = 2_000
+    max_sources: int = 200
+    proposers: int = 32
+    hub_degree: int = 2_000
+
+
+@dataclass(slots=True, eq=False)
+class Frontier:
+    """The entities that a relation path leads to from its topic, and how each was reached."""
+
+    topic: Entity
+    steps: tuple[Step, ...]
+    parent: Frontier | None
+    tails: dict[str, Tail] = field(default_factory=dict)
+    sources: dict[str, Entity] = field(default_factory=dict)
+    """For each tail the entity of the parent's frontier it was first reached from."""
+    cut: bool = False
+
+    @property
+    def relation_path(self) -> RelationPath:
+        """The relations walked from the topic."""
+        return RelationPath(self.steps)
+
+    @property
+    def ends(self) -> tuple[Entity, ...]:
+        """The named entities reached, the topic itself left out, in reading order."""
+        return tuple(
+            tail.entity for id_, tail in self.tails.items() if tail.entity.name is not None and id_ != self.topic.id
+        )
+
+    @property
+    def at_mediator(self) -> bool:
+        """Whether the last step led to unnamed mediators: such a path cannot stop here."""
+        return bool(self.steps and self.tails) and all(tail.entity.name is None for tail in self.tails.values())
+
+    def proposals(self) -> frozenset[int]:
+        """The signed catalogue numbers of the relations that lead on."""
+        return frozenset(n for tail in self.tails.values() if tail.signature for n in tail.signature)
+
+
+class FrontierTree:
+    """The frontiers of one batch, by topic and steps."""
+
+    def __init__(self, signatures: Mapping[str, Signature], bounds: Bounds, max_hop: int) -> None:
+        self.bounds = bounds
+        self.max_hop = max_hop
+        self._frontiers: dict[tuple[str, tuple[Step, ...]], Frontier] = {}
+        for signature in signatures.values():
+            root = Frontier(signature.entity, (), None)
+            root.tails[signature.entity.id] = Tail(signature.entity, signature.degree, signature.relations)
+            self._frontiers[signature.entity.id, ()] = root
+
+    def root(self, topic: Entity) -> Frontier | None:
+        """The frontier that is the topic itself; None when the graph has no such entity."""
+        return self._frontiers.get((topic.id, ()))
+
+    def expand(self, chosen: Iterable[tuple[Frontier, Step]]) -> Steps[list[Frontier]]:
+        """Take the chosen steps and return the frontiers they lead to, in order; each is read at most once.
+
+        Where a path has reached `max_hop`, only mediators come with signatures: it goes on from nowhere else.
+        """
+        reached: list[Frontier] = []
+        new: list[Frontier] = []
+        for parent, step in chosen:
+            key = (parent.topic.id, (*parent.steps, step))
+            if key not in self._frontiers:
+                self._frontiers[key] = Frontier(parent.topic, key[1], parent)
+                new.append(self._frontiers[key])
+            reached.append(self._frontiers[key])
+        answers = yield from together(self._requests(new))
+        for expanded in (item for answer in answers for item in answer):
+            self._add(new[expanded.key], expanded)
+        for frontier in new:
+            if frontier.at_mediator:
+                mediated = replace(frontier.steps[-1], to_mediator=True)
+                frontier.steps = (*frontier.steps[:-1], mediated)
+        return reached
+
+    def _requests(self, new: Sequence[Frontier]) -> list[Request[list[Expanded]]]:
+        light: list[Expansion] = []
+        heavy: list[Expansion] = []
+        for key, frontier in enumerate(new):
+            assert frontier.parent is not None
+            sources = list(frontier.parent.tails.values())
+            if len(sources) > self.bounds.max_sources:
+                frontier.cut = True
+                sources = sources[: self.bounds.max_sources]
+            frontier.cut = frontier.cut or frontier.parent.cut
+            signatures = -(-self.bounds.proposers // len(sources))
+            last = frontier.relation_path.num_hops >= self.max_hop
+            for group, hubs in ((light, False), (heavy, True)):
+                ids = tuple(t.entity.id for t in sources if (t.degree >= self.bounds.hub_degree) == hubs)
+                if ids:
+                    group.append(Expansion(key, frontier.steps[-1], ids, signatures, last))
+        requests = [expand_hub_step(expansion, self.bounds.fan_out) for expansion in heavy]
+        if light:
+            requests.append(expand_steps(light, self.bounds.fan_out, self.bounds.max_tails))
+        return requests
+
+    def _add(self, frontier: Frontier, expanded: Expanded) -> None:
+        assert frontier.parent is not None
+        frontier.cut = frontier.cut or expanded.cut
+        source = frontier.parent.tails[expanded.source].entity
+        for tail in expanded.tails:
+            if len(frontier.tails) >= self.bounds.max_tails:
+                frontier.cut = True
+                return
+            if tail.entity.id not in frontier.tails:
+                frontier.tails[tail.entity.id] = tail
+                frontier.sources[tail.entity.id] = source
+            elif tail.signature is not None and frontier.tails[tail.entity.id].signature is None:
+                frontier.tails[tail.entity.id] = tail

@@ -1,0 +1,46 @@
+"""The seam between search and scorer: what a path scorer is asked, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..values import EntityCandidate, RelationPath
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class PathQuery:
+    """The candidates of one question at one hop.
+
+    paths[i] starts at the topic entity topics[i]; both have length num_candidates.
+    """
+
+    question: str
+    topics: tuple[EntityCandidate, ...]
+    paths: tuple[RelationPath, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathScores:
+    """The two scores of each candidate of a `PathQuery`, (num_candidates,) each; higher is better.
+
+    stop: the path followed by END, comparable between candidates of different length.
+    extend: the promise of the path as the beginning of a longer one.
+    """
+
+    stop: FloatArray
+    extend: FloatArray
+
+
+class PathScorer(Protocol):
+    """Scores candidate paths for a batch of questions at once."""
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        """Return the scores for each query, in order. Deterministic."""
+        ...

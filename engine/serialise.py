@@ -1,0 +1,88 @@
+"""Values as plain data for JSON: what `--json` prints and what adapters pass on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .values import Answer, Entity, EntityCandidate, Path, Retrieval, RetrievedPath, Scored
+
+
+def entity_data(entity: Entity) -> dict[str, Any]:
+    """Return an entity's id and name (null for an unnamed mediator)."""
+    return {"id": entity.id, "name": entity.name}
+
+
+def candidate_data(candidate: Scored[EntityCandidate]) -> dict[str, Any]:
+    """Return a linked entity with the mention it was found by."""
+    value = candidate.value
+    return {
+        **entity_data(value.entity),
+        "score": round(candidate.score, 4),
+        "mention": value.mention,
+        "matched_name": value.matched_name,
+        "degree": value.degree,
+    }
+
+
+def path_data(path: Path) -> list[dict[str, Any]]:
+    """Return the triples of an entity path in walking order."""
+    return [
+        {
+            "head": entity_data(triple.head),
+            "relation": triple.relation,
+            "tail": entity_data(triple.tail),
+            "inverse": inverse,
+        }
+        for triple, inverse in zip(path.triples, path.inverses, strict=True)
+    ]
+
+
+def retrieved_path_data(rank: int, path: Scored[RetrievedPath], max_instances: int | None = None) -> dict[str, Any]:
+    """Return a ranked path; `rank` counts from 1, `max_instances` bounds the entity paths written out."""
+    value = path.value
+    return {
+        "rank": rank,
+        "score": round(path.score, 4),
+        "topic": entity_data(value.topic),
+        "relation_path": [
+            {"relation": s.relation, "inverse": s.inverse, "to_mediator": s.to_mediator}
+            for s in value.relation_path.steps
+        ],
+        "ends": [entity_data(end) for end in value.ends],
+        "instances": [path_data(instance) for instance in value.instances[:max_instances]],
+        "cut": value.cut,
+    }
+
+
+def retrieval_data(retrieval: Retrieval) -> dict[str, Any]:
+    """Return a retrieval with everything it holds."""
+    return {
+        "id": retrieval.question.id,
+        "question": retrieval.question.text,
+        "topics": [candidate_data(topic) for topic in retrieval.topics],
+        "paths": [retrieved_path_data(rank, path) for rank, path in enumerate(retrieval.paths, start=1)],
+        "cuts": list(retrieval.cuts),
+        "note": retrieval.note,
+        "seconds": {stage: round(seconds, 4) for stage, seconds in retrieval.seconds.items()},
+        "round_trips": retrieval.round_trips,
+    }
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """Return an answer with its retrieval; evidence are ranks of paths, counted from 1."""
+    return {
+        "answer": answer.text,
+        "found": answer.found,
+        "answerer": answer.answerer,
+        "answers": [
+            {
+                "name": entity.name,
+                "id": entity.id,
+                "confidence": round(entity.confidence, 4),
+                "origin": entity.origin,
+                "evidence": [index + 1 for index in entity.evidence],
+            }
+            for entity in answer.entities
+        ],
+        **retrieval_data(answer.retrieval),
+    }

@@ -1,0 +1,96 @@
+"""A graph in memory that answers the read requests as Neo4j would: a fake for unit and property tests of the stages.
+
+It shares nothing with the Cypher but its contract; the integration tests hold the two against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from lodestar.engine.database.requests import Request, Row, Steps
+
+T = TypeVar("T")
+
+
+class MemoryGraph:
+    """Triples of ids with optional names; ids that `names` does not hold are unnamed when `names` is given at all."""
+
+    def __init__(self, triples: Iterable[tuple[str, str, str]], names: Mapping[str, str] | None = None) -> None:
+        self.triples = list(dict.fromkeys(triples))
+        self.relations = {name: i for i, name in enumerate(sorted({r for _, r, _ in self.triples}), start=1)}
+        ids = dict.fromkeys(id_ for h, _, t in self.triples for id_ in (h, t))
+        self.names: dict[str, str | None] = {i: (i if names is None else names.get(i)) for i in ids}
+        self.requests: list[str] = []
+
+    @property
+    def numbered(self) -> dict[int, str]:
+        return {number: name for name, number in self.relations.items()}
+
+    def run(self, steps: Steps[T]) -> T:
+        try:
+            group = next(steps)
+            while True:
+                group = steps.send([self._answer(request) for request in group])
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    def degree(self, id_: str) -> int:
+        return sum((h == id_) + (t == id_) for h, _, t in self.triples)
+
+    def signature(self, id_: str) -> list[int]:
+        out = {self.relations[r] for h, r, _ in self.triples if h == id_}
+        into = {-self.relations[r] for _, r, t in self.triples if t == id_}
+        return sorted(out | into)
+
+    def _answer(self, request: Request[Any]) -> Any:
+        self.requests.append(request.template.name)
+        rows: Sequence[Row] = getattr(self, f"_{request.template.name}")(request.params, request.names)
+        return request.decode(rows)
+
+    def _read_signatures(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [(i, self.names[i], self.degree(i), self.signature(i)) for i in params["ids"] if i in self.names]
+
+    def _find_entity_candidates(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [
+            (query, i, name, [name.replace("_", " ")], self.degree(i))
+            for query in range(len(params["queries"]))
+            for i, name in self.names.items()
+            if name is not None
+        ]
+
+    def _expand_steps(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        rows: list[Row] = []
+        for x in params["expansions"]:
+            room = params["max_tails"] + 1
+            for source in x["sources"]:
+                tails = self._tails(source, x["relation"], x["inverse"])[: min(room, params["fan_out"] + 1)]
+                room -= len(tails)
+                if tails:
+                    rows.append((x["key"], source, *self._columns(tails, x["signatures"], x["last"])))
+        return rows
+
+    def _hub(self, params: Mapping[str, Any], relation: str, inverse: bool) -> list[Row]:
+        rows: list[Row] = []
+        for source in params["sources"]:
+            if tails := self._tails(source, relation, inverse)[: params["fan_out"] + 1]:
+                rows.append((source, *self._columns(tails, params["signatures"], params["last"])))
+        return rows
+
+    def _expand_hub_step(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
+        return self._hub(params, names["RELATION"], inverse=False)
+
+    def _expand_hub_step_inverse(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
+        return self._hub(params, names["RELATION"], inverse=True)
+
+    def _tails(self, source: str, relation: str, inverse: bool) -> list[str]:
+        if inverse:
+            return [h for h, r, t in self.triples if t == source and r == relation]
+        return [t for h, r, t in self.triples if h == source and r == relation]
+
+    def _columns(self, tails: list[str], signatures: int, last: bool) -> tuple[list[Any], list[Any]]:
+        return (
+            [[t, self.names[t], self.degree(t)] for t in tails],
+            [None if last and self.names[t] is not None else self.signature(t) for t in tails[:signatures]],
+        )

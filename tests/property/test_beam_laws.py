@@ -1,0 +1,83 @@
+"""Laws of the search on random multigraphs, with parallel relations and self-loops."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lodestar.engine.linking import explicit
+from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.values import Question, Retrieval
+
+from tests.memory_graph import MemoryGraph
+from tests.word_scorer import WordScorer
+
+IDS = [f"e{i}" for i in range(8)]
+RELATIONS = ["alpha", "beta", "gamma", "delta"]
+
+triples = st.lists(
+    st.tuples(st.sampled_from(IDS), st.sampled_from(RELATIONS), st.sampled_from(IDS)), min_size=1, max_size=25
+)
+unnamed = st.sets(st.sampled_from(IDS), max_size=2)
+questions = st.lists(
+    st.tuples(st.lists(st.sampled_from(RELATIONS), min_size=1).map(" ".join), st.sampled_from(IDS)),
+    min_size=1,
+    max_size=4,
+)
+
+
+def run(graph: MemoryGraph, asked: list[tuple[str, str]], top_k: int = 10) -> list[Retrieval]:
+    beam = BeamSearch(graph.numbered, WordScorer(), max_hop=3)
+    batch = [Question(text, (topic,)) for text, topic in asked]
+    return graph.run(beam.retrieve(batch, [explicit(q.topic_entities) for q in batch], top_k))
+
+
+def graph_of(edges: list[tuple[str, str, str]], without_name: set[str]) -> MemoryGraph:
+    return MemoryGraph(edges, {i: i for i in IDS if i not in without_name})
+
+
+@given(triples, unnamed, questions)
+def test_batched_equals_single(edges: list[tuple[str, str, str]], bare: set[str], asked: list[tuple[str, str]]) -> None:
+    graph = graph_of(edges, bare)
+    assert run(graph, asked) == [run(graph, [one])[0] for one in asked]
+
+
+@given(triples, unnamed, questions, st.integers(1, 9))
+def test_a_smaller_top_k_is_a_prefix(
+    edges: list[tuple[str, str, str]], bare: set[str], asked: list[tuple[str, str]], k: int
+) -> None:
+    graph = graph_of(edges, bare)
+    assert [r.paths for r in run(graph, asked, k)] == [r.paths[:k] for r in run(graph, asked)]
+
+
+@given(triples, unnamed, questions)
+def test_every_triple_is_in_the_graph_and_every_path_leads_from_topic_to_end(
+    edges: list[tuple[str, str, str]], bare: set[str], asked: list[tuple[str, str]]
+) -> None:
+    graph = graph_of(edges, bare)
+    known = set(edges)
+    for retrieval in run(graph, asked):
+        for scored in retrieval.paths:
+            path = scored.value
+            assert [i.end for i in path.instances] == list(path.ends)
+            for instance in path.instances:
+                assert instance.start == path.topic
+                assert {(t.head.id, t.relation, t.tail.id) for t in instance.triples} <= known
+                assert tuple(t.relation for t in instance.triples) == tuple(
+                    s.relation for s in path.relation_path.steps
+                )
+
+
+@settings(max_examples=50)
+@given(triples, questions)
+def test_relabelled_entities_leave_scores_unchanged(
+    edges: list[tuple[str, str, str]], asked: list[tuple[str, str]]
+) -> None:
+    def other(id_: str) -> str:
+        return f"other-{id_}"
+
+    here = run(MemoryGraph(edges), asked)
+    there = run(MemoryGraph([(other(h), r, other(t)) for h, r, t in edges]), [(q, other(t)) for q, t in asked])
+    for left, right in zip(here, there, strict=True):
+        assert [(p.score, p.value.relation_path) for p in left.paths] == [
+            (p.score, p.value.relation_path) for p in right.paths
+        ]

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from lodestar.engine.linking import explicit
+from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.values import Question, RelationPath, Retrieval, Step
+
+from tests.memory_graph import MemoryGraph
+from tests.word_scorer import WordScorer
+
+WORLD = MemoryGraph(
+    [
+        ("Peru", "capital", "Lima"),
+        ("Peru", "currency", "Sol"),
+        ("Chile", "capital", "Santiago"),
+        ("Peru", "borders", "Chile"),
+        ("Peru", "borders", "Brazil"),
+        ("Brazil", "capital", "Brasilia"),
+        ("Lima", "mayor_of_city", "Lima"),
+        ("Peru", "population", "cvt1"),
+        ("cvt1", "number", "33 million"),
+        ("cvt1", "year", "2020"),
+    ],
+    names={
+        n: n
+        for n in ("Peru", "Lima", "Sol", "Chile", "Santiago", "Brazil", "Brasilia", "33 million", "2020")
+    },
+)
+
+
+def search(graph: MemoryGraph, texts: Sequence[tuple[str, str]], top_k: int = 10, **options: int) -> list[Retrieval]:
+    bounds = Bounds(**{k: options.pop(k) for k in list(options) if k in Bounds.__dataclass_fields__})
+    beam = BeamSearch(graph.numbered, WordScorer(), bounds=bounds, **options)
+    questions = [Question(text, tuple(topic.split(","))) for text, topic in texts]
+    return graph.run(beam.retrieve(questions, [explicit(q.topic_entities) for q in questions], top_k))
+
+
+def best(retrieval: Retrieval) -> tuple[RelationPath, set[str]]:
+    path = retrieval.paths[0].value
+    return path.relation_path, {end.id for end in path.ends}
+
+
+def test_one_hop() -> None:
+    (found,) = search(WORLD, [("capital?", "Peru")])
+    assert best(found) == (RelationPath((Step("capital"),)), {"Lima"})
+
+
+def test_inverse_direction() -> None:
+    (found,) = search(WORLD, [("capital of which country?", "Lima")], max_hop=1)
+    assert best(found) == (RelationPath((Step("capital", inverse=True),)), {"Peru"})
+
+
+def test_two_hops_with_several_answers_and_their_entity_paths() -> None:
+    (found,) = search(WORLD, [("capital of what borders it", "Peru")])
+    path, ends = best(found)
+    assert (str(path), ends) == ("borders → capital", {"Santiago", "Brasilia"})
+    for instance in found.paths[0].value.instances:
+        assert all((t.head.id, t.relation, t.tail.id) in WORLD.triples for t in instance.triples)
+
+
+def test_a_path_does_not_end_at_a_mediator_and_crossing_it_is_one_hop() -> None:
+    (found,) = search(WORLD, [("population number", "Peru")], max_hop=1)
+    path, ends = best(found)
+    assert path == RelationPath((Step("population", to_mediator=True), Step("number")))
+    assert ends == {"33 million"}
+    assert all(end.name for scored in found.paths for end in scored.value.ends)
+
+
+def test_the_topic_is_no_answer() -> None:
+    (found,) = search(WORLD, [("mayor of city", "Lima")])
+    assert all("Lima" not in {e.id for e in scored.value.ends} for scored in found.paths)
+
+
+def test_an_unknown_id_gives_no_topics_and_no_paths() -> None:
+    (found,) = search(WORLD, [("capital?", "Atlantis")])
+    assert (found.topics, found.paths) == ((), ())
+
+
+def test_round_trips_are_hops_plus_one_for_the_whole_batch() -> None:
+    plain = MemoryGraph(t for t in WORLD.triples if "cvt1" not in t)
+    search(plain, [("capital?", "Peru"), ("currency?", "Chile"), ("borders", "Brazil")] * 5)
+    assert plain.requests == ["read_signatures", "expand_steps", "expand_steps"]
+
+
+def test_crossing_a_mediator_is_a_round_trip_of_its_own() -> None:
+    WORLD.requests.clear()
+    search(WORLD, [("population number", "Peru")], max_hop=1)
+    assert WORLD.requests == ["read_signatures", "expand_steps", "expand_steps"]
+
+
+@pytest.mark.parametrize("hub_degree", [1, 3, 100])
+def test_hubs_are_read_relation_by_relation_with_the_same_result(hub_degree: int) -> None:
+    questions = [("capital of what borders it", "Peru"), ("population number", "Peru"), ("capital of", "Lima")]
+    usual = search(WORLD, questions)
+    WORLD.requests.clear()
+    assert search(WORLD, questions, hub_degree=hub_degree) == usual
+    assert any(name.startswith("expand_hub_step") for name in WORLD.requests) == (hub_degree < 100)
+
+
+def test_a_bound_that_cuts_is_reported() -> None:
+    star = MemoryGraph([("hub", "part", f"n{i}") for i in range(50)])
+    (found,) = search(star, [("part", "hub")], fan_out=20)
+    assert len(found.paths[0].value.ends) == 20
+    assert found.paths[0].value.cut
+    assert found.cuts == ("hub: part",)
+    (whole,) = search(star, [("part", "hub")], fan_out=50)
+    assert (len(whole.paths[0].value.ends), whole.cuts) == (50, ())

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.settings import Settings, resolve
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_flags_over_environment_over_file_over_defaults(tmp_path: Path) -> None:
+    (tmp_path / "lodestar.toml").write_text('user = "file"\nname = "file"\nencoder = "file"\n')
+    found = resolve({"user": "flag", "name": None}, {"LODESTAR_USER": "env", "LODESTAR_NAME": "env"})
+    assert (found.user, found.name, found.encoder, found.database) == ("flag", "env", "file", "neo4j")
+
+
+def test_secrets_come_from_the_environment_and_show_nowhere() -> None:
+    found = resolve({}, {"NEO4J_PASSWORD": "hush", "OPENAI_API_KEY": "sk-hush"})
+    assert (found.password, found.llm_api_key) == ("hush", "sk-hush")
+    assert "hush" not in repr(found)
+
+
+def test_a_secret_in_the_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lodestar.toml").write_text('password = "x"\n')
+    with pytest.raises(InputError, match="password is a secret: set LODESTAR_PASSWORD"):
+        resolve({}, {})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [("uri = ", "expected TOML"), ('colour = "red"', "unknown setting 'colour'")]
+)
+def test_a_bad_file_is_named(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "lodestar.toml").write_text(content)
+    with pytest.raises(InputError, match=message):
+        resolve({}, {})
+
+
+def test_a_missing_named_file_is_an_error() -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        resolve({}, {"LODESTAR_CONFIG": "nowhere.toml"})
+
+
+@pytest.mark.parametrize("uri", ["localhost:7687", "http://localhost:7474", "postgres://x"])
+def test_an_address_of_another_kind_is_refused(uri: str) -> None:
+    with pytest.raises(UsageError, match="expected one of bolt://"):
+        resolve({"uri": uri}, {})
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "0", "inf", "nan"])
+def test_a_timeout_is_a_positive_number(value: str) -> None:
+    with pytest.raises(UsageError, match="query_timeout_s"):
+        resolve({}, {"LODESTAR_QUERY_TIMEOUT_S": value})
+
+
+def test_home_moves_data_and_cache() -> None:
+    found = Settings(home="somewhere")
+    assert found.home_dir == Path("somewhere")

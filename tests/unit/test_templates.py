@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from lodestar.engine.database.templates import TemplateError, all_names, parse, quoted, template
+
+HEADER = "// Purpose.\n// mode:    read\n// params:  {params}\n// returns: id :: STRING\n// needs:   nothing\n"
+
+
+def source(body: str, params: str = "$ids :: LIST<STRING>") -> str:
+    return HEADER.format(params=params) + body
+
+
+@pytest.mark.parametrize("name", all_names())
+def test_every_template_keeps_the_header_rules(name: str) -> None:
+    found = template(name)
+    assert found.purpose
+    assert found.text
+
+
+def test_header_is_read() -> None:
+    found = parse("x", source("UNWIND $ids AS id RETURN id"))
+    assert (found.purpose, found.mode, found.params, found.returns) == ("Purpose.", "read", ("ids",), ("id",))
+
+
+def test_undeclared_parameter_is_refused_with_file_and_line() -> None:
+    with pytest.raises(TemplateError, match=r"^x\.cypher:7: 'limit' is not declared"):
+        parse("x", source("UNWIND $ids AS id\nRETURN id LIMIT $limit"))
+
+
+def test_unused_parameter_is_refused() -> None:
+    with pytest.raises(TemplateError, match="declared but not used: limit"):
+        parse("x", source("UNWIND $ids AS id RETURN id", "$ids :: LIST<STRING>, $limit :: INTEGER"))
+
+
+def test_missing_header_line_is_refused() -> None:
+    with pytest.raises(TemplateError, match="no 'mode' line"):
+        parse("x", "// Purpose.\nRETURN 1")
+
+
+def test_names_are_quoted_and_must_be_complete() -> None:
+    text = source("MATCH ()-[:{{RELATION}}]->(e) WHERE e.id IN $ids RETURN e.id AS id").replace(
+        "// returns", "// names:   RELATION\n// returns"
+    )
+    found = parse("x", text)
+    assert "[:`a``b`]" in found.render({"RELATION": "a`b"})
+    with pytest.raises(TemplateError, match="expected names"):
+        found.render({})
+
+
+def test_quoting_doubles_back_ticks_and_refuses_what_cypher_would_unescape() -> None:
+    assert quoted("a`]->() DETACH DELETE n //") == "`a``]->() DETACH DELETE n //`"
+    for bad in ("", "a\x00b", "a\\u0060b"):
+        with pytest.raises(ValueError, match="not usable"):
+            quoted(bad)
