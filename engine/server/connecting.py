@@ -1,0 +1,23 @@
+"""From settings to a connection: an address given, or the embedded server's."""
+
+from __future__ import annotations
+
+from ..database.gateway import Connection
+from ..settings import Settings
+from .instance import Instance
+
+
+def connection_of(settings: Settings) -> Connection:
+    """Return the connection that the settings mean.
+
+    Raises `DatabaseUnavailableError` when they mean the embedded server and it is not running.
+    """
+    if settings.uri:
+        return Connection(
+            uri=settings.uri,
+            user=settings.user,
+            password=settings.password,
+            database=settings.database,
+            timeout_s=settings.query_timeout_s,
+        )
+    return Instance.of(settings).connection(settings.query_timeout_s)

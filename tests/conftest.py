@@ -1,0 +1,106 @@
+"""Fixtures that every test may ask for: a real Neo4j, started once per run and only when a test needs it.
+
+The jars come from the user's own cache (or from ``LODESTAR_CACHE``), so a run downloads them at most once per machine.
+Where the server cannot be had the tests that need it fail. ``LODESTAR_TEST_URI`` and ``LODESTAR_TEST_PASSWORD`` name a
+running server to use instead: all its data is deleted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.server.instance import Instance
+from lodestar.engine.settings import Settings
+
+HEAP_MB = 512
+PAGECACHE_MB = 128
+
+
+@pytest.fixture(scope="session")
+def cache_dir() -> Path:
+    """The folder of downloads, shared with the user's own Lodestar."""
+    return Settings(cache=os.environ.get("LODESTAR_CACHE", "")).cache_dir
+
+
+@pytest.fixture(scope="session")
+def home_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home of this run's own."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def server(home_dir: Path, cache_dir: Path) -> Iterator[Instance]:
+    """An embedded Neo4j called ``default`` in this run's home, stopped and deleted at the end."""
+    instance = Instance("default", home_dir, cache_dir)
+    instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
+    try:
+        yield instance
+    finally:
+        instance.reset()
+
+
+@pytest.fixture(scope="session")
+def external_uri() -> str:
+    """The address of the server to use instead of an embedded one, or ""."""
+    return os.environ.get("LODESTAR_TEST_URI", "")
+
+
+@pytest.fixture(scope="session")
+def settings(request: pytest.FixtureRequest, external_uri: str, home_dir: Path, cache_dir: Path) -> Settings:
+    """Settings that lead to the test server; `environment` has them for a command line."""
+    if external_uri:
+        password = os.environ.get("LODESTAR_TEST_PASSWORD", "")
+        return Settings(uri=external_uri, password=password, home=str(home_dir), cache=str(cache_dir))
+    request.getfixturevalue("server")
+    return Settings(home=str(home_dir), cache=str(cache_dir))
+
+
+@pytest.fixture(scope="session")
+def environment(settings: Settings) -> dict[str, str]:
+    """The environment in which `lodestar` finds the test server and nothing of the user's."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("LODESTAR_", "NEO4J_", "OPENAI_"))
+    }
+    given = {"LODESTAR_HOME": settings.home, "LODESTAR_CACHE": settings.cache}
+    if settings.uri:
+        given |= {"LODESTAR_URI": settings.uri, "LODESTAR_PASSWORD": settings.password}
+    return kept | given
+
+
+@pytest.fixture(scope="session")
+def connection(settings: Settings) -> Connection:
+    """The connection to the test server."""
+    from lodestar.engine.server.connecting import connection_of
+
+    return connection_of(settings)
+
+
+@pytest.fixture(scope="session")
+def gateway(connection: Connection) -> Iterator[Gateway]:
+    """A blocking gateway to the test server."""
+    with Gateway(connection) as gateway:
+        gateway.version()
+        yield gateway
+
+
+@pytest.fixture(scope="session")
+def driver(connection: Connection) -> Iterator[neo4j.Driver]:
+    """A plain driver, for what a test arranges or looks up behind the library's back."""
+    with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
+        yield driver
+
+
+@pytest.fixture
+def empty_graph(driver: neo4j.Driver, connection: Connection) -> None:
+    """Delete all nodes, relationships, constraints and indexes before the test."""
+    with driver.session(database=connection.database) as session:
+        for name in session.run("SHOW CONSTRAINTS YIELD name").value():
+            session.run("DROP CONSTRAINT $name", name=name).consume()
+        for name in session.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name").value():
+            session.run("DROP INDEX $name", name=name).consume()
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS").consume()

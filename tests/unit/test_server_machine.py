@@ -1,0 +1,62 @@
+"""Memory and ports chosen by the machine."""
+
+from __future__ import annotations
+
+import pytest
+from lodestar.engine.errors import PortTakenError, UsageError
+from lodestar.engine.server import machine
+from lodestar.engine.server.instance import Instance
+
+
+@pytest.mark.parametrize(
+    ("total_mb", "heap_mb", "pagecache_mb"),
+    [(1024, 512, 256), (6000, 1000, 1000), (12_288, 2048, 2048), (1 << 20, 4096, 4096)],
+)
+def test_memory_is_a_sixth_within_bounds(total_mb: int, heap_mb: int, pagecache_mb: int) -> None:
+    assert machine.default_heap_mb(total_mb) == heap_mb
+    assert machine.default_pagecache_mb(total_mb) == pagecache_mb
+
+
+def test_this_machine_has_memory() -> None:
+    assert machine.memory_mb() > 256
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """Ports that count as taken; any other is free, and 50000 is the one the system gives."""
+    ports: set[int] = set()
+    monkeypatch.setattr(machine, "is_free", lambda port: port not in ports)
+    monkeypatch.setattr(machine, "free_port", lambda: 50_000)
+    return ports
+
+
+def test_the_remembered_port_comes_before_the_usual(taken: set[int]) -> None:
+    assert machine.chosen_port(None, None, 7687, "--bolt-port", ()) == 7687
+    assert machine.chosen_port(None, 9000, 7687, "--bolt-port", ()) == 9000
+    taken.add(9000)
+    assert machine.chosen_port(None, 9000, 7687, "--bolt-port", ()) == 7687
+
+
+def test_a_free_port_is_chosen_when_the_usual_is_taken_or_spoken_for(taken: set[int]) -> None:
+    assert machine.chosen_port(None, None, 7687, "--bolt-port", {7687}) == 50_000
+    taken.add(7687)
+    assert machine.chosen_port(None, None, 7687, "--bolt-port", ()) == 50_000
+
+
+def test_a_port_that_was_asked_for_is_that_port_or_an_error(taken: set[int]) -> None:
+    assert machine.chosen_port(9000, 8000, 7687, "--bolt-port", {9000}) == 9000
+    taken.add(9000)
+    with pytest.raises(PortTakenError, match=r"port 9000 .*--bolt-port"):
+        machine.chosen_port(9000, 8000, 7687, "--bolt-port", ())
+
+
+@pytest.mark.parametrize(
+    "given", [{"bolt_port": 0}, {"http_port": 65_536}, {"heap_mb": 8}, {"pagecache_mb": -1}, {"heap_mb": 1 << 30}]
+)
+def test_values_out_of_range_change_nothing(tmp_path: object, given: dict[str, int]) -> None:
+    from pathlib import Path
+
+    home = Path(str(tmp_path)) / "home"
+    with pytest.raises(UsageError, match="expected"):
+        Instance("default", home, home).start(**given, progress=False)  # type: ignore[arg-type]
+    assert not home.exists()
