@@ -1,1 +1,1 @@
-"""Loaders: one file per source format, and the writers that put triples into Neo4j."""
+"""Loaders: one file per source format, and the writer that puts a source into the graph."""

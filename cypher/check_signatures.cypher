@@ -1,0 +1,23 @@
+// How many entities have a relation signature that disagrees with the graph; 0 after every load.
+// mode:    read
+// params:
+// returns: num_wrong :: INTEGER
+// needs:   constraint relation_name
+MATCH (e:Entity)
+CALL (e) {
+  CALL (e) {
+    MATCH (e)-[r]->(:Entity)
+    RETURN type(r) AS name, 1 AS sign, count(*) AS size
+  UNION ALL
+    MATCH (e)<-[r]-(:Entity)
+    RETURN type(r) AS name, -1 AS sign, count(*) AS size
+  }
+  OPTIONAL MATCH (relation:Relation {name: name})
+  WITH sign * relation.number AS number, size ORDER BY number
+  RETURN collect(number) AS numbers, collect(size) AS sizes
+}
+WITH e, numbers, sizes
+WHERE coalesce(e.signature_relations <> numbers, true)
+   OR coalesce(e.signature_counts <> sizes, true)
+   OR coalesce(e.degree <> reduce(degree = 0, size IN sizes | degree + size), true)
+RETURN count(*) AS num_wrong

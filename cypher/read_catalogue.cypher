@@ -1,0 +1,15 @@
+// The relation catalogue, by number.
+// mode:    read
+// params:
+// returns: number :: INTEGER, name :: STRING, label :: STRING, count :: INTEGER,
+//          domain :: STRING, range :: STRING, inverse :: STRING
+// needs:   nothing
+MATCH (r:Relation)
+RETURN r.number AS number,
+       r.name AS name,
+       r.label AS label,
+       r.count AS count,
+       r.domain AS domain,
+       r.range AS range,
+       r.inverse AS inverse
+ORDER BY number

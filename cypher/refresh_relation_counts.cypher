@@ -1,0 +1,7 @@
+// Set the catalogue's counts; a relation not among them has none.
+// mode:    write
+// params:  $counts :: MAP
+// returns:
+// needs:   constraint relation_name
+MATCH (r:Relation)
+SET r.count = coalesce($counts[r.name], 0)

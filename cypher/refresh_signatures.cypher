@@ -1,0 +1,23 @@
+// Bring the relation signature of every entity in line with the graph: the catalogue numbers of the relations that leave
+// (n) and enter (-n) it, ascending, how many triples each has, and the sum as degree. Writes only where something changed.
+// mode:    write
+// params:  $numbers :: MAP, $batch_size :: INTEGER
+// returns:
+// needs:   nothing
+MATCH (e:Entity)
+CALL (e) {
+  CALL (e) {
+    MATCH (e)-[r]->(:Entity)
+    RETURN $numbers[type(r)] AS number, count(*) AS size
+  UNION ALL
+    MATCH (e)<-[r]-(:Entity)
+    RETURN -$numbers[type(r)] AS number, count(*) AS size
+  }
+  WITH number, size ORDER BY number
+  WITH collect(number) AS numbers, collect(size) AS sizes
+  WITH numbers, sizes
+  WHERE e.signature_relations IS NULL OR e.signature_relations <> numbers OR e.signature_counts <> sizes
+  SET e.signature_relations = numbers,
+      e.signature_counts = sizes,
+      e.degree = reduce(degree = 0, size IN sizes | degree + size)
+} IN TRANSACTIONS OF $batch_size ROWS

@@ -1,0 +1,272 @@
+"""The online writer against a real Neo4j: the graph is the source, whatever was there and whatever went wrong."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import neo4j
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lodestar.engine.database.catalogue import (
+    Catalogue,
+    check_signatures,
+    read_catalogue,
+    read_graph_state,
+)
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.database.requests import Request
+from lodestar.engine.errors import GraphError, InputError
+from lodestar.loaders.online import load
+from lodestar.loaders.source import SourceName
+from lodestar.loaders.tsv import TsvSource
+
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+
+T = TypeVar("T")
+Triples = Sequence[tuple[str, str, str]]
+
+FB237 = Path(__file__).parents[2].parent / "shared" / "data" / "fb237"
+
+HOSTILE: Triples = (
+    ("a", "r", "b"),
+    ("a", "s", "b"),
+    ("b", "r", "a"),
+    ("a", "r", "a"),
+    ("x'}) DETACH DELETE n //", "`]->() MATCH (n) DETACH DELETE n //", 'y"'),
+    ("$id", "{{RELATION}}", "`"),
+    ("\\", "\\'", "'"),
+    ("a", "R", "b"),
+    (" a ", " r ", "\u200b"),
+    ("né", "ne\u0301", "ne\u0301"),
+    ("🜨", "首都", "\x1b[31m"),
+)
+
+pytestmark = pytest.mark.usefixtures("empty_graph")
+
+
+def triples_of(driver: neo4j.Driver) -> list[tuple[str, str, str]]:
+    records = driver.execute_query("MATCH (h:Entity)-[r]->(t:Entity) RETURN h.id, type(r), t.id").records
+    return sorted((head, relation, tail) for head, relation, tail in records)
+
+
+def everything(driver: neo4j.Driver) -> list[Any]:
+    """All nodes and relationships by content; when a load ran is left out."""
+    nodes = driver.execute_query("MATCH (n) RETURN labels(n), properties(n)").records
+    kept = [
+        (labels, sorted((k, str(v)) for k, v in properties.items() if k not in ("started", "finished")))
+        for labels, properties in nodes
+    ]
+    return [sorted(kept), triples_of(driver)]
+
+
+class Interrupted(Exception):
+    """Stands for a kill."""
+
+
+class FragileGateway(Gateway):
+    """Dies before its `calls`-th request."""
+
+    calls = 0
+
+    def fetch(self, request: Request[T]) -> T:
+        self._count()
+        return super().fetch(request)
+
+    def execute(self, request: Request[T]) -> T:
+        self._count()
+        return super().execute(request)
+
+    def _count(self) -> None:
+        self.calls -= 1
+        if self.calls < 0:
+            raise Interrupted
+
+
+def test_hostile_strings_parallel_edges_and_self_loops_survive(gateway: Gateway, driver: neo4j.Driver) -> None:
+    names = {"a": "Robert'); DROP--", "$id": "`$name`", "b": "$id"}
+    report = load(TripleSource([*HOSTILE, *HOSTILE[:3]], names), gateway)
+    assert triples_of(driver) == sorted(HOSTILE)
+    assert (report.num_triples, report.num_duplicates) == (len(HOSTILE), 3)
+    stored = driver.execute_query("MATCH (e:Entity) WHERE e.name IS NOT NULL RETURN e.id, e.name").records
+    assert {id_: name for id_, name in stored} == names  # noqa: C416
+    assert gateway.fetch(check_signatures()) == 0
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(*[st.sampled_from("abc`'\\$")] * 3), min_size=1, max_size=25),
+    st.lists(st.tuples(*[st.sampled_from("abc`'\\$")] * 3), min_size=1, max_size=25),
+)
+def test_two_loads_are_the_union(gateway: Gateway, driver: neo4j.Driver, first: Triples, second: Triples) -> None:
+    driver.execute_query("MATCH (n) DETACH DELETE n")
+    load(TripleSource(first), gateway, batch_size=7)
+    load(TripleSource(second), gateway, batch_size=5)
+    assert triples_of(driver) == sorted({*first, *second})
+    assert gateway.fetch(check_signatures()) == 0
+    counts = {r.name: r.count for r in gateway.fetch(read_catalogue()).relations}
+    relations = [relation for _, relation, _ in {*first, *second}]
+    assert counts == {relation: relations.count(relation) for relation in relations}
+
+
+def test_the_signature_is_as_defined(gateway: Gateway, driver: neo4j.Driver) -> None:
+    load(TripleSource([("a", "p", "b"), ("a", "p", "c"), ("c", "q", "a"), ("a", "q", "a")]), gateway)
+    (record,) = driver.execute_query(
+        "MATCH (e:Entity {id: 'a'}) RETURN e.signature_relations, e.signature_counts, e.degree"
+    ).records
+    assert tuple(record) == ([-2, 1, 2], [2, 2, 1], 5)
+
+
+def test_a_wrong_signature_is_noticed(gateway: Gateway, driver: neo4j.Driver) -> None:
+    load(TripleSource(COUNTRIES), gateway)
+    assert gateway.fetch(check_signatures()) == 0
+    driver.execute_query("MATCH (e:Entity {id: 'm.peru'}) SET e.degree = e.degree + 1")
+    driver.execute_query("MATCH (e:Entity {id: 'm.lima'}) REMOVE e.signature_counts")
+    driver.execute_query(
+        "MATCH (a:Entity {id: 'm.sol'}), (b:Entity {id: 'm.peso'}) CREATE (a)-[:`not catalogued`]->(b)"
+    )
+    assert gateway.fetch(check_signatures()) == 4
+
+
+def test_the_same_load_again_does_nothing(gateway: Gateway, driver: neo4j.Driver) -> None:
+    source = TripleSource(COUNTRIES, COUNTRY_NAMES)
+    first = load(source, gateway)
+    before = everything(driver)
+    again = load(source, gateway)
+    assert not first.already_loaded
+    assert again.already_loaded
+    assert again.num_triples == first.num_triples == len(COUNTRIES)
+    assert everything(driver) == before
+    forced = load(source, gateway, force=True)
+    assert not forced.already_loaded
+    assert everything(driver) == before
+
+
+def test_a_larger_load_keeps_the_catalogue_numbers(gateway: Gateway) -> None:
+    load(TripleSource(COUNTRIES), gateway)
+    first = gateway.fetch(read_catalogue())
+    load(TripleSource([("m.peru", "aaa.first.in_order", "m.inca"), *COUNTRIES]), gateway)
+    second = gateway.fetch(read_catalogue())
+    assert {r.name: r.number for r in first.relations}.items() <= {r.name: r.number for r in second.relations}.items()
+    assert sorted(r.number for r in second.relations) == list(range(1, len(second.relations) + 1))
+    assert first.fingerprint != second.fingerprint
+    assert second.fingerprint == Catalogue(tuple(reversed(second.relations))).fingerprint
+
+
+def test_names_of_several_loads_add_up(gateway: Gateway, driver: neo4j.Driver) -> None:
+    class Named(TripleSource):
+        def names(self) -> Any:
+            return iter([SourceName("a", name) for name in self.all_names])
+
+    triples = [("a", "r", "b")]
+    load(Named(triples, {"El_Paso": "", "Ysleta": ""}), gateway)
+    load(Named(triples, {"Paso": "", "Ysleta": ""}), gateway)
+    load(TripleSource([("a", "s", "b")]), gateway)
+    (record,) = driver.execute_query("MATCH (e:Entity {id: 'a'}) RETURN e.name, e.aliases, e.search_names").records
+    assert tuple(record) == ("Paso", ["Ysleta", "El_Paso"], ["Paso", "Ysleta", "El Paso"])
+
+
+def test_names_are_found_without_accents_and_case(gateway: Gateway, driver: neo4j.Driver) -> None:
+    load(TripleSource([("z", "r", "p")], {"z": "Zürich", "p": "El_Paso"}), gateway)
+
+    def found(query: str) -> list[str]:
+        text = "CALL db.index.fulltext.queryNodes('entity_names', $query) YIELD node RETURN node.id"
+        return [id_ for (id_,) in driver.execute_query(text, query=query).records]
+
+    assert found("zurich") == found("ZÜRICH") == ["z"]
+    assert found("paso") == ["p"]
+    assert found("r") == []
+
+
+@pytest.mark.parametrize("batch_size", [4, 1_000])
+def test_a_load_that_died_anywhere_is_repaired_by_the_same_load(
+    gateway: Gateway, driver: neo4j.Driver, batch_size: int
+) -> None:
+    source = TripleSource([*COUNTRIES, *HOSTILE], COUNTRY_NAMES)
+    load(source, gateway, batch_size=batch_size)
+    undisturbed = everything(driver)
+    died = 0
+    with FragileGateway(gateway.connection) as fragile:
+        while True:
+            driver.execute_query("MATCH (n) DETACH DELETE n")
+            fragile.calls = died
+            try:
+                load(source, fragile, batch_size=batch_size)
+                break
+            except Interrupted:
+                died += 1
+            load(source, gateway, batch_size=batch_size)
+            assert everything(driver) == undisturbed, f"died before request {died}"
+    assert died > 10
+    assert gateway.fetch(read_graph_state()).unfinished_loads == ()
+
+
+def test_an_interrupted_load_is_seen(gateway: Gateway) -> None:
+    with pytest.raises(GraphError, match="the graph is empty: load one with"):
+        gateway.fetch(read_graph_state()).check()
+    with FragileGateway(gateway.connection) as fragile:
+        fragile.calls = 10
+        with pytest.raises(Interrupted):
+            load(TripleSource(COUNTRIES), fragile)
+    state = gateway.fetch(read_graph_state())
+    assert state.unfinished_loads == ("test triples",)
+    with pytest.raises(GraphError, match="test triples did not finish"):
+        state.check()
+    load(TripleSource(COUNTRIES), gateway)
+    state = gateway.fetch(read_graph_state())
+    state.check()
+    assert (state.num_entities, state.num_triples, state.num_relations) == (11, len(COUNTRIES), 6)
+
+
+def test_a_fault_changes_nothing(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    before = everything(driver)
+    path = tmp_path / "kg.tsv"
+    path.write_text("a\tr\tb\n" * 20_000 + "a r b\n")
+    with pytest.raises(InputError, match="kg.tsv:20001: "):
+        load(TsvSource(str(path)), gateway)
+    names = tmp_path / "names.tsv"
+    names.write_text("a\n")
+    path.write_text("a\tr\tb\n")
+    with pytest.raises(InputError, match="names.tsv:1: "):
+        load(TsvSource(str(path), str(names)), gateway)
+    assert everything(driver) == before
+
+
+def test_what_is_not_an_entity_is_left_alone(gateway: Gateway, driver: neo4j.Driver) -> None:
+    driver.execute_query("CREATE (:Person {id: 'm.peru'})-[:KNOWS]->(:Person)")
+    load(TripleSource(COUNTRIES), gateway)
+    (record,) = driver.execute_query("MATCH (p:Person {id: 'm.peru'})-[:KNOWS]->() RETURN labels(p), keys(p)").records
+    assert tuple(record) == (["Person"], ["id"])
+    assert "KNOWS" not in {r.name for r in gateway.fetch(read_catalogue()).relations}
+
+
+def test_fb15k_237(gateway: Gateway, driver: neo4j.Driver) -> None:
+    if not FB237.is_dir():
+        pytest.skip(f"no FB15k-237 at {FB237}")
+    source = TsvSource(str(FB237 / "kg.tsv.gz"), str(FB237 / "names.tsv.gz"))
+    report = load(source, gateway)
+    assert (report.num_triples, report.num_entities, report.num_relations) == (310_116, 14_541, 237)
+    assert (report.num_duplicates, report.num_names_ignored) == (0, 0)
+    state = gateway.fetch(read_graph_state())
+    assert (state.num_triples, state.num_entities, state.num_relations) == (310_116, 14_541, 237)
+    assert gateway.execute(check_signatures()) == 0
+    assert triples_of(driver) == sorted(tuple(triple) for triple in source.triples())
+    started_s = time.monotonic()
+    assert load(source, gateway).already_loaded
+    assert time.monotonic() - started_s < 2
+
+
+def test_many_relations(gateway: Gateway, driver: neo4j.Driver) -> None:
+    random_source = random.Random(0)
+    triples = {
+        (f"e{random_source.randrange(300)}", f"r{random_source.randrange(500)}", f"e{random_source.randrange(300)}")
+        for _ in range(3_000)
+    }
+    load(TripleSource(sorted(triples)), gateway)
+    assert triples_of(driver) == sorted(triples)
+    assert gateway.fetch(check_signatures()) == 0
