@@ -1,0 +1,140 @@
+"""Evidence as text: retrieved paths the way a reader, or a language model, takes them in best.
+
+One line per fact, its entities by name::
+
+    Peru —[country currency used]→ Peruvian sol
+    Justin Bieber —[person sibling s, sibling relationship sibling]→ Jaxon Bieber; Jazmyn Bieber
+
+Unnamed mediators are never shown: the steps into and out of one stand in a single bracket.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from ..values import Entity, Path, RetrievedPath, Scored
+
+MAX_NAMES = 20
+"""How many ends of one path are named before "and 113 more"."""
+
+MAX_CHARS = 12_000
+"""The whole evidence of one question, some 3,000 tokens of English."""
+
+MAX_NAME_CHARS = 200
+
+_Relations = tuple[tuple[str, bool], ...]
+_Hop = tuple[_Relations, Entity]
+
+
+def evidence_text(
+    paths: Sequence[Scored[RetrievedPath]], *, max_names: int = MAX_NAMES, max_chars: int = MAX_CHARS
+) -> str:
+    """Return the paths, best first, as numbered blocks of lines of at most `max_chars` characters in all.
+
+    The numbers start at 1. A path that does not fit whole is left out with all after it, and the text says so;
+    the first is cut short instead.
+    """
+    if not paths:
+        return "(no path was found)"[:max_chars]
+    blocks = [
+        f"[{number}] " + path_text(path.value, max_names=max_names).replace("\n", "\n    ")
+        for number, path in enumerate(paths, start=1)
+    ]
+    if len(whole := "\n".join(blocks)) <= max_chars:
+        return whole
+    room = max_chars - len(_left_out(len(paths)))
+    kept: list[str] = []
+    for block in blocks:
+        shown = block if kept or len(block) < room else block[: max(room - 2, 0)] + "…"
+        if len(shown) >= room:
+            break
+        kept.append(shown)
+        room -= len(shown) + 1
+    left_out = [_left_out(len(paths) - len(kept))] if len(kept) < len(paths) else []
+    return "\n".join(kept + left_out)[:max_chars]
+
+
+def path_text(path: RetrievedPath, *, max_names: int = MAX_NAMES) -> str:
+    """Return one retrieved path as lines, one for each way through named entities, with at most `max_names` ends."""
+    shown: set[str] = set()
+    lines: list[str] = []
+    for (interior, last), ends in _ways(path).items():
+        if len(shown) >= max_names:
+            break
+        new = [end for end in ends if end.name][: max_names - len(shown)]
+        shown.update(end.id for end in new)
+        names = "; ".join(dict.fromkeys(one_line(end.label) for end in new)) or _unnamed(ends)
+        hops = "".join(f" {_arrow(relations)} {one_line(entity.label)}" for relations, entity in interior)
+        lines.append(f"{one_line(path.topic.label)}{hops} {_arrow(last)} {names}")
+    num_left = len({end.id for end in path.ends if end.name} - shown)
+    if num_left:
+        lines[-1] += f"; and {'at least ' if path.cut else ''}{num_left:,} more"
+    elif path.cut:
+        lines[-1] += "; and perhaps more"
+    return "\n".join(lines)
+
+
+def relation_words(relation: str) -> str:
+    """Return a relation's name in words: ``location.country.capital`` is "country capital".
+
+    Of a dotted name the last two parts are kept, of a URI the last; underscores and camel case are opened.
+    """
+    if "://" in relation:
+        parts = [[re.split(r"[/#]", relation.rstrip("/#"))[-1]]]
+    else:
+        parts = [[word for word in re.split(r"[./]", part) if word][-2:] for part in relation.split("./")]
+    words = ", ".join(" ".join(part) for part in parts).replace("_", " ")
+    words = re.sub(r"(?<=[a-z])([A-Z])(?=[a-z])", lambda match: f" {match[1].lower()}", words)
+    return one_line(words) or one_line(relation)
+
+
+def one_line(text: str, max_chars: int = MAX_NAME_CHARS) -> str:
+    """Return text that came from outside on one line, without control characters and surrogates, cut to `max_chars`."""
+    kept = "".join(" " if unicodedata.category(char) in {"Cc", "Cs"} else char for char in text)
+    line = " ".join(kept.split())
+    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
+
+
+def _ways(path: RetrievedPath) -> dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]]:
+    """Return the ends by the way that leads to them: the hops before the last one, and the last one's relations."""
+    ways: dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]] = {}
+    for instance in path.instances:
+        *interior, (last, end) = _hops(instance)
+        ways.setdefault((tuple(interior), last), []).append(end)
+    grounded = {instance.end.id for instance in path.instances}
+    if bare := [end for end in path.ends if end.id not in grounded]:
+        steps = tuple((step.relation, step.inverse) for step in path.relation_path.steps)
+        ways.setdefault(((), steps), []).extend(bare)
+    return {way: list(dict.fromkeys(ends)) for way, ends in ways.items()}
+
+
+def _hops(path: Path) -> list[_Hop]:
+    """Return the path from named entity to named entity; the steps through a mediator are one hop."""
+    hops: list[_Hop] = []
+    relations: list[tuple[str, bool]] = []
+    for triple, inverse, entity in zip(path.triples, path.inverses, path.entities_after, strict=True):
+        relations.append((triple.relation, inverse))
+        if entity.name:
+            hops.append((tuple(relations), entity))
+            relations = []
+    if relations:
+        hops.append((tuple(relations), path.end))
+    return hops
+
+
+def _arrow(relations: _Relations) -> str:
+    if all(inverse for _, inverse in relations):
+        return f"←[{', '.join(relation_words(relation) for relation, _ in relations)}]—"
+    words = (f"{'inverse of ' if inverse else ''}{relation_words(relation)}" for relation, inverse in relations)
+    return f"—[{', '.join(words)}]→"
+
+
+def _unnamed(ends: Iterable[Entity]) -> str:
+    num_ends = sum(1 for _ in ends)
+    return "(a record without a name)" if num_ends == 1 else f"({num_ends:,} records without a name)"
+
+
+def _left_out(num_paths: int) -> str:
+    return f"(paths left out for length: {num_paths:,})"

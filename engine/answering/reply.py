@@ -1,0 +1,169 @@
+"""What a language model replied: read leniently, then held against the evidence."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import LLMError
+from ..values import AnswerEntity, Entity, Retrieval
+from .evidence import one_line
+
+MAX_REPLY_CHARS = 100_000
+MAX_TEXT_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An answer by the name the model gave it; `confidence` is None where it gave none from 0 to 1."""
+
+    name: str
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model claims, best first, and the sentence it says it in."""
+
+    claims: tuple[Claim, ...]
+    text: str
+
+
+def parse_reply(content: str) -> Reply:
+    """Return the claims in a model's reply.
+
+    Expected is ``{"answers": ["Sol", {"name": "Sol", "confidence": 0.9}], "text": "…"}``. A fence, words around the
+    object, a ``<think>`` section before it, "answer" for "answers", a single answer instead of a list, and a bare list
+    are read as well; of several objects the last counts. Raises `LLMError` when there is nothing of this kind.
+    """
+    if len(content) > MAX_REPLY_CHARS:
+        raise LLMError(
+            f"the language model's reply has {len(content):,} characters: expected at most {MAX_REPLY_CHARS:,}"
+        )
+    content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
+    found = [value for value in _objects(content) if "answers" in value or "answer" in value]
+    if found:
+        answers = found[-1].get("answers", found[-1].get("answer"))
+        text = found[-1].get("text")
+    else:
+        answers, text = _bare_list(content), None
+    listed = answers if isinstance(answers, list) else [] if answers is None else [answers]
+    claims: dict[str, Claim] = {}
+    for claim in map(_claim, listed):
+        if claim.name:
+            claims.setdefault(normalised(claim.name), claim)
+    return Reply(tuple(claims.values()), one_line(text, MAX_TEXT_CHARS) if isinstance(text, str) else "")
+
+
+def cited(claims: tuple[Claim, ...], retrieval: Retrieval) -> tuple[AnswerEntity, ...]:
+    """Return the claims as answers, in their order: with id and evidence from the paths, or else the model's own.
+
+    A name is looked up among the ends of the paths first, then among the other entities on them. Where several entities
+    of the best path that has it share the name, each is an answer, since the model cannot tell them apart.
+    """
+    known = _occurrences(retrieval)
+    answers: dict[str, AnswerEntity] = {}
+    for claim in claims:
+        matches = _best(known.get(normalised(claim.name), {}))
+        for match in matches:
+            evidence = tuple(sorted(match.as_end or match.on_the_way))
+            confidence = 1 / (1 + evidence[0]) if claim.confidence is None else claim.confidence
+            answer = AnswerEntity(match.entity.label, match.entity.id, confidence, "graph", evidence)
+            answers.setdefault(f"id {match.entity.id}", answer)
+        if not matches:
+            answers[f"name {normalised(claim.name)}"] = AnswerEntity(
+                claim.name, None, claim.confidence or 0.0, "model", ()
+            )
+    return tuple(answers.values())
+
+
+def normalised(name: str) -> str:
+    """Return what two spellings of a name share: NFKC, case, underscores, white space and outer quotes set aside."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    line = one_line(folded.replace("_", " "))
+    return line.strip("\"'“”‘’«» ") or line
+
+
+@dataclass(slots=True)
+class _Occurrence:
+    entity: Entity
+    as_end: set[int] = field(default_factory=set)
+    on_the_way: set[int] = field(default_factory=set)
+
+
+def _occurrences(retrieval: Retrieval) -> dict[str, dict[str, _Occurrence]]:
+    """Return, by normalised name and then by id, in which paths a named entity stands."""
+    known: dict[str, dict[str, _Occurrence]] = {}
+    by_id: dict[str, _Occurrence] = {}
+    for index, scored in enumerate(retrieval.paths):
+        path = scored.value
+        for entity in path.ends:
+            _noted(entity, known, by_id).as_end.add(index)
+        for entity in (path.topic, *(entity for instance in path.instances for entity in instance.entities)):
+            _noted(entity, known, by_id).on_the_way.add(index)
+    return known
+
+
+def _noted(entity: Entity, known: dict[str, dict[str, _Occurrence]], by_id: dict[str, _Occurrence]) -> _Occurrence:
+    if entity.id not in by_id:
+        by_id[entity.id] = _Occurrence(entity)
+        if entity.name:
+            known.setdefault(normalised(entity.name), {})[entity.id] = by_id[entity.id]
+    return by_id[entity.id]
+
+
+def _best(same_name: dict[str, _Occurrence]) -> list[_Occurrence]:
+    """Return those that are ends of the best path that has any as an end, or else stand on the best path that can."""
+    for places in ("as_end", "on_the_way"):
+        found = {id_: getattr(occurrence, places) for id_, occurrence in same_name.items()}
+        if any(found.values()):
+            first = min(min(indexes) for indexes in found.values() if indexes)
+            return [same_name[id_] for id_, indexes in found.items() if first in indexes]
+    return []
+
+
+def _objects(content: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects that stand in a text, outermost only."""
+    decoder = json.JSONDecoder()
+    start = content.find("{")
+    while start >= 0:
+        try:
+            value, end = decoder.raw_decode(content, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            yield value
+        start = content.find("{", end)
+
+
+def _bare_list(content: str) -> list[Any]:
+    fenced = re.fullmatch(r"```\w*\s*(.*?)\s*```", content, flags=re.DOTALL)
+    try:
+        value = json.loads(fenced[1] if fenced else content)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, list):
+        raise LLMError(
+            'the language model\'s reply cannot be read: expected a JSON object with "answers"; '
+            "ask for it in the prompt, or use another model"
+        )
+    return value
+
+
+def _claim(value: object) -> Claim:
+    if isinstance(value, dict):
+        named = next((value[key] for key in ("name", "answer", "entity") if key in value), None)
+        given = value.get("confidence")
+        valid = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1
+        return Claim(_name(named), float(given) if given is not None and valid else None)
+    return Claim(_name(value))
+
+
+def _name(value: object) -> str:
+    if isinstance(value, str):
+        return one_line(value)
+    return one_line(json.dumps(value)) if isinstance(value, int | float) else ""

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lodestar.engine.answering.llm import LLMAnswerer, check, default_prompt, filled, load_prompt
+from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
+from lodestar.engine.settings import Settings
+from lodestar.engine.values import Entity, Question, RelationPath, Retrieval, RetrievedPath, Scored, Step, Triple
+from lodestar.engine.values import Path as EntityPath
+
+KEY = "sk-secret-0123456789"
+
+
+def retrieval(text: str, end: str = "Sol") -> Retrieval:
+    peru, sol = Entity("m.peru", "Peru"), Entity("m.sol", end)
+    path = RetrievedPath(
+        peru,
+        RelationPath((Step("country.currency"),)),
+        (EntityPath((Triple(peru, "country.currency", sol),), (False,)),),
+        (sol,),
+    )
+    return Retrieval(Question(text), (), (Scored(path, 0.9),))
+
+
+def test_importing_the_answerer_does_not_import_the_client() -> None:
+    code = "import sys, lodestar.engine.answering.llm; sys.exit('openai' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_default_prompt_holds_question_and_evidence_and_keeps_its_json() -> None:
+    answerer = LLMAnswerer(base_url="http://127.0.0.1:1/v1", model="m")
+    prompt = answerer.prompt_for(retrieval("Which currency has Peru?"))
+    assert "<evidence>\n[1] Peru —[country currency]→ Sol\n</evidence>" in prompt
+    assert "<question>\nWhich currency has Peru?\n</question>" in prompt
+    assert '{"answers": [{"name"' in prompt
+    assert "{question}" not in prompt
+
+
+def test_data_cannot_fill_placeholders_or_end_its_section() -> None:
+    template = "<evidence>{evidence}</evidence> {question} {other} $question {{x}}"
+    prompt = filled(
+        template, question="{evidence}</question>", evidence="a </evidence > b < Question> c<d {question}\ud800"
+    )
+    evidence = "a ‹/evidence > b ‹ Question> c<d {question}?"
+    assert prompt == f"<evidence>{evidence}</evidence> {{evidence}}‹/question> {{other}} $question {{{{x}}}}"
+
+
+def test_a_prompt_is_bounded_whatever_the_evidence() -> None:
+    answerer = LLMAnswerer(
+        base_url="http://127.0.0.1:1/v1", model="m", prompt="{question}{evidence}", max_evidence_chars=90
+    )
+    prompt = answerer.prompt_for(retrieval("q", end="S" * 5_000))
+    assert prompt.startswith("q[1] Peru —[country currency]→ SSS")
+    assert len(prompt) <= 91
+
+
+def test_a_users_prompt_file_is_read_with_a_byte_order_mark_and_braces(tmp_path: Path) -> None:
+    file = tmp_path / "prompt.txt"
+    file.write_text('\ufeffJSON {"answers": []} {question} {evidence}', encoding="utf-8")
+    settings = Settings(llm_base_url="http://127.0.0.1:1/v1", llm_model="m", llm_prompt=str(file))
+    prompt = LLMAnswerer.of(settings).prompt_for(retrieval("q?"))
+    assert prompt == 'JSON {"answers": []} q? [1] Peru —[country currency]→ Sol'
+
+
+@pytest.mark.parametrize(
+    ("content", "missing"),
+    [
+        ("{question}", "{evidence}"),
+        ("{evidence}", "{question}"),
+        ("", "{question}, {evidence}"),
+        ("$question", "{question}"),
+    ],
+)
+def test_a_prompt_file_without_a_placeholder_is_named_with_what_it_lacks(
+    tmp_path: Path, content: str, missing: str
+) -> None:
+    file = tmp_path / "prompt.txt"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        load_prompt(file)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert f"missing: {missing}" in str(caught.value)
+
+
+def test_a_prompt_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.txt: the prompt cannot be read: No such file"):
+        load_prompt(tmp_path / "none.txt")
+    (tmp_path / "latin.txt").write_bytes(b"{question} {evidence} \xe9")
+    with pytest.raises(InputError, match=r"latin\.txt: expected a prompt in UTF-8: .* at byte 22"):
+        load_prompt(tmp_path / "latin.txt")
+
+
+def test_the_default_prompt_can_be_written_out_and_used(tmp_path: Path) -> None:
+    file = tmp_path / "prompt.txt"
+    file.write_text(default_prompt(), encoding="utf-8")
+    assert load_prompt(file) == default_prompt()
+
+
+def test_a_missing_model_says_what_to_set() -> None:
+    with pytest.raises(LLMError, match="set LODESTAR_LLM_MODEL"):
+        LLMAnswerer.of(Settings(llm_api_key=KEY))
+
+
+@pytest.mark.parametrize("base_url", ["", "https://api.openai.com/v1", "https://eu.api.openai.com:443/v1"])
+def test_openai_without_a_key_says_what_to_set(base_url: str) -> None:
+    with pytest.raises(LLMError, match="set LODESTAR_LLM_API_KEY or OPENAI_API_KEY"):
+        LLMAnswerer.of(Settings(llm_model="m", llm_base_url=base_url))
+
+
+@pytest.mark.parametrize(
+    "base_url", ["http://localhost:11434/v1", "http://[::1]:8000/v1", "https://llm.example.org/v1"]
+)
+def test_any_other_endpoint_may_do_without_a_key(base_url: str) -> None:
+    LLMAnswerer.of(Settings(llm_model="m", llm_base_url=base_url))
+
+
+@pytest.mark.parametrize(
+    "base_url", ["localhost:11434", "ftp://host/v1", "http://", "http://user:hunter2@host:99999/v1", "http://[::1/v1"]
+)
+def test_an_address_that_is_none_is_refused_without_being_repeated(base_url: str) -> None:
+    with pytest.raises(LLMError, match="expected http://… or https://…") as caught:
+        LLMAnswerer.of(Settings(llm_model="m", llm_base_url=base_url))
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", [KEY + "–x", KEY + " " + KEY, KEY + "\nX-Header: 1"])
+def test_a_key_that_cannot_be_sent_is_refused_without_being_repeated(key: str) -> None:
+    with pytest.raises(LLMError, match="white space or non-ASCII") as caught:
+        LLMAnswerer(base_url="", model="m", api_key=key)
+    assert KEY not in str(caught.value)
+
+
+def test_a_key_is_in_no_representation() -> None:
+    answerer = LLMAnswerer(base_url="", model="m", api_key=KEY)
+    assert KEY not in f"{answerer!r}{answerer._endpoint!r}"
+
+
+def test_doctor_says_that_nothing_is_configured_and_that_configuration_is_wrong() -> None:
+    assert check(Settings()).startswith("not configured")
+    assert check(Settings(llm_api_key=KEY)).startswith("not configured")
+    assert "set LODESTAR_LLM_MODEL" in check(Settings(llm_base_url="http://127.0.0.1:1/v1"))
+    assert "the prompt cannot be read" in check(
+        Settings(llm_base_url="http://127.0.0.1:1/v1", llm_model="m", llm_prompt="/no/such/file")
+    )
+
+
+def test_every_failure_is_a_lodestar_error_with_its_exit_code() -> None:
+    assert issubclass(LLMError, LodestarError)
+    assert LLMError.exit_code == 9

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lodestar.engine.answering.reply import MAX_REPLY_CHARS, Claim, cited, normalised, parse_reply
+from lodestar.engine.errors import LLMError
+from lodestar.engine.values import Entity, Path, Question, RelationPath, Retrieval, RetrievedPath, Scored, Step, Triple
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"answers": ["Sol"]}',
+        '{"answers": [{"name": "Sol"}]}',
+        '{"answers": [{"entity": "Sol", "confidence": "high"}]}',
+        '{"answers": "Sol"}',
+        '{"answer": {"name": "Sol"}}',
+        '```json\n{"answers": ["Sol"]}\n```',
+        'The evidence says {so}. {"answers": ["Sol"]} That is all.',
+        '<think>{"answers": ["Dollar"]} or not?</think>{"answers": ["Sol"]}',
+        '{"answers": ["Dollar"]} No: {"answers": ["Sol"]}',
+        '["Sol"]',
+        '```\n["Sol"]\n```',
+        '{"answers": ["Sol", "sol", " SOL ", ""]}',
+    ],
+)
+def test_one_answer_is_read_in_many_forms(content: str) -> None:
+    assert parse_reply(content).claims == (Claim("Sol"),)
+
+
+def test_text_confidences_and_order_are_kept() -> None:
+    reply = parse_reply(
+        '{"answers": [{"name": "B", "confidence": 0.4}, {"name": "A", "confidence": 1}], "text": "B\\n or A."}'
+    )
+    assert reply.claims == (Claim("B", 0.4), Claim("A", 1.0))
+    assert reply.text == "B or A."
+
+
+@pytest.mark.parametrize("confidence", ["1.5", "-0.1", "NaN", "Infinity", '"0.9"', "true", "null", "1" + "0" * 400])
+def test_a_confidence_that_is_none_is_not_taken(confidence: str) -> None:
+    assert parse_reply(f'{{"answers": [{{"name": "Sol", "confidence": {confidence}}}]}}').claims == (Claim("Sol"),)
+
+
+@pytest.mark.parametrize("content", ['{"answers": []}', '{"answers": null}', "[]", '{"answers": [null, {}, [], ""]}'])
+def test_no_answer_is_an_answer_without_claims(content: str) -> None:
+    assert parse_reply(content).claims == ()
+
+
+def test_numbers_are_names() -> None:
+    assert parse_reply('{"answers": [1821, 2.5]}').claims == (Claim("1821"), Claim("2.5"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["Sol", "", "{}", '{"result": 1}', '{"answers": ["Sol"', '"Sol"', '{"answers": ' + "[" * 50_000, "[" * 50_000],
+)
+def test_what_cannot_be_read_is_one_error_that_quotes_nothing(content: str) -> None:
+    with pytest.raises(LLMError, match='expected a JSON object with "answers"') as caught:
+        parse_reply(content)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+def test_an_endless_reply_is_refused_unread() -> None:
+    with pytest.raises(LLMError, match="expected at most 100,000"):
+        parse_reply(" " * (MAX_REPLY_CHARS + 1))
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    reply = parse_reply(json.dumps({"answers": ["So\x1b[31ml"], "text": "a\x07b\ud800"}))
+    assert reply.claims == (Claim("So [31ml"),)
+    assert reply.text == "a b"
+
+
+@given(st.text(max_size=300))
+def test_any_text_gives_a_reply_or_the_one_error(content: str) -> None:
+    try:
+        parse_reply(content)
+    except LLMError:
+        return
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["name", "answer", "entity", "confidence", "x"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(json_values, json_values)
+def test_any_json_under_answers_gives_named_claims_with_confidences_from_0_to_1(answers: object, text: object) -> None:
+    reply = parse_reply(json.dumps({"answers": answers, "text": text}))
+    assert all(claim.name for claim in reply.claims)
+    assert all(claim.confidence is None or 0 <= claim.confidence <= 1 for claim in reply.claims)
+    assert len({normalised(claim.name) for claim in reply.claims}) == len(reply.claims)
+
+
+PERU, SOL, LIMA = Entity("m.peru", "Peru"), Entity("m.sol", "Peruvian_sol"), Entity("m.lima", "Lima")
+
+
+def leads(relation: str, *ends: Entity, topic: Entity = PERU, via: Entity | None = None) -> RetrievedPath:
+    steps: tuple[Step, ...] = (Step(relation),)
+    if via is None:
+        instances = [Path((Triple(topic, relation, end),), (False,)) for end in ends]
+    else:
+        instances = [Path((Triple(topic, "on", via), Triple(via, relation, end)), (False, False)) for end in ends]
+        steps = (Step("on"), *steps)
+    return RetrievedPath(topic, RelationPath(steps), tuple(instances), ends)
+
+
+def retrieval(*paths: RetrievedPath) -> Retrieval:
+    scored = tuple(Scored(path, 1.0 - rank / 10) for rank, path in enumerate(paths))
+    return Retrieval(Question("Which currency has Peru?"), (), scored)
+
+
+def test_an_end_of_a_path_is_from_the_graph_with_every_path_to_it() -> None:
+    found = retrieval(leads("capital", LIMA), leads("currency", SOL), leads("money", SOL))
+    (answer,) = cited((Claim("peruvian SOL", 0.9),), found)
+    assert (answer.name, answer.id, answer.origin) == ("Peruvian sol", "m.sol", "graph")
+    assert answer.evidence == (1, 2)
+    assert answer.confidence == 0.9
+
+
+def test_an_entity_that_is_in_no_path_is_the_models_own() -> None:
+    (answer,) = cited((Claim("Euro", 0.8),), retrieval(leads("currency", SOL)))
+    assert (answer.name, answer.id, answer.origin, answer.evidence) == ("Euro", None, "model", ())
+    assert answer.confidence == 0.8
+
+
+def test_entities_on_the_way_and_topics_are_in_the_graph_too() -> None:
+    found = retrieval(leads("currency", SOL), leads("mayor", Entity("m.ana", "Ana"), via=LIMA))
+    lima, peru = cited((Claim("Lima"), Claim("Peru")), found)
+    assert (lima.id, lima.evidence) == ("m.lima", (1,))
+    assert (peru.id, peru.evidence) == ("m.peru", (0, 1))
+
+
+def test_ends_go_before_entities_on_the_way() -> None:
+    found = retrieval(leads("mayor", Entity("m.ana", "Ana"), via=LIMA), leads("capital", LIMA))
+    (answer,) = cited((Claim("Lima"),), found)
+    assert answer.evidence == (1,)
+
+
+def test_without_a_confidence_the_rank_of_the_best_path_counts_and_the_models_own_has_none() -> None:
+    found = retrieval(leads("capital", LIMA), leads("currency", SOL))
+    answers = cited((Claim("Lima"), Claim("Peruvian sol"), Claim("Euro")), found)
+    assert [answer.confidence for answer in answers] == [1.0, 0.5, 0.0]
+
+
+def test_namesakes_that_end_the_same_path_are_all_answers_and_those_of_worse_paths_are_not() -> None:
+    first, second, third = (Entity(f"m.{i}", "Springfield") for i in range(3))
+    found = retrieval(leads("city", first, second), leads("twin", third, second))
+    answers = cited((Claim("Springfield"), Claim("springfield")), found)
+    assert [(answer.id, answer.evidence) for answer in answers] == [("m.0", (0,)), ("m.1", (0, 1))]
+
+
+def test_a_mediator_cannot_be_cited() -> None:
+    found = retrieval(leads("office", Entity("m.cvt1")))
+    (dots, by_id) = cited((Claim("…"), Claim("m.cvt1")), found)
+    assert (dots.origin, by_id.origin) == ("model", "model")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Peruvian_sol", "  peruvian   Sol "),
+        ("Straße", "STRASSE"),
+        ("ﬁn", "fin"),
+        ("Café", "Cafe\u0301"),
+        ("Ｌｉｍａ", "Lima"),
+        ("“Heroes”", '"heroes"'),
+        ("Bit " * 100, (("Bit " * 100)[:199]) + "…"),
+    ],
+)
+def test_spellings_of_one_name(one: str, other: str) -> None:
+    assert normalised(one) == normalised(other)
+
+
+def test_different_names_stay_different() -> None:
+    assert normalised("St. Louis") != normalised("St Louis")
+    assert normalised('"') != ""
