@@ -55,10 +55,10 @@ $(UV): locks/bootstrap.txt
 
 $(VENV)/.runtime: $(UV) locks/runtime.txt pyproject.toml
 	@echo "Installing what Lodestar needs: about 3 GB the first time, most of it PyTorch"
-	$(UV) pip install --python $(BIN)/python --require-hashes -r locks/runtime.txt
+	$(UV) pip install --python $(BIN)/python --compile-bytecode --require-hashes -r locks/runtime.txt
 	$(UV) pip install --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime locks/dev.txt
-	$(UV) pip install --python $(BIN)/python --require-hashes -r locks/dev.txt
+	$(UV) pip install --python $(BIN)/python --compile-bytecode --require-hashes -r locks/dev.txt
 	@touch $@

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -17,7 +15,7 @@ from .database.gateway import AsyncGateway, Connection, Gateway
 from .database.requests import Steps, counted, together
 from .errors import EncoderError, EntityNotFoundError, UsageError
 from .linking import FullTextLinker, explicit
-from .relation_index import RelationIndex, open_index
+from .relation_index import RelationIndex, index_folder, open_index
 from .retrieval.beam import BeamSearch
 from .retrieval.frontier import Bounds
 from .retrieval.similarity import SimilarityScorer
@@ -86,6 +84,10 @@ class Engine:
         self._index: RelationIndex | None = None
         self._search: BeamSearch | None = None
 
+    def prepare(self) -> None:
+        """Open the relation index and load the encoder now instead of at the first question."""
+        self.gateway().run(self._prepared())
+
     # One question or many, blocking
 
     def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Retrieval:
@@ -94,7 +96,7 @@ class Engine:
 
     def retrieve_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Retrieval]:
         """Return the ranked paths for each question; one without a known entity has no topics, no paths and a note."""
-        return self._gateway_sync().run(self._retrieval_steps(questions, top_k))
+        return self.gateway().run(self._retrieval_steps(questions, top_k))
 
     def ask(self, question: str | Question, *, top_k: int | None = None) -> Answer:
         """Return the answer to a question, with its evidence."""
@@ -106,11 +108,11 @@ class Engine:
 
     def link(self, text: str) -> tuple[Scored[EntityCandidate], ...]:
         """Return the entities that a text mentions, best first."""
-        return self._gateway_sync().run(self._link_steps([_question(text)]))[0]
+        return self.gateway().run(self._link_steps([_question(text)]))[0]
 
     def relations(self, text: str, *, top_k: int = 10) -> list[Scored[RelationInfo]]:
         """Return the relations nearest to a text by cosine."""
-        return self._gateway_sync().run(self._relation_steps(_question(text), top_k))
+        return self.gateway().run(self._relation_steps(_question(text), top_k))
 
     # The same with asyncio
 
@@ -173,7 +175,8 @@ class Engine:
             state.check()
             self._catalogue = catalogue
             try:
-                self._index = open_index(self.index_folder(), catalogue, self.encoder)
+                self.encoder.encode(["warm"])
+                self._index = open_index(index_folder(self.settings, self.connection), catalogue, self.encoder)
             except EncoderUnavailableError as error:
                 raise EncoderError(str(error)) from error
             self._search = BeamSearch(
@@ -186,14 +189,10 @@ class Engine:
             )
         return self._search
 
-    def index_folder(self) -> Path:
-        """The folder of this graph's relation index: by database and encoder."""
-        key = hashlib.sha256("\n".join((self.connection.uri, self.connection.database, self.settings.encoder)).encode())
-        return self.settings.home_dir / "indexes" / key.hexdigest()[:16]
-
     # Connections
 
-    def _gateway_sync(self) -> Gateway:
+    def gateway(self) -> Gateway:
+        """Return the blocking gateway, opened and its server checked at the first call."""
         if self._gateway is None:
             gateway = Gateway(self.connection)
             try:

@@ -169,13 +169,14 @@ def mention_score(
 ) -> float:
     """Return the score of a mention in [0, 1]: our own, no paper's.
 
-    score = similarity³ · (0.6 + 0.2 · c + 0.1 · k + 0.1 · d), with c = 1 − 2^(−content words of the span), k = 1 where
-    case agrees with the name's (or the question has no capitals to judge by), d = min(1, log₁₀(1 + degree) / 5).
+    score = similarity³ · k · (0.7 + 0.2 · c + 0.1 · d), with k = 0.6 where a capitalised name stands in small letters in
+    a question that has capitals elsewhere, else 1; c = 1 − 2^(−content words of the span); d = min(1, log₁₀(1 + degree)
+    / 5).
     """
     content = sum(t.folded not in _FUNCTION_WORDS for t in span)
-    capitals = not cased or all(s.text[:1].isupper() == n.text[:1].isupper() for s, n in zip(span, name, strict=True))
+    small = cased and any(n.text[:1].isupper() and s.text.islower() for s, n in zip(span, name, strict=True))
     connected = min(1.0, math.log10(1 + degree) / 5)
-    return similarity**3 * (0.6 + 0.2 * (1 - 2.0**-content) + 0.1 * capitals + 0.1 * connected)
+    return similarity**3 * (0.6 if small else 1.0) * (0.7 + 0.2 * (1 - 2.0**-content) + 0.1 * connected)
 
 
 def _similarity(left: str, right: str, cutoff: float) -> float:

@@ -6,6 +6,7 @@ number and text). It is rebuilt when the catalogue or the encoder is another one
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ import numpy as np
 from ..models.encoder import FloatArray, SentenceEncoder
 from ..models.verbalise import verbalise_relation
 from .database.catalogue import Catalogue, RelationInfo
+from .database.gateway import Connection
 from .errors import LodestarError
+from .settings import Settings
 from .values import Scored
 
 if TYPE_CHECKING:
@@ -72,7 +75,13 @@ def text_of(relation: RelationInfo) -> str:
     return verbalise_relation(relation.name, domain=relation.domain, range_=relation.range)
 
 
-def state(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> IndexState:
+def index_folder(settings: Settings, connection: Connection) -> Path:
+    """Return the folder of a graph's index: one for each database and encoder."""
+    key = hashlib.sha256("\n".join((connection.uri, connection.database, settings.encoder)).encode())
+    return settings.home_dir / "indexes" / key.hexdigest()[:16]
+
+
+def index_state(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> IndexState:
     """Return whether the index in `folder` is there and current, without loading the encoder."""
     meta = _read_meta(folder)
     if meta is None:

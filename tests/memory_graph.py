@@ -72,11 +72,8 @@ class MemoryGraph:
         return rows
 
     def _hub(self, params: Mapping[str, Any], relation: str, inverse: bool) -> list[Row]:
-        rows: list[Row] = []
-        for source in params["sources"]:
-            if tails := self._tails(source, relation, inverse)[: params["fan_out"] + 1]:
-                rows.append((source, *self._columns(tails, params["signatures"], params["last"])))
-        return rows
+        found = ((s, self._tails(s, relation, inverse)[: params["fan_out"] + 1]) for s in params["sources"])
+        return [(s, *self._columns(tails, params["signatures"], params["last"])) for s, tails in found if tails]
 
     def _expand_hub_step(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
         return self._hub(params, names["RELATION"], inverse=False)

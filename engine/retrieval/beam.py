@@ -59,8 +59,9 @@ class BeamSearch:
     """Retrieves relation paths by beam search; a `Retriever`.
 
     `relations` maps catalogue numbers to names. `beam_width` paths per question are carried on, `max_hop` is the
-    longest path in hops between named entities, a search starts from at most `max_topics` linked entities and an
-    uncertain link costs a path `link_weight` times what it lacks to the question's best link.
+    longest path in hops between named entities, a search starts from at most `max_topics` linked entities, each linked
+    with at least `min_link` of the best one's score, and what a link lacks to the best one costs `link_weight` times
+    as much of a path's score.
     Round trips per batch: hops + 1, and one more for each relation chosen at a hub.
     """
 
@@ -72,6 +73,7 @@ class BeamSearch:
         beam_width: int = 10,
         max_hop: int = 2,
         max_topics: int = 3,
+        min_link: float = 0.75,
         link_weight: float = 0.5,
         bounds: Bounds | None = None,
     ) -> None:
@@ -80,6 +82,7 @@ class BeamSearch:
         self.beam_width = beam_width
         self.max_hop = max_hop
         self.max_topics = max_topics
+        self.min_link = min_link
         self.link_weight = link_weight
         self.bounds = bounds or Bounds()
 
@@ -89,12 +92,13 @@ class BeamSearch:
         """Return one retrieval per question, with at most `top_k` grounded paths, best first."""
         watch = Stopwatch()
         searches = [_Search(question) for question in questions]
-        ids = {t.value.entity.id: None for candidates in topics for t in candidates[: self.max_topics]}
+        started_from = [self._started_from(candidates) for candidates in topics]
+        ids = {t.value.entity.id: None for candidates in started_from for t in candidates}
         signatures = (yield from one(read_signatures(list(ids)))) if ids else {}
         tree = FrontierTree(signatures, self.bounds, self.max_hop)
         known = [_known(candidates, tree) for candidates in topics]
         for search, candidates in zip(searches, known, strict=True):
-            search.beams = [(topic, root) for topic, root in candidates[: self.max_topics] if root is not None]
+            search.beams = [(topic, root) for topic, root in candidates if root is not None]
         watch.lap("topics")
 
         for hop in range(1, 2 * self.max_hop + 1):
@@ -125,6 +129,10 @@ class BeamSearch:
         ]
         watch.lap("ground")
         return [replace(retrieval, seconds=watch.seconds) for retrieval in retrievals]
+
+    def _started_from(self, candidates: Sequence[Scored[EntityCandidate]]) -> Sequence[Scored[EntityCandidate]]:
+        least = self.min_link * max((c.score for c in candidates), default=0.0)
+        return [c for c in candidates if c.score >= least][: self.max_topics]
 
     def _candidates(self, search: _Search) -> list[_Candidate]:
         """Every step that the search's beams may take next, in catalogue order."""

@@ -1,0 +1,88 @@
+"""Hits@1 and F1 of the train-free retriever on FB15k-237 questions, beside one hop only and plain cosine.
+
+Run ``python -m benchmarks.accuracy --data FOLDER`` with FB15k-237 loaded (``lodestar load tsv FOLDER/kg.tsv.gz --names
+FOLDER/names.tsv.gz``). Topic entities are the gold ones, so that linking is not measured. Denominator: every question.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+
+from lodestar.engine.api import Engine, SearchOptions
+from lodestar.engine.settings import resolve
+from lodestar.engine.values import Retrieval
+
+from .question_sets import GoldQuestion, file_sha256, read_questions
+
+BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One question's figures, each in [0, 1]."""
+
+    any_hit: float
+    """A gold answer is among the ends of the best path."""
+    expected_hit: float
+    """Share of gold answers among the ends of the best path."""
+    f1: float
+    """F1 of the ends of the best path against the gold answers."""
+
+
+def judged(gold: GoldQuestion, retrieval: Retrieval) -> Result:
+    """Return the figures of the best path; all zero where there is none."""
+    if not retrieval.paths:
+        return Result(0.0, 0.0, 0.0)
+    ends = {end.id for end in retrieval.paths[0].value.ends}
+    hits = len(ends & gold.answers)
+    return Result(float(hits > 0), hits / len(ends), 2 * hits / (len(ends) + len(gold.answers)))
+
+
+def by_topic(golds: Sequence[GoldQuestion], values: Sequence[float]) -> float:
+    """Return the mean over topics of the mean over a topic's questions (first topic entity)."""
+    groups: dict[str, list[float]] = {}
+    for gold, value in zip(golds, values, strict=True):
+        groups.setdefault(gold.question.topic_entities[0], []).append(value)
+    return mean(map(mean, groups.values()))
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with questions-<split>.jsonl.gz")
+    parser.add_argument("--split", default="dev", choices=("train", "dev", "test"))
+    arguments = parser.parse_args()
+    path = arguments.data / f"questions-{arguments.split}.jsonl.gz"
+    golds = read_questions(path)
+    num_topics = len({g.question.topic_entities[0] for g in golds})
+    print(f"{path.name} (sha256 {file_sha256(path)}…): n = {len(golds)} questions, {num_topics} topics\n")
+    print("| retriever | questions | n | Hits@1 any | Hits@1 expected | F1 | Hits@1 any, by topic |")
+    print("|---|---|---|---|---|---|---|")
+    slices: list[tuple[str, Callable[[GoldQuestion], bool]]] = [
+        ("all", lambda _: True),
+        ("1 hop", lambda gold: gold.min_hops == 1),
+        ("2 hops", lambda gold: gold.min_hops == 2),
+    ]
+    options = SearchOptions()
+    for label, chosen in (("one hop only", replace(options, max_hop=1)), ("up to two hops", options)):
+        with Engine(resolve(), options=chosen) as engine:
+            retrievals: list[Retrieval] = []
+            for start in range(0, len(golds), BATCH):
+                retrievals += engine.retrieve_batch([g.question for g in golds[start : start + BATCH]])
+        results = [judged(g, r) for g, r in zip(golds, retrievals, strict=True)]
+        for name, wanted in slices:
+            pairs = [(g, r) for g, r in zip(golds, results, strict=True) if wanted(g)]
+            picked = [r for _, r in pairs]
+            topical = by_topic([g for g, _ in pairs], [r.any_hit for r in picked])
+            print(
+                f"| {label} | {name} | {len(pairs)} | {mean(r.any_hit for r in picked):.3f} "
+                f"| {mean(r.expected_hit for r in picked):.3f} | {mean(r.f1 for r in picked):.3f} | {topical:.3f} |"
+            )
+
+
+if __name__ == "__main__":
+    main()

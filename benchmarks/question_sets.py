@@ -1,0 +1,39 @@
+"""Question sets on disk, as the benchmarks read them: FB15k-237 questions with topic entities and answers."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from lodestar.engine.values import Question
+
+
+@dataclass(frozen=True, slots=True)
+class GoldQuestion:
+    """A question with its gold answers (ids) and the fewest hops from a topic entity to one of them."""
+
+    question: Question
+    answers: frozenset[str]
+    min_hops: int
+
+
+def read_questions(path: Path) -> list[GoldQuestion]:
+    """Return the questions of a ``.jsonl.gz`` file, in file order."""
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        records = [json.loads(line) for line in stream]
+    return [
+        GoldQuestion(
+            Question(r["question"], tuple(dict.fromkeys(r["topic_entities"])), r["id"]),
+            frozenset(r["answers"]),
+            int(r["min_hops"]),
+        )
+        for r in records
+    ]
+
+
+def file_sha256(path: Path) -> str:
+    """Return the first 12 digits of the file's SHA-256, to name the data a figure belongs to."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]

@@ -1,0 +1,87 @@
+"""Latency by stage and round trips of retrieval on FB15k-237, for one question at a time and for batches of 64.
+
+Run ``python -m benchmarks.retrieval --data FOLDER`` with FB15k-237 loaded. The reference of the same run is a bare
+lookup of 64 entities by id; ratios to it travel between machines, milliseconds do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from lodestar.engine.api import Engine
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.database.graph import read_signatures
+from lodestar.engine.settings import resolve
+from lodestar.engine.values import Question, Retrieval
+
+from .question_sets import file_sha256, read_questions
+
+WARM_UP = 20
+BATCH = 64
+
+
+def percentiles(seconds: Sequence[float]) -> tuple[float, float]:
+    """Return p50 and p95 in milliseconds."""
+    p50, p95 = np.percentile(np.array(seconds) * 1000, [50, 95])
+    return float(p50), float(p95)
+
+
+def lookup_reference_s(gateway: Gateway, ids: Sequence[str], repeats: int = 50) -> float:
+    """Return the median seconds of a lookup of the ids, the run's reference."""
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        gateway.fetch(read_signatures(ids))
+        times.append(time.perf_counter() - started)
+    return float(np.median(times))
+
+
+def report(label: str, runs: Sequence[tuple[float, Retrieval]], reference_s: float) -> None:
+    """Print one table row per stage."""
+    stages = list(dict.fromkeys(stage for _, retrieval in runs for stage in retrieval.seconds))
+    rows = [(stage, [r.seconds[stage] for _, r in runs if stage in r.seconds]) for stage in stages]
+    for stage, seconds in [*rows, ("all", [s for s, _ in runs])]:
+        p50, p95 = percentiles(seconds)
+        print(f"| {label} | {stage} | {len(seconds)} | {p50:.1f} | {p95:.1f} | {p50 / 1000 / reference_s:.1f} |")
+    trips = [retrieval.round_trips for _, retrieval in runs]
+    print(f"| {label} | round trips | {len(trips)} | {np.percentile(trips, 50):g} | {np.percentile(trips, 95):g} | |")
+
+
+def timed(engine: Engine, batches: Sequence[Sequence[Question]]) -> list[tuple[float, Retrieval]]:
+    """Retrieve each batch and return its wall time with the stage times of its first question."""
+    runs = []
+    for batch in batches:
+        started = time.perf_counter()
+        retrievals = engine.retrieve_batch(batch)
+        runs.append((time.perf_counter() - started, retrievals[0]))
+    return runs
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with questions-dev.jsonl.gz")
+    parser.add_argument("--link", action="store_true", help="find the topic entities too, instead of the gold ones")
+    arguments = parser.parse_args()
+    path = arguments.data / "questions-dev.jsonl.gz"
+    golds = read_questions(path)
+    questions = [Question(g.question.text) if arguments.link else g.question for g in golds]
+    ids = list(dict.fromkeys(id_ for g in golds for id_ in g.question.topic_entities))[:BATCH]
+    with Engine(resolve()) as engine:
+        timed(engine, [[question] for question in questions[:WARM_UP]])
+        reference_s = lookup_reference_s(engine.gateway(), ids)
+        singles = timed(engine, [[question] for question in questions])
+        batches = timed(engine, [questions[i : i + BATCH] for i in range(0, len(questions) - BATCH + 1, BATCH)] * 3)
+    print(f"{path.name} (sha256 {file_sha256(path)}…), {'linked' if arguments.link else 'gold'} topic entities")
+    print(f"reference: lookup of {len(ids)} entities by id, median {reference_s * 1000:.1f} ms\n")
+    print("| batch | stage | n | p50 ms | p95 ms | p50 / reference |\n|---|---|---|---|---|---|")
+    report("1", singles, reference_s)
+    report(str(BATCH), batches, reference_s)
+
+
+if __name__ == "__main__":
+    main()

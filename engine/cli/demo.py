@@ -1,0 +1,81 @@
+"""`lodestar demo`: the whole way, from nothing to five answers."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import server_options, settings_from
+
+if TYPE_CHECKING:
+    from ..values import Answer
+
+DEMO_NAME = "demo"
+"""The embedded server of the demonstration: a graph of its own, so that nobody's data is touched."""
+
+QUESTIONS = (
+    "What is the capital of Peru?",
+    "Which currency is used in the country whose capital is Lima?",
+    "Which countries share a border with Switzerland?",
+    "Nairobi is the capital of which country?",
+    "Who painted the Mona Lisa?",
+)
+"""One hop; two hops; several answers; against the direction of the relation; not in the graph."""
+
+
+@click.command()
+@server_options
+def command(**flags: Any) -> None:
+    """Load a small world into a Neo4j of its own, ask five questions, show the answers.
+
+    Safe to run again: what is there already is used.
+
+    \b
+    Example:
+      lodestar demo
+    """
+    flags["name"] = flags["name"] or DEMO_NAME
+    settings = settings_from(**flags)
+    started = time.perf_counter()
+
+    from ...loaders.formats import source_class
+    from ...loaders.online import load
+    from ...loaders.progress import progress_bar
+    from ..api import Engine
+    from ..browser import BrowserView
+    from ..database.gateway import Gateway
+    from ..server.instance import Instance
+    from ..values import Question
+    from .render import answer_lines
+
+    _say(f"1. Neo4j, embedded, called {settings.name!r}")
+    instance = Instance.of(settings)
+    status = instance.start()
+    _say(f"   {status.version} at {status.bolt_uri}")
+
+    _say("2. The world: countries, capitals, borders, currencies, languages, cities")
+    with Gateway(instance.connection()) as gateway:
+        source = source_class("geonames")()
+        with progress_bar(source.name) as progress:
+            report = load(source, gateway, progress=progress)
+    _say(f"   {report}")
+
+    _say("3. The sentence encoder and the relation index")
+    with Engine(settings, connection=instance.connection()) as engine:
+        engine.prepare()
+        _say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
+        answers: list[Answer] = []
+        for text in QUESTIONS:
+            question = Question(text)
+            answers.append(engine.ask_batch([question])[0])
+            click.echo("\n".join(answer_lines(answers[-1], max_paths=3)) + "\n")
+        link = BrowserView(engine.gateway(), status.browser_url).show(answers[1].retrieval)
+    click.echo(f"See the second one in Neo4j Browser: {link}")
+    click.echo(f"  user neo4j, password in {status.password_file}")
+    _say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,42 @@
+"""`lodestar doctor`: one screen of what is there and what is not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from .options import database_options, json_option, settings_from
+
+MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", "yellow")}
+
+
+@click.command()
+@json_option
+@database_options
+def command(as_json: bool, **flags: Any) -> None:
+    """Say what is there, what is missing, and what to do about it.
+
+    Ends with 1 when something that is needed is missing.
+
+    \b
+    Example:
+      lodestar doctor --uri neo4j+s://graph.example.org
+    """
+    from ..doctor import examine
+    from .render import printable
+
+    findings = []
+    for finding in examine(settings_from(**flags)):
+        findings.append(finding)
+        if not as_json:
+            mark, colour = MARKS[finding.level]
+            click.echo(f"{click.style(mark, fg=colour)} {finding.part:<15} {printable(finding.found)}")
+            if finding.advice:
+                click.echo(click.style(f"  {'':<15} → {finding.advice}", dim=True))
+    if as_json:
+        click.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+    if any(finding.level == "missing" for finding in findings):
+        raise click.exceptions.Exit(1)

