@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self, TypeVar
@@ -13,7 +14,7 @@ from .answering.extractive import ExtractiveAnswerer
 from .database.catalogue import Catalogue, RelationInfo, read_catalogue, read_graph_state
 from .database.gateway import AsyncGateway, Connection, Gateway
 from .database.requests import Steps, counted, together
-from .errors import EncoderError, EntityNotFoundError, UsageError
+from .errors import EncoderError, EntityNotFoundError, LodestarError, UsageError
 from .linking import FullTextLinker, explicit
 from .relation_index import RelationIndex, index_folder, open_index
 from .retrieval.beam import BeamSearch
@@ -28,6 +29,7 @@ from .values import Answer, EntityCandidate, Question, Retrieval, Scored
 T = TypeVar("T")
 
 MAX_TOP_K = 1_000
+MAX_CONCURRENT_ANSWERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,13 @@ class Engine:
         return self.answerer.answer(self.retrieve(question, top_k=top_k))
 
     def ask_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Answer]:
-        """Return an answer to each question; all questions share each round trip to the database."""
-        return [self.answerer.answer(retrieval) for retrieval in self.retrieve_batch(questions, top_k=top_k)]
+        """Return an answer to each question; all questions share each round trip to the database.
+
+        Where the answerer fails, the question's answer has no entities and its text says why: none is lost.
+        """
+        retrievals = self.retrieve_batch(questions, top_k=top_k)
+        with ThreadPoolExecutor(MAX_CONCURRENT_ANSWERS, thread_name_prefix="lodestar-answer") as pool:
+            return list(pool.map(self._answered, retrievals))
 
     def link(self, text: str) -> tuple[Scored[EntityCandidate], ...]:
         """Return the entities that a text mentions, best first."""
@@ -133,9 +140,24 @@ class Engine:
     async def aask_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Answer]:
         """Like `ask_batch`."""
         retrievals = await self.aretrieve_batch(questions, top_k=top_k)
-        return list(await asyncio.gather(*map(self.answerer.aanswer, retrievals)))
+        limit = asyncio.Semaphore(MAX_CONCURRENT_ANSWERS)
+
+        async def answered(retrieval: Retrieval) -> Answer:
+            async with limit:
+                try:
+                    return await self.answerer.aanswer(retrieval)
+                except LodestarError as error:
+                    return _failed(retrieval, error)
+
+        return list(await asyncio.gather(*map(answered, retrievals)))
 
     # What every call does
+
+    def _answered(self, retrieval: Retrieval) -> Answer:
+        try:
+            return self.answerer.answer(retrieval)
+        except LodestarError as error:
+            return _failed(retrieval, error)
 
     def _retrieval_steps(self, questions: Sequence[str | Question], top_k: int | None) -> Steps[list[Retrieval]]:
         asked = [_question(question) for question in questions]
@@ -242,6 +264,10 @@ class Engine:
 
 def _question(question: str | Question) -> Question:
     return question if isinstance(question, Question) else Question(question)
+
+
+def _failed(retrieval: Retrieval, error: LodestarError) -> Answer:
+    return Answer(retrieval, (), f"failed: {error}", "failed")
 
 
 def _nothing_linked(question: Question) -> str:

@@ -1,7 +1,7 @@
 """Where things are: one frozen record, resolved from flags, environment, file and defaults, in that order.
 
-The file is ``lodestar.toml`` in the working folder or, failing that, in the user's configuration folder;
-``LODESTAR_CONFIG`` names another. Secrets are read from the environment only, so the file can be shown to anyone.
+The file is ``lodestar.toml`` in the user's configuration folder, or the one that ``LODESTAR_CONFIG`` names. The working
+folder is not looked at: whoever wrote a folder could send the user's password or key to an address of their own. Secrets are read from the environment only, so the file can be shown to anyone.
 """
 
 from __future__ import annotations
@@ -116,11 +116,8 @@ def config_file(environ: Mapping[str, str]) -> Path | None:
     """Return the settings file in force, if there is one."""
     if named := environ.get("LODESTAR_CONFIG"):
         return Path(named)
-    candidates = (
-        Path("lodestar.toml"),
-        Path(platformdirs.user_config_dir(APPLICATION)) / "lodestar.toml",
-    )
-    return next((path for path in candidates if path.is_file()), None)
+    path = Path(platformdirs.user_config_dir(APPLICATION)) / "lodestar.toml"
+    return path if path.is_file() else None
 
 
 def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:

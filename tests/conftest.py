@@ -13,9 +13,13 @@ from pathlib import Path
 
 import neo4j
 import pytest
+from lodestar import Engine
 from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.server.instance import Instance
 from lodestar.engine.settings import Settings
+from lodestar.loaders.online import load
+
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
 
 HEAP_MB = 512
 PAGECACHE_MB = 128
@@ -98,9 +102,23 @@ def driver(connection: Connection) -> Iterator[neo4j.Driver]:
 @pytest.fixture
 def empty_graph(driver: neo4j.Driver, connection: Connection) -> None:
     """Delete all nodes, relationships, constraints and indexes before the test."""
-    with driver.session(database=connection.database) as session:
+    emptied(driver, connection.database)
+
+
+def emptied(driver: neo4j.Driver, database: str) -> None:
+    """Delete all nodes, relationships, constraints and indexes."""
+    with driver.session(database=database) as session:
         for name in session.run("SHOW CONSTRAINTS YIELD name").value():
             session.run("DROP CONSTRAINT $name", name=name).consume()
         for name in session.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name").value():
             session.run("DROP INDEX $name", name=name).consume()
         session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS").consume()
+
+
+@pytest.fixture(scope="module")
+def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
+    """An engine over `tests.graphs.COUNTRIES`, which replaces whatever the graph held."""
+    emptied(driver, connection.database)
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    with Engine(settings) as engine:
+        yield engine

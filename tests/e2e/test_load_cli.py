@@ -35,7 +35,7 @@ def num_triples(driver: neo4j.Driver) -> int:
 
 
 def answers(driver: neo4j.Driver, text: str) -> set[str]:
-    return {name for (name,) in driver.execute_query(text).records}  # type: ignore[arg-type]
+    return {name for (name,) in driver.execute_query(text).records}
 
 
 def test_tsv_loads_once(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> None:

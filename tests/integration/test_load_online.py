@@ -64,7 +64,7 @@ def everything(driver: neo4j.Driver) -> list[Any]:
     return [sorted(kept), triples_of(driver)]
 
 
-class Interrupted(Exception):
+class InterruptedLoadError(Exception):
     """Stands for a kill."""
 
 
@@ -84,7 +84,7 @@ class FragileGateway(Gateway):
     def _count(self) -> None:
         self.calls -= 1
         if self.calls < 0:
-            raise Interrupted
+            raise InterruptedLoadError
 
 
 def test_hostile_strings_parallel_edges_and_self_loops_survive(gateway: Gateway, driver: neo4j.Driver) -> None:
@@ -197,7 +197,7 @@ def test_a_load_that_died_anywhere_is_repaired_by_the_same_load(
             try:
                 load(source, fragile, batch_size=batch_size)
                 break
-            except Interrupted:
+            except InterruptedLoadError:
                 died += 1
             load(source, gateway, batch_size=batch_size)
             assert everything(driver) == undisturbed, f"died before request {died}"
@@ -210,7 +210,7 @@ def test_an_interrupted_load_is_seen(gateway: Gateway) -> None:
         gateway.fetch(read_graph_state()).check()
     with FragileGateway(gateway.connection) as fragile:
         fragile.calls = 10
-        with pytest.raises(Interrupted):
+        with pytest.raises(InterruptedLoadError):
             load(TripleSource(COUNTRIES), fragile)
     state = gateway.fetch(read_graph_state())
     assert state.unfinished_loads == ("test triples",)
@@ -227,12 +227,12 @@ def test_a_fault_changes_nothing(gateway: Gateway, driver: neo4j.Driver, tmp_pat
     before = everything(driver)
     path = tmp_path / "kg.tsv"
     path.write_text("a\tr\tb\n" * 20_000 + "a r b\n")
-    with pytest.raises(InputError, match="kg.tsv:20001: "):
+    with pytest.raises(InputError, match=r"kg\.tsv:20001: "):
         load(TsvSource(str(path)), gateway)
     names = tmp_path / "names.tsv"
     names.write_text("a\n")
     path.write_text("a\tr\tb\n")
-    with pytest.raises(InputError, match="names.tsv:1: "):
+    with pytest.raises(InputError, match=r"names\.tsv:1: "):
         load(TsvSource(str(path), str(names)), gateway)
     assert everything(driver) == before
 

@@ -38,7 +38,7 @@ def written(folder: Path, content: bytes | str, name: str = "kg.tsv") -> str:
 
 
 def test_every_format_has_its_verb() -> None:
-    assert set(command.commands) == set(FORMATS)  # type: ignore[attr-defined]
+    assert set(command.commands) == set(FORMATS)
     assert all(callable(source_class(name)) for name in FORMATS)
     assert all(getattr(source_class(name), "kind", None) == name for name in FORMATS)
 

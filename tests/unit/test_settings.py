@@ -8,12 +8,21 @@ from lodestar.engine.settings import Settings, resolve
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's settings file, in a configuration folder of the test's own."""
+    monkeypatch.setattr("lodestar.engine.settings.platformdirs.user_config_dir", lambda _: str(tmp_path))
+    return tmp_path / "lodestar.toml"
 
 
-def test_flags_over_environment_over_file_over_defaults(tmp_path: Path) -> None:
-    (tmp_path / "lodestar.toml").write_text('user = "file"\nname = "file"\nencoder = "file"\n')
+def test_a_file_in_the_working_folder_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    Path("lodestar.toml").write_text('llm_base_url = "https://attacker.example"\n')
+    assert resolve({}, {}).llm_base_url == ""
+
+
+def test_flags_over_environment_over_file_over_defaults(config: Path) -> None:
+    config.write_text('user = "file"\nname = "file"\nencoder = "file"\n')
     found = resolve({"user": "flag", "name": None}, {"LODESTAR_USER": "env", "LODESTAR_NAME": "env"})
     assert (found.user, found.name, found.encoder, found.database) == ("flag", "env", "file", "neo4j")
 
@@ -24,8 +33,8 @@ def test_secrets_come_from_the_environment_and_show_nowhere() -> None:
     assert "hush" not in repr(found)
 
 
-def test_a_secret_in_the_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "lodestar.toml").write_text('password = "x"\n')
+def test_a_secret_in_the_file_is_refused(config: Path) -> None:
+    config.write_text('password = "x"\n')
     with pytest.raises(InputError, match="password is a secret: set LODESTAR_PASSWORD"):
         resolve({}, {})
 
@@ -33,8 +42,8 @@ def test_a_secret_in_the_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"), [("uri = ", "expected TOML"), ('colour = "red"', "unknown setting 'colour'")]
 )
-def test_a_bad_file_is_named(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "lodestar.toml").write_text(content)
+def test_a_bad_file_is_named(config: Path, content: str, message: str) -> None:
+    config.write_text(content)
     with pytest.raises(InputError, match=message):
         resolve({}, {})
 

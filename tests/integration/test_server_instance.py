@@ -1,0 +1,158 @@
+"""A real embedded Neo4j: started, asked, killed, started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.errors import AuthenticationError, DatabaseUnavailableError, PortTakenError, ServerError
+from lodestar.engine.server.connecting import connection_of
+from lodestar.engine.server.instance import Instance, Status
+from lodestar.engine.settings import Settings
+
+pytestmark = pytest.mark.database
+
+
+@pytest.fixture
+def status(server: Instance) -> Status:
+    return server.status()
+
+
+def test_it_runs_and_says_where(server: Instance, status: Status) -> None:
+    assert status.running
+    assert status.version == "5.26.30"
+    with Gateway(server.connection()) as gateway:
+        assert gateway.version() == status.version
+
+
+def test_starting_again_changes_nothing(server: Instance, status: Status) -> None:
+    assert server.start(progress=False) == status
+    assert server.start(bolt_port=status.bolt_port, heap_mb=status.heap_mb, progress=False) == status
+
+
+def test_a_running_server_is_not_made_another(server: Instance, status: Status) -> None:
+    with pytest.raises(ServerError, match="already runs with heap_mb"):
+        server.start(heap_mb=status.heap_mb + 1, progress=False)
+    assert server.status() == status
+
+
+def test_it_listens_on_loopback_only(status: Status) -> None:
+    listening = [s.laddr for s in psutil.Process(status.pid).net_connections("tcp") if s.status == psutil.CONN_LISTEN]
+    assert {address.port for address in listening} == {status.bolt_port, status.http_port}
+    assert {address.ip.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+
+
+def test_browser_answers_and_names_this_server(status: Status) -> None:
+    with urllib.request.urlopen(status.browser_url) as answer:
+        assert b"Neo4j Browser" in answer.read()
+    with urllib.request.urlopen(f"http://127.0.0.1:{status.http_port}/") as answer:
+        assert json.load(answer)["bolt_direct"] == status.bolt_uri
+
+
+def test_the_password_is_in_its_file_alone(server: Instance, status: Status) -> None:
+    password = status.password_file.read_text().strip()
+    assert password not in " ".join(psutil.Process(status.pid).cmdline())
+    assert password not in str(psutil.Process(status.pid).environ())
+    assert password not in repr(server.connection())
+    files = [path for path in status.home.rglob("*") if path.is_file() and path != status.password_file]
+    assert any(path.name == "debug.log" for path in files)
+    assert [path for path in files if password.encode() in path.read_bytes()] == []
+
+
+def test_another_password_is_refused(server: Instance) -> None:
+    with Gateway(replace(server.connection(), password="another")) as gateway, pytest.raises(AuthenticationError):
+        gateway.version()
+
+
+def test_settings_lead_to_it(server: Instance, home_dir: Path, cache_dir: Path) -> None:
+    settings = Settings(home=str(home_dir), cache=str(cache_dir), query_timeout_s=7)
+    connection = connection_of(settings)
+    assert connection.uri == server.status().bolt_uri
+    assert connection.timeout_s == 7
+
+
+def test_an_address_given_wins_over_the_embedded_server() -> None:
+    connection = connection_of(Settings(uri="neo4j://db.example", user="u", password="p", database="d"))
+    assert (connection.uri, connection.user, connection.password, connection.database) == (
+        "neo4j://db.example",
+        "u",
+        "p",
+        "d",
+    )
+
+
+def test_a_server_that_never_ran(home_dir: Path, cache_dir: Path) -> None:
+    absent = Instance("absent", home_dir, cache_dir)
+    assert absent.status().phase == "stopped"
+    assert absent.stop() is False
+    absent.reset()
+    with pytest.raises(
+        DatabaseUnavailableError, match="'absent' is not running: start it with `lodestar db start --name"
+    ):
+        absent.connection()
+    assert not absent.home.folder.exists()
+
+
+def test_a_given_port_that_is_taken(home_dir: Path, cache_dir: Path, status: Status) -> None:
+    second = Instance("second", home_dir, cache_dir)
+    with pytest.raises(PortTakenError, match=str(status.bolt_port)):
+        second.start(bolt_port=status.bolt_port, progress=False)
+    assert not second.home.folder.exists()
+
+
+@pytest.fixture(scope="module")
+def films(server: Instance, home_dir: Path, cache_dir: Path) -> Iterator[Instance]:
+    """A second server beside the first."""
+    instance = Instance("films", home_dir, cache_dir)
+    yield instance
+    instance.reset()
+
+
+def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(films: Instance, server: Instance) -> None:
+    first = films.start(heap_mb=512, pagecache_mb=64, progress=False)
+    assert first.running
+    assert {first.bolt_port, first.http_port}.isdisjoint(server.remembered_ports)
+    assert [other.name for other in server.others()] == ["films"]
+
+    killed = psutil.Process(first.pid)
+    killed.kill()
+    killed.wait()
+    assert films.status().phase == "stopped"
+
+    # The pid is another process's by now, and another server has its port.
+    state = films.home.read_state()
+    assert state
+    films.home.write_state(replace(state, pid=os.getpid(), started_s=psutil.Process().create_time()))
+    with socket.socket() as thief:
+        thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        thief.bind(("127.0.0.1", first.bolt_port))
+        thief.listen()
+        again = films.start(progress=False)
+    assert again.running
+    assert again.bolt_port != first.bolt_port
+    assert again.heap_mb == 512
+    with Gateway(films.connection()) as gateway:
+        gateway.version()
+
+    # A lost or damaged memory of the server: it is found by its command line.
+    (films.home.folder / "server.json").write_text("{")
+    assert films.status().pid == again.pid
+    assert films.stop() is True
+    assert films.stop() is False
+    assert server.status().running
+
+
+def test_a_failed_start_says_why_and_is_forgotten(films: Instance) -> None:
+    before = films.home.read_state()
+    with pytest.raises(ServerError, match=r"Neo4j did not start: .*memory.* its log is .*console\.log"):
+        films.start(heap_mb=1 << 20, progress=False)
+    assert films.status().phase == "stopped"
+    assert films.home.read_state() == before
