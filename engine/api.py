@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 MAX_TOP_K = 1_000
 MAX_CONCURRENT_ANSWERS = 8
+RETURN_PENALTY = 0.1
+"""Of the similarity scorer's score, fitted with its other constants (docs/retrieval.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +205,11 @@ class Engine:
                 raise EncoderError(str(error)) from error
             self._search = BeamSearch(
                 {relation.number: relation.name for relation in catalogue.relations},
-                SimilarityScorer(catalogue, self._index, self.encoder),
+                SimilarityScorer(self.encoder),
                 beam_width=self.options.beam_width,
                 max_hop=self.options.max_hop,
                 max_topics=self.options.max_topics,
+                return_penalty=RETURN_PENALTY,
                 bounds=self.options.bounds,
             )
         return self._search

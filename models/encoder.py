@@ -98,3 +98,28 @@ class SentenceEncoder:
             show_progress_bar=False,
         )
         return np.asarray(vectors, dtype=np.float32)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[tuple[FloatArray, FloatArray]]:
+        """Return for each text its unit vector, (dimension,), and those of its tokens, (num_tokens, dimension).
+
+        The tokens a tokenizer adds are left out; a text without any other counts as one token.
+        """
+        if not texts:
+            return []
+        special = set(self._model.tokenizer.all_special_ids)
+        features = self._model.encode(
+            list(texts), batch_size=self.batch_size, output_value=None, show_progress_bar=False
+        )
+        encoded = []
+        for feature in features:
+            sentence = _unit(feature["sentence_embedding"].float().cpu().numpy())
+            ids = feature["input_ids"].tolist()
+            kept = [i for i, seen in enumerate(feature["attention_mask"].tolist()) if seen and ids[i] not in special]
+            tokens = feature["token_embeddings"].float().cpu().numpy()[kept]
+            encoded.append((sentence, _unit(tokens) if len(kept) else sentence[None, :]))
+        return encoded
+
+
+def _unit(vectors: npt.NDArray[Any]) -> FloatArray:
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)

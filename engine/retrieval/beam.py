@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from ..database.graph import read_signatures
 from ..database.requests import Steps, one
-from ..values import EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
+from ..values import Entity, EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
 from .frontier import Bounds, Frontier, FrontierTree
 from .grounding import grounded
 from .scoring import PathQuery, PathScorer, PathScores
@@ -45,6 +45,8 @@ class _Search:
     """The state of one question."""
 
     question: Question
+    topics: frozenset[str] = frozenset()
+    """The entities the search started from: none of them is an answer."""
     beams: list[tuple[Scored[EntityCandidate], Frontier]] = field(default_factory=list)
     results: list[Scored[Frontier]] = field(default_factory=list)
 
@@ -61,7 +63,7 @@ class BeamSearch:
     `relations` maps catalogue numbers to names. `beam_width` paths per question are carried on, `max_hop` is the
     longest path in hops between named entities, a search starts from at most `max_topics` linked entities, each linked
     with at least `min_link` of the best one's score, and what a link lacks to the best one costs `link_weight` times
-    as much of a path's score.
+    as much of a path's score; a path that leads back to its topic, among other ends, loses `return_penalty`.
     Round trips per batch: hops + 1, and one more for each relation chosen at a hub.
     """
 
@@ -75,6 +77,7 @@ class BeamSearch:
         max_topics: int = 3,
         min_link: float = 0.75,
         link_weight: float = 0.5,
+        return_penalty: float = 0.0,
         bounds: Bounds | None = None,
     ) -> None:
         self.relations = relations
@@ -84,6 +87,7 @@ class BeamSearch:
         self.max_topics = max_topics
         self.min_link = min_link
         self.link_weight = link_weight
+        self.return_penalty = return_penalty
         self.bounds = bounds or Bounds()
 
     def retrieve(
@@ -99,6 +103,7 @@ class BeamSearch:
         known = [_known(candidates, tree) for candidates in topics]
         for search, candidates in zip(searches, known, strict=True):
             search.beams = [(topic, root) for topic, root in candidates if root is not None]
+            search.topics = frozenset(root.topic.id for _, root in search.beams)
         watch.lap("topics")
 
         for hop in range(1, 2 * self.max_hop + 1):
@@ -117,8 +122,9 @@ class BeamSearch:
                 search.beams = []
                 for candidate, stop, carried in picks:
                     frontier = next(frontiers)
-                    if frontier.ends:
-                        search.results.append(Scored(frontier, stop))
+                    if self._ends(search, frontier):
+                        returns = frontier.topic.id in frontier.tails
+                        search.results.append(Scored(frontier, stop - self.return_penalty * returns))
                     if carried or frontier.at_mediator:
                         search.beams.append((candidate.topic, frontier))
             watch.lap(f"hop {hop}")
@@ -129,6 +135,10 @@ class BeamSearch:
         ]
         watch.lap("ground")
         return [replace(retrieval, seconds=watch.seconds) for retrieval in retrievals]
+
+    @staticmethod
+    def _ends(search: _Search, frontier: Frontier) -> tuple[Entity, ...]:
+        return tuple(end for end in frontier.ends if end.id not in search.topics)
 
     def _started_from(self, candidates: Sequence[Scored[EntityCandidate]]) -> Sequence[Scored[EntityCandidate]]:
         least = self.min_link * max((c.score for c in candidates), default=0.0)
@@ -162,7 +172,7 @@ class BeamSearch:
 
     def _retrieval(self, search: _Search, topics: Sequence[Scored[EntityCandidate]], top_k: int) -> Retrieval:
         ranked = sorted(search.results, key=lambda r: (-r.score, len(r.value.steps), str(r.value.relation_path)))
-        paths = tuple(Scored(grounded(r.value), r.score) for r in ranked[:top_k])
+        paths = tuple(Scored(grounded(r.value, self._ends(search, r.value)), r.score) for r in ranked[:top_k])
         cuts = tuple(f"{p.value.topic.label}: {p.value.relation_path}" for p in paths if p.value.cut)
         return Retrieval(search.question, tuple(topics), paths, cuts=cuts)
 
@@ -183,7 +193,12 @@ def _known(
 
 
 def _query(search: _Search, candidates: Sequence[_Candidate]) -> PathQuery:
-    return PathQuery(search.question.text, tuple(c.topic.value for c in candidates), tuple(c.path for c in candidates))
+    return PathQuery(
+        search.question.text,
+        tuple(c.topic.value for c in candidates),
+        tuple(c.path for c in candidates),
+        tuple(c.frontier.log_branching for c in candidates),
+    )
 
 
 def _returns(frontier: Frontier, relation: str, *, inverse: bool) -> bool:

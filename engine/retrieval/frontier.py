@@ -7,6 +7,7 @@ degree, and one of its own for each relation chosen at a hub, sent at the same t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -50,15 +51,21 @@ class Frontier:
 
     @property
     def ends(self) -> tuple[Entity, ...]:
-        """The named entities reached, the topic itself left out, in reading order."""
-        return tuple(
-            tail.entity for id_, tail in self.tails.items() if tail.entity.name is not None and id_ != self.topic.id
-        )
+        """The named entities reached, in reading order."""
+        return tuple(tail.entity for tail in self.tails.values() if tail.entity.name is not None)
 
     @property
     def at_mediator(self) -> bool:
         """Whether the last step led to unnamed mediators: such a path cannot stop here."""
         return bool(self.steps and self.tails) and all(tail.entity.name is None for tail in self.tails.values())
+
+    @property
+    def log_branching(self) -> float:
+        """Σ ln(1 + n) over the hops after the first, the one that starts here included; n relations lead on."""
+        if self.parent is None:
+            return 0.0
+        here = 0.0 if self.at_mediator else math.log1p(len(self.proposals()))
+        return self.parent.log_branching + here
 
     def proposals(self) -> frozenset[int]:
         """The signed catalogue numbers of the relations that lead on."""

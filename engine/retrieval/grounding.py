@@ -6,9 +6,8 @@ from ..values import Entity, Path, RetrievedPath, Triple
 from .frontier import Frontier
 
 
-def grounded(frontier: Frontier) -> RetrievedPath:
-    """Return the frontier's relation path with one entity path to each of its ends."""
-    ends = frontier.ends
+def grounded(frontier: Frontier, ends: tuple[Entity, ...]) -> RetrievedPath:
+    """Return the frontier's relation path with one entity path to each of the ends."""
     return RetrievedPath(
         topic=frontier.topic,
         relation_path=frontier.relation_path,

@@ -1,31 +1,164 @@
-"""Placeholder until the measured scorer lands."""
+"""The path scorer that needs no training: `models.similarity` over the candidates of a search.
+
+Every text is encoded once and kept. At each hop all candidates get the composed score, which costs no encoding; the best
+`shortlist` of a question also get the exact one, for which the texts of all questions are encoded in one batch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...models.encoder import SentenceEncoder
-from ..database.catalogue import Catalogue
-from ..relation_index import RelationIndex
+from ...models.similarity import (
+    UNKNOWN_TYPE,
+    Floats,
+    Ints,
+    Weights,
+    composed_cosine,
+    mask_topic,
+    score,
+    support,
+    type_phrase,
+)
+from ...models.text_vectors import TextVectors
+from ...models.verbalise import Hop, reached_type, verbalise_hop, verbalise_path, way_back
+from ..values import EntityCandidate, RelationPath
 from .scoring import PathQuery, PathScores
 
 
+@dataclass(frozen=True, slots=True)
+class _Paths:
+    """The candidates of one question from one topic, and what of S does not depend on the encoding of their text."""
+
+    rows: Ints
+    """(num_paths,) where in the query each candidate stands."""
+    masked: str
+    hops: list[tuple[Hop, ...]]
+    numbers: Ints
+    """(num_paths, max_hops) rows of the hop arrays below, −1 after a path's end."""
+    hop_support: Floats
+    hop_type: Floats
+    num_back: Ints
+    log_branching: Floats
+    num_tokens: int
+
+    def scores(self, cosine: Floats, chosen: Ints, weights: Weights) -> Floats:
+        """S of the chosen candidates, (num_chosen,), from their cosines."""
+        return score(
+            cosine,
+            self.numbers[chosen],
+            self.hop_support,
+            self.hop_type,
+            self.num_back[chosen],
+            self.log_branching[chosen],
+            self.num_tokens,
+            weights,
+        )
+
+
 class SimilarityScorer:
-    def __init__(self, catalogue: Catalogue, index: RelationIndex, encoder: SentenceEncoder) -> None:
-        self.rows = {r.name: i for i, r in enumerate(catalogue.relations)}
-        self.vectors = index.vectors()
-        self.encoder = encoder
+    """A `PathScorer` by sentence similarity.
+
+    stop: S with the exact cosine for the `shortlist` best candidates of a question; the others follow below them in the
+    order of their composed score. extend: S with the composed cosine.
+    """
+
+    def __init__(self, encoder: SentenceEncoder, *, weights: Weights | None = None, shortlist: int = 16) -> None:
+        self.weights = weights or Weights()
+        self.shortlist = shortlist
+        self.vectors = TextVectors(encoder)
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
-        qs = self.encoder.encode([q.question for q in queries])
-        out = []
-        for q, v in zip(queries, qs, strict=True):
-            sims = []
-            for p in q.paths:
-                m = np.mean([self.vectors[self.rows[s.relation]] for s in p.steps], axis=0)
-                sims.append(float(m @ v / np.linalg.norm(m)) - 0.15 * (p.num_hops - 1))
-            a = np.array(sims, dtype=np.float32)
-            out.append(PathScores(a, a))
-        return out
+        """Return the scores for each query, in order; the texts of all of them are encoded together."""
+        self._encode_ahead(queries)
+        groups = [self._by_topic(query) for query in queries]
+        composed = [self._composed(query, parts) for query, parts in zip(queries, groups, strict=True)]
+        best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in composed]
+        self.vectors.encode(
+            verbalise_path(_hops(query.paths[row])) for query, rows in zip(queries, best, strict=True) for row in rows
+        )
+        return [
+            PathScores(stop=self._exact(parts, extend, set(rows.tolist())), extend=extend)
+            for parts, extend, rows in zip(groups, composed, best, strict=True)
+        ]
+
+    def _encode_ahead(self, queries: Sequence[PathQuery]) -> None:
+        """Encode whatever the queries mention that was not met before, in two batches."""
+        masked = {_masked(q.question, topic) for q in queries for topic in set(q.topics)}
+        hops = {hop for q in queries for path in q.paths for hop in _hops(path)}
+        self.vectors.encode_tokens([*sorted(masked), *sorted(map(verbalise_hop, hops))])
+        self.vectors.encode([*sorted(map(type_phrase, masked)), *sorted(filter(None, map(reached_type, hops)))])
+
+    def _by_topic(self, query: PathQuery) -> list[_Paths]:
+        rows_of: dict[EntityCandidate, list[int]] = {}
+        for row, topic in enumerate(query.topics):
+            rows_of.setdefault(topic, []).append(row)
+        return [self._paths(query, topic, rows) for topic, rows in rows_of.items()]
+
+    def _paths(self, query: PathQuery, topic: EntityCandidate, rows: list[int]) -> _Paths:
+        masked = _masked(query.question, topic)
+        hops = [_hops(query.paths[row]) for row in rows]
+        number = {hop: i for i, hop in enumerate(dict.fromkeys(hop for path in hops for hop in path))}
+        numbers = np.full((len(rows), max(map(len, hops))), -1, dtype=np.int64)
+        for i, path in enumerate(hops):
+            numbers[i, : len(path)] = [number[hop] for hop in path]
+        tokens = [self.vectors.tokens(verbalise_hop(hop)) for hop in number]
+        starts = np.cumsum([0, *(len(t) for t in tokens[:-1])]).astype(np.int64)
+        question_tokens = self.vectors.tokens(masked)
+        asked_for = self.vectors.sentence(type_phrase(masked))
+        kinds = [reached_type(hop) for hop in number]
+        return _Paths(
+            rows=np.array(rows, dtype=np.int64),
+            masked=masked,
+            hops=hops,
+            numbers=numbers,
+            hop_support=support(np.concatenate(tokens), starts, question_tokens),
+            hop_type=np.array(
+                [self.vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for kind in kinds], dtype=np.float32
+            ),
+            num_back=np.array([sum(b == way_back(a) for a, b in zip(p, p[1:], strict=False)) for p in hops]),
+            log_branching=np.array([query.log_branching[row] for row in rows], dtype=np.float32),
+            num_tokens=len(question_tokens),
+        )
+
+    def _composed(self, query: PathQuery, parts: Sequence[_Paths]) -> Floats:
+        scores = np.zeros(len(query.paths), dtype=np.float32)
+        for part in parts:
+            hops = dict.fromkeys(hop for path in part.hops for hop in path)
+            vectors = np.stack([self.vectors.sentence(verbalise_hop(hop)) for hop in hops])
+            cosine = composed_cosine(vectors, part.numbers, self.vectors.sentence(part.masked))
+            scores[part.rows] = part.scores(cosine, np.arange(len(part.rows)), self.weights)
+        return scores
+
+    def _exact(self, parts: Sequence[_Paths], composed: Floats, shortlisted: set[int]) -> Floats:
+        stop = composed.copy()
+        for part in parts:
+            chosen = np.array([i for i, row in enumerate(part.rows) if row in shortlisted], dtype=np.int64)
+            if len(chosen):
+                texts = np.stack([self.vectors.sentence(verbalise_path(part.hops[i])) for i in chosen])
+                cosine = texts @ self.vectors.sentence(part.masked)
+                stop[part.rows[chosen]] = part.scores(cosine, chosen, self.weights)
+        rest = np.array([row not in shortlisted for row in range(len(stop))], dtype=np.bool_)
+        if shortlisted and rest.any():
+            surplus = stop[rest].max() - stop[~rest].min()
+            stop[rest] -= max(0.0, float(surplus))
+        return stop
+
+
+def _masked(question: str, topic: EntityCandidate) -> str:
+    return mask_topic(question, topic.mention or topic.entity.label)
+
+
+def _hops(path: RelationPath) -> tuple[Hop, ...]:
+    """Return the path's hops: a step into a mediator and the step out of it are one."""
+    hops: list[Hop] = []
+    open_hop: Hop = ()
+    for step in path.steps:
+        open_hop = (*open_hop, (step.relation, step.inverse))
+        if not step.to_mediator:
+            hops.append(open_hop)
+            open_hop = ()
+    return (*hops, open_hop) if open_hop else tuple(hops)

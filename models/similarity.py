@@ -1,0 +1,141 @@
+"""Scoring relation paths by similarity, without training: pure formulas over unit vectors.
+
+STAR's `similarity` baseline is the cosine of question and verbalised path. It prefers long paths, since more words always
+find more to agree with. Here the score of *ending* at a path p = h_1 … h_L weighs what each hop buys against what it
+costs; the formula and its constants are our own, no paper's:
+
+    S(p) = cos(q', text(p))                            similarity of the question and the verbalised path
+         + support · mean_l P(q', h_l)                 every hop needs words of the question that speak for it
+         + type · cos(type(q'), reached(h_L))          the last hop reaches the kind of thing that is asked for
+         − branch · Σ_{l ≥ 2} ln(1 + n_l)              picking one of n_l ways on takes evidence
+         + length · (L − 1) · ln(1 + T)                a question of T tokens has room to describe more hops
+         − back · [number of hops straight back]
+
+q' is the question without its topic's mention; P(q', h) is the mean over the tokens of text(h) of the best cosine to a
+token of q' (late interaction). S can be compared between lengths and between topics. The constants were fitted once on
+training questions of FB15k-237, MetaQA and PathQuestion together (docs/retrieval.md).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+UNKNOWN_TYPE = 0.25
+"""Type evidence of a hop that does not tell what it reaches: about the mean of those that do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The constants of S."""
+
+    support: float = 0.36
+    type: float = 0.41
+    branch: float = 0.17
+    length: float = 0.10
+    back: float = 0.05
+
+
+_WORD = re.compile(r"[^\W_]+")
+_EDGE_WORDS = frozenset("the of a an in at on and to for s is was by with".split())
+_EMPTY_WORDS = frozenset("is was are were the did does do a an of type kind s name some has have had".split())
+_ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
+
+
+def mask_topic(question: str, topic: str) -> str:
+    """Return the question without its longest run of words that are all in the topic's name."""
+    tokens = [(m.group().lower(), m.start(), m.end()) for m in _WORD.finditer(question)]
+    name = {m.group().lower() for m in _WORD.finditer(topic)}
+    best = (0, 0)
+    start = 0
+    while start < len(tokens):
+        stop = start
+        while stop < len(tokens) and tokens[stop][0] in name:
+            stop += 1
+        first, after = start, stop
+        while first < after and tokens[first][0] in _EDGE_WORDS:
+            first += 1
+        while after > first and tokens[after - 1][0] in _EDGE_WORDS:
+            after -= 1
+        if after - first > best[1] - best[0]:
+            best = (first, after)
+        start = max(stop, start + 1)
+    first, after = best
+    if first == after:
+        return question
+    rest = " ".join((question[: tokens[first][1]] + question[tokens[after - 1][2] :]).split())
+    return rest if _WORD.search(rest) else question
+
+
+def type_phrase(question: str) -> str:
+    """Return what is asked for: person, location or date by the question word, else the two words after which or what."""
+    tokens = [m.group().lower() for m in _WORD.finditer(question)]
+    for at, token in enumerate(tokens):
+        if token in _ASKED_FOR:
+            return _ASKED_FOR[token]
+        if token in ("which", "what", "how"):
+            tokens = tokens[at + 1 :]
+            break
+    return " ".join([t for t in tokens if t not in _EMPTY_WORDS][:2]) or "thing"
+
+
+def support(hop_tokens: Floats, hop_starts: Ints, question_tokens: Floats) -> Floats:
+    """P(q', h) for each of D hops.
+
+    hop_tokens: (N, dim), the tokens of all hops end to end; hop_starts: (D,), the first row of each, none empty;
+    question_tokens: (T, dim). Returns (D,); zero where the question has no token.
+    """
+    if not len(question_tokens):
+        return np.zeros(len(hop_starts), dtype=np.float32)
+    best = (hop_tokens @ question_tokens.T).max(axis=1)
+    lengths = np.diff(np.append(hop_starts, len(hop_tokens)))
+    means: Floats = (np.add.reduceat(best, hop_starts) / lengths).astype(np.float32)
+    return means
+
+
+def composed_cosine(hop_vectors: Floats, paths: Ints, question_vector: Floats) -> Floats:
+    """cos(q', Σ_l h_l), the stand-in for cos(q', text(p)) that needs no encoding.
+
+    hop_vectors: (D, dim); paths: (num_paths, max_hops) rows of `hop_vectors`, −1 after a path's end; question_vector:
+    (dim,). Returns (num_paths,).
+    """
+    padded = np.vstack([hop_vectors, np.zeros((1, hop_vectors.shape[1]), dtype=np.float32)])
+    total = padded[paths].sum(axis=1)
+    cosines: Floats = (total @ question_vector) / np.maximum(np.linalg.norm(total, axis=1), 1e-9)
+    return cosines
+
+
+def score(
+    cosine: Floats,
+    paths: Ints,
+    hop_support: Floats,
+    hop_type: Floats,
+    num_back: Ints,
+    log_branching: Floats,
+    num_tokens: int,
+    weights: Weights,
+) -> Floats:
+    """S for each path, from its cosine.
+
+    cosine, num_back, log_branching: (num_paths,), the last Σ_{l ≥ 2} ln(1 + n_l); paths: (num_paths, max_hops), −1 after
+    a path's end; hop_support, hop_type: (D,). Returns (num_paths,).
+    """
+    there = paths >= 0
+    length = there.sum(axis=1)
+    mean_support = np.where(there, hop_support[paths], 0.0).sum(axis=1) / length
+    last = paths[np.arange(len(paths)), length - 1]
+    scores: Floats = (
+        cosine
+        + weights.support * mean_support
+        + weights.type * hop_type[last]
+        - weights.branch * log_branching
+        + weights.length * (length - 1) * np.log1p(num_tokens)
+        - weights.back * num_back
+    ).astype(np.float32)
+    return scores
