@@ -62,7 +62,7 @@ def launch(home: ServerHome, state: ServerState, class_path: Iterable[Path]) -> 
         f"--config-dir={home.conf}",
         "--console-mode",
     ]
-    environment = _environment(home, [home.folder / "plugins" / "*", *class_path])
+    environment = _environment(home, [*class_path, home.folder / "plugins" / "*"])
     with home.console_log.open("wb") as console, held_interrupt():
         return subprocess.Popen(
             command,

@@ -58,7 +58,7 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
         def do_GET(self) -> None:
             behaviour.answer(self)
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -58,5 +58,5 @@ def test_values_out_of_range_change_nothing(tmp_path: object, given: dict[str, i
 
     home = Path(str(tmp_path)) / "home"
     with pytest.raises(UsageError, match="expected"):
-        Instance("default", home, home).start(**given, progress=False)  # type: ignore[arg-type]
+        Instance("default", home, home).start(**given, progress=False)
     assert not home.exists()

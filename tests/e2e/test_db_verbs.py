@@ -1,0 +1,176 @@
+"""`lodestar db` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+from lodestar.engine.server.instance import Instance
+
+COMMAND = [sys.executable, "-c", "from lodestar.engine.cli.main import run; run()", "db"]
+
+
+def lodestar_db(*arguments: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def refused(done: subprocess.CompletedProcess[str], code: int) -> str:
+    """Return the one line on stderr of a command that ended with this code and printed nothing."""
+    assert done.returncode == code, done
+    assert done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if line.startswith("lodestar: ")]
+    assert len(lines) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return lines[0]
+
+
+def javas(home: Path) -> list[int]:
+    """Pids of every Java that was started for a server under this home."""
+
+    def words(process: psutil.Process) -> str:
+        try:
+            return " ".join(process.cmdline())
+        except psutil.Error:
+            return ""
+
+    return [process.pid for process in psutil.process_iter() if f"{home}/servers/" in words(process)]
+
+
+@pytest.fixture
+def alone(tmp_path: Path, cache_dir: Path) -> dict[str, str]:
+    """An environment with an empty home of its own and the shared jars."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("LODESTAR_", "NEO4J_", "OPENAI_"))}
+    return kept | {"LODESTAR_HOME": str(tmp_path / "home"), "LODESTAR_CACHE": str(cache_dir)}
+
+
+def test_status_and_start_of_a_running_server_agree(server: Instance, home_dir: Path, alone: dict[str, str]) -> None:
+    status = lodestar_db("status", "--json", "--home", str(home_dir), environment=alone)
+    start = lodestar_db("start", "--json", "--home", str(home_dir), environment=alone)
+    assert status.returncode == start.returncode == 0
+    told = json.loads(status.stdout)
+    assert told == json.loads(start.stdout)
+    assert told["running"] is True
+    assert told["bolt_uri"] == server.status().bolt_uri
+    text = lodestar_db("status", "--home", str(home_dir), environment=alone).stdout
+    assert told["browser_url"] in text
+    password = server.home.password()
+    assert password not in text + status.stdout + start.stdout + status.stderr + start.stderr
+
+
+def test_status_of_all_servers(server: Instance, home_dir: Path, alone: dict[str, str]) -> None:
+    done = lodestar_db("status", "--all", "--json", "--home", str(home_dir), "--name", "none", environment=alone)
+    assert [status["name"] for status in json.loads(done.stdout)] == ["none", server.name]
+
+
+def test_stop_and_reset_of_nothing_are_fine_and_make_nothing(alone: dict[str, str]) -> None:
+    for verb in (["stop"], ["stop"], ["reset", "--yes"], ["status"]):
+        assert lodestar_db(*verb, environment=alone).returncode == 0
+    told = json.loads(lodestar_db("stop", "--json", environment=alone).stdout)
+    assert told == {"name": "default", "was_running": False}
+    assert not Path(alone["LODESTAR_HOME"]).exists()
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".", "a b"])
+@pytest.mark.parametrize("verb", [["start"], ["stop"], ["status"], ["reset", "--yes"]])
+def test_a_bad_name_is_refused(verb: list[str], name: str, alone: dict[str, str]) -> None:
+    assert "server name" in refused(lodestar_db(*verb, "--name", name, environment=alone), 2)
+    assert not Path(alone["LODESTAR_HOME"]).exists()
+
+
+def test_reset_asks_first(server: Instance, home_dir: Path, alone: dict[str, str]) -> None:
+    assert "--yes" in refused(lodestar_db("reset", "--home", str(home_dir), environment=alone), 2)
+    assert server.status().running
+
+
+def test_a_home_that_cannot_be_written(tmp_path: Path, alone: dict[str, str]) -> None:
+    (tmp_path / "file").write_text("")
+    line = refused(lodestar_db("start", "--home", str(tmp_path / "file"), environment=alone), 6)
+    assert "cannot be written" in line
+    assert "--home" in line
+
+
+def test_no_network_and_no_jars(tmp_path: Path, alone: dict[str, str]) -> None:
+    environment = alone | {"LODESTAR_CACHE": str(tmp_path / "cache"), "LODESTAR_MAVEN_URL": "http://127.0.0.1:9/m2"}
+    line = refused(lodestar_db("start", environment=environment), 7)
+    assert "check the network" in line
+    assert list(tmp_path.rglob("*.jar")) == []
+    assert list(tmp_path.rglob("server.json")) == []
+
+
+def test_a_given_port_that_is_taken(server: Instance, alone: dict[str, str]) -> None:
+    port = str(server.status().bolt_port)
+    assert f"port {port} is taken" in refused(lodestar_db("start", "--bolt-port", port, environment=alone), 6)
+
+
+@pytest.fixture
+def starting(alone: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """A start that has got as far as launching the server's process."""
+    home = Path(alone["LODESTAR_HOME"])
+    command = subprocess.Popen(
+        [*COMMAND, "start", "--heap-mb", "512", "--pagecache-mb", "64"],
+        env=alone,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline_s = time.monotonic() + 120
+    state = home / "servers" / "default" / "server.json"
+    while not (state.exists() and json.loads(state.read_text())["pid"]):
+        assert command.poll() is None, command.communicate()
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
+    assert javas(home) != []
+    yield command
+    command.kill()
+    command.communicate()
+    lodestar_db("reset", "--yes", environment=alone)
+    assert javas(home) == []
+
+
+def test_ctrl_c_while_starting_leaves_no_process(
+    starting: subprocess.Popen[str], alone: dict[str, str], tmp_path: Path
+) -> None:
+    starting.send_signal(signal.SIGINT)
+    _, said = starting.communicate(timeout=60)
+    assert starting.returncode == 130
+    assert said.splitlines()[-1] == "lodestar: interrupted"
+    assert javas(tmp_path / "home") == []
+
+
+def test_two_starts_at_once_make_one_server(
+    starting: subprocess.Popen[str], alone: dict[str, str], tmp_path: Path
+) -> None:
+    second = lodestar_db("start", "--json", environment=alone)
+    assert second.returncode == 0, second.stderr
+    assert "waiting for it" in second.stderr
+    assert javas(tmp_path / "home") == [json.loads(second.stdout)["pid"]]
+    starting.communicate(timeout=60)
+    assert starting.returncode == 0
+
+
+def test_a_start_whose_starter_was_killed_is_finished_by_the_next(
+    starting: subprocess.Popen[str], alone: dict[str, str], tmp_path: Path
+) -> None:
+    (launched,) = javas(tmp_path / "home")
+    starting.kill()
+    starting.communicate()
+    done = lodestar_db("start", "--json", environment=alone)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["pid"] == launched
+    assert json.loads(done.stdout)["running"] is True
