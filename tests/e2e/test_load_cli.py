@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import LiteralString
 
 import neo4j
 import pytest
@@ -34,7 +35,7 @@ def num_triples(driver: neo4j.Driver) -> int:
     return int(driver.execute_query("MATCH ()-[r]->() RETURN count(r)").records[0][0])
 
 
-def answers(driver: neo4j.Driver, text: str) -> set[str]:
+def answers(driver: neo4j.Driver, text: LiteralString) -> set[str]:
     return {name for (name,) in driver.execute_query(text).records}
 
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from lodestar.engine.cli.load import command
 from lodestar.engine.errors import InputError
@@ -38,6 +39,7 @@ def written(folder: Path, content: bytes | str, name: str = "kg.tsv") -> str:
 
 
 def test_every_format_has_its_verb() -> None:
+    assert isinstance(command, click.Group)
     assert set(command.commands) == set(FORMATS)
     assert all(callable(source_class(name)) for name in FORMATS)
     assert all(getattr(source_class(name), "kind", None) == name for name in FORMATS)
