@@ -13,10 +13,11 @@ from ..models.encoder import EncoderUnavailableError, SentenceEncoder
 from .answering.extractive import ExtractiveAnswerer
 from .database.catalogue import Catalogue, RelationInfo, read_catalogue, read_graph_state
 from .database.gateway import AsyncGateway, Connection, Gateway
-from .database.requests import Steps, counted, together
+from .database.requests import Steps, counted, one
 from .errors import EncoderError, EntityNotFoundError, LodestarError, UsageError
 from .linking import FullTextLinker, explicit
 from .relation_index import RelationIndex, index_folder, open_index
+from .relation_words import relation_words
 from .retrieval.beam import BeamSearch
 from .retrieval.frontier import Bounds
 from .retrieval.similarity import SimilarityScorer
@@ -195,8 +196,8 @@ class Engine:
     def _prepared(self) -> Steps[BeamSearch]:
         """Read the catalogue, open the relation index, make the search; once per engine."""
         if self._search is None:
-            state, catalogue = yield from together([read_graph_state(), read_catalogue()])
-            state.check()
+            (yield from one(read_graph_state())).check()
+            catalogue = yield from one(read_catalogue())
             self._catalogue = catalogue
             try:
                 self.encoder.encode(["warm"])
@@ -205,7 +206,7 @@ class Engine:
                 raise EncoderError(str(error)) from error
             self._search = BeamSearch(
                 {relation.number: relation.name for relation in catalogue.relations},
-                SimilarityScorer(self.encoder),
+                SimilarityScorer({r.name: relation_words(r) for r in catalogue.relations}, self.encoder),
                 beam_width=self.options.beam_width,
                 max_hop=self.options.max_hop,
                 max_topics=self.options.max_topics,

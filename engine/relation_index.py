@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..models.encoder import FloatArray, SentenceEncoder
-from ..models.verbalise import verbalise_relation
+from ..models.verbalise import without_repeats
 from .database.catalogue import Catalogue, RelationInfo
 from .database.gateway import Connection
 from .errors import LodestarError
+from .relation_words import relation_words, type_words
 from .settings import Settings
 from .values import Scored
 
@@ -72,7 +73,8 @@ class RelationIndex:
 
 def text_of(relation: RelationInfo) -> str:
     """Return what is embedded for a relation: its words, its domain and its range."""
-    return verbalise_relation(relation.name, domain=relation.domain, range_=relation.range)
+    words = relation_words(relation)
+    return without_repeats((words.domain, *words.properties, type_words(relation.range)))
 
 
 def index_folder(settings: Settings, connection: Connection) -> Path:

@@ -1,7 +1,8 @@
 """Where things are: one frozen record, resolved from flags, environment, file and defaults, in that order.
 
 The file is ``lodestar.toml`` in the user's configuration folder, or the one that ``LODESTAR_CONFIG`` names. The working
-folder is not looked at: whoever wrote a folder could send the user's password or key to an address of their own. Secrets are read from the environment only, so the file can be shown to anyone.
+folder is not looked at: whoever wrote a folder could send the user's password or key to an address of their own.
+Secrets are read from the environment only, so the file can be shown to anyone.
 """
 
 from __future__ import annotations

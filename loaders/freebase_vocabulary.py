@@ -1,7 +1,8 @@
 """The relations of Freebase that the geonames source speaks in, with range and inverse as Freebase defines them.
 
-Two readings of our own: a number or a code is an entity named as one reads it, since paths lead to entities; and each
-direction of a border has a mediator of its own, so that a walk through it leads to the neighbour and never back.
+Readings of our own: what adjoins is called a border, as in the question people ask; a number or a code is an entity
+named as one reads it, since paths lead to entities; and each direction of a border has a mediator of its own, so that
+a walk through it leads to the neighbour and never back.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ FACTS: Mapping[str, RelationFacts] = {
     COUNTRIES_SPOKEN_IN: RelationFacts("location.country", LANGUAGES_SPOKEN),
     OFFICIAL_LANGUAGE: RelationFacts("language.human_language", MAIN_COUNTRY),
     MAIN_COUNTRY: RelationFacts("location.country", OFFICIAL_LANGUAGE),
-    ADJOIN_S: RelationFacts("location.adjoining_relationship"),
-    ADJOINS: RelationFacts("location.location"),
+    ADJOIN_S: RelationFacts("location.adjoining_relationship", label="borders"),
+    ADJOINS: RelationFacts("location.location", label="neighbouring country"),
     POPULATION: RelationFacts("measurement_unit.dated_integer"),
     NUMBER: RelationFacts("type.int"),
     AREA: RelationFacts("type.float"),

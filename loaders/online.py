@@ -154,7 +154,7 @@ class OnlineWriter:
             {
                 "name": name,
                 "number": numbers[name],
-                "label": label_of(name),
+                "label": graph.relation_facts.get(name, unknown).label or label_of(name),
                 "domain": domain_of(name),
                 "range": graph.relation_facts.get(name, unknown).range,
                 "inverse": graph.relation_facts.get(name, unknown).inverse,

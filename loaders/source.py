@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from ..engine.database.catalogue import LABEL_SEPARATOR
 from ..engine.database.templates import quoted
 
 MAX_ID_BYTES = 8_000
@@ -41,6 +42,8 @@ class RelationFacts:
 
     range: str | None = None
     inverse: str | None = None
+    label: str | None = None
+    """What a reader would call it, where its name does not tell."""
 
 
 class Source(Protocol):
@@ -122,4 +125,4 @@ def label_of(relation: str) -> str:
         last = re.split(r"[./#:]", step.rstrip("./#:"))[-1]
         if words := " ".join(filter(None, _WORD_BREAK.split(last))).lower():
             parts.append(words)
-    return " – ".join(dict.fromkeys(parts)) or relation
+    return LABEL_SEPARATOR.join(dict.fromkeys(parts)) or relation

@@ -73,7 +73,7 @@ class SentenceEncoder:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
-        logging.disable_progress_bar()
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         options: dict[str, Any] = {"device": self.device, "trust_remote_code": False}
         if Path(self.location).is_dir():
             options["local_files_only"] = True
@@ -107,16 +107,16 @@ class SentenceEncoder:
         if not texts:
             return []
         special = set(self._model.tokenizer.all_special_ids)
-        features = self._model.encode(
+        encoded_texts: Any = self._model.encode(
             list(texts), batch_size=self.batch_size, output_value=None, show_progress_bar=False
         )
         encoded = []
-        for feature in features:
+        for feature in encoded_texts:
             sentence = _unit(feature["sentence_embedding"].float().cpu().numpy())
             ids = feature["input_ids"].tolist()
             kept = [i for i, seen in enumerate(feature["attention_mask"].tolist()) if seen and ids[i] not in special]
             tokens = feature["token_embeddings"].float().cpu().numpy()[kept]
-            encoded.append((sentence, _unit(tokens) if len(kept) else sentence[None, :]))
+            encoded.append((sentence, _unit(tokens) if kept else sentence[None, :]))
         return encoded
 
 

@@ -1,8 +1,8 @@
 """Scoring relation paths by similarity, without training: pure formulas over unit vectors.
 
-STAR's `similarity` baseline is the cosine of question and verbalised path. It prefers long paths, since more words always
-find more to agree with. Here the score of *ending* at a path p = h_1 … h_L weighs what each hop buys against what it
-costs; the formula and its constants are our own, no paper's:
+STAR's `similarity` baseline is the cosine of question and verbalised path. It prefers long paths, since more words
+always find more to agree with. Here the score of *ending* at a path p = h_1 … h_L weighs what each hop buys against
+what it costs; the formula and its constants are our own, no paper's:
 
     S(p) = cos(q', text(p))                            similarity of the question and the verbalised path
          + support · mean_l P(q', h_l)                 every hop needs words of the question that speak for it
@@ -74,7 +74,7 @@ def mask_topic(question: str, topic: str) -> str:
 
 
 def type_phrase(question: str) -> str:
-    """Return what is asked for: person, location or date by the question word, else the two words after which or what."""
+    """Return what is asked for: person, location or date by the question word, else two words after which or what."""
     tokens = [m.group().lower() for m in _WORD.finditer(question)]
     for at, token in enumerate(tokens):
         if token in _ASKED_FOR:
@@ -123,8 +123,8 @@ def score(
 ) -> Floats:
     """S for each path, from its cosine.
 
-    cosine, num_back, log_branching: (num_paths,), the last Σ_{l ≥ 2} ln(1 + n_l); paths: (num_paths, max_hops), −1 after
-    a path's end; hop_support, hop_type: (D,). Returns (num_paths,).
+    cosine, num_back, log_branching: (num_paths,), the last Σ_{l ≥ 2} ln(1 + n_l); paths: (num_paths, max_hops), −1
+    after a path's end; hop_support, hop_type: (D,). Returns (num_paths,).
     """
     there = paths >= 0
     length = there.sum(axis=1)

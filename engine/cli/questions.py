@@ -35,7 +35,7 @@ def questions_from(texts: Sequence[str], file: str | None, topics: Sequence[str]
 def _lines(file: str) -> list[str]:
     try:
         with click.open_file(file, encoding="utf-8") as stream:
-            return stream.read().splitlines()
+            return list(stream)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -11,12 +11,15 @@ from ..errors import GraphError
 from .requests import Request, Row
 from .templates import template
 
+LABEL_SEPARATOR = " – "
+
 
 @dataclass(frozen=True, slots=True)
 class RelationInfo:
     """A relation of the graph as the catalogue has it.
 
-    `number` is at least 1 and stays when more is loaded. `domain` and `range` are the types of head and tail and
+    `number` is at least 1 and stays when more is loaded. `label` is what a reader would call it, the parts of a
+    compound relation parted by `LABEL_SEPARATOR`. `domain` and `range` are the types of head and tail and
     `inverse` the relation that says the same the other way round, each None where no source knew it.
     """
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
-from typing import Any, LiteralString, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import neo4j
 from neo4j import AsyncGraphDatabase, GraphDatabase, Query, RoutingControl
@@ -61,7 +62,7 @@ class Connection:
 
     def query(self, request: Request[Any]) -> Query:
         """Return the driver's query for a request."""
-        text: LiteralString = request.template.render(request.names)  # type: ignore[assignment]
+        text = request.template.render(request.names)
         return Query(text, metadata={"app": "lodestar", "query": request.template.name}, timeout=self.timeout_s)
 
     def routing(self, request: Request[Any]) -> RoutingControl:
@@ -180,7 +181,7 @@ class Gateway:
         """Run one request that manages its own transactions (``CALL … IN TRANSACTIONS``) or changes the schema."""
         self.round_trips += 1
         with translated(self.connection), self._driver.session(database=self.connection.database) as session:
-            text: LiteralString = request.template.render(request.names)  # type: ignore[assignment]
+            text = request.template.render(request.names)
             rows = _rows(session.run(Query(text), dict(request.params)))
         return request.decode(rows)
 
@@ -206,10 +207,10 @@ class AsyncGateway:
 
     async def run(self, steps: Steps[T]) -> T:
         """Drive the steps to their end and return what they return."""
-        done, group = await asyncio.to_thread(_advance, lambda: next(steps))
+        done, group = await asyncio.to_thread(_advance, partial(next, steps))
         while not done:
             answers = await asyncio.gather(*map(self.fetch, group))
-            done, group = await asyncio.to_thread(_advance, lambda given=answers: steps.send(given))
+            done, group = await asyncio.to_thread(_advance, partial(steps.send, answers))
         result: T = group
         return result
 

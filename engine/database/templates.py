@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Literal, cast
+from typing import Any, Literal, LiteralString, cast
 
 from ... import cypher as cypher_folder
 
@@ -47,11 +47,15 @@ class Template:
     needs: str
     text: str
 
-    def render(self, names: Mapping[str, str]) -> str:
-        """Return the query text with `{{NAME}}` replaced by the quoted identifiers given."""
+    def render(self, names: Mapping[str, str]) -> LiteralString:
+        """Return the query text with `{{NAME}}` replaced by the quoted identifiers given.
+
+        What comes from outside is quoted, the rest is a file of ours: as safe as the literal it is typed as.
+        """
         if set(names) != set(self.names):
             raise TemplateError(f"{self.name}.cypher: expected names {self.names}, got {sorted(names)}")
-        return _NAME.sub(lambda match: quoted(names[match.group(1)]), self.text)
+        rendered = _NAME.sub(lambda match: quoted(names[match.group(1)]), self.text)
+        return cast(Any, rendered)  # type: ignore[no-any-return]
 
 
 def quoted(identifier: str) -> str:
@@ -80,17 +84,7 @@ def parse(name: str, source: str) -> Template:
     """Return the template that `source` describes; raise `TemplateError` with file and line."""
     lines = source.splitlines()
     size = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
-    found: dict[str, str] = {}
-    purpose: list[str] = []
-    field = ""
-    for line in lines[:size]:
-        if match := _FIELD.match(line):
-            field = match.group(1)
-            found[field] = match.group(2).strip()
-        elif field:
-            found[field] += " " + line.removeprefix("//").strip()
-        else:
-            purpose.append(line.removeprefix("//").strip())
+    purpose, found = _header(lines[:size])
     for required in ("mode", "params", "returns", "needs"):
         if required not in found:
             raise TemplateError(f"{name}.cypher:1: the header has no {required!r} line")
@@ -98,23 +92,39 @@ def parse(name: str, source: str) -> Template:
         raise TemplateError(f"{name}.cypher: mode {found['mode']!r} is none of read, write, schema")
     declared = tuple(_PARAMETER.findall(found["params"]))
     names = tuple(re.findall(r"\w+", found.get("names", "")))
-    for number, line in enumerate(lines[size:], start=size + 1):
-        code = line.partition("//")[0]
-        for used, allowed in ((_PARAMETER.findall(code), declared), (_NAME.findall(code), names)):
-            for item in used:
+    for allowed, pattern in ((declared, _PARAMETER), (names, _NAME)):
+        used = set()
+        for number, line in enumerate(lines[size:], start=size + 1):
+            for item in pattern.findall(line.partition("//")[0]):
                 if item not in allowed:
                     raise TemplateError(f"{name}.cypher:{number}: {item!r} is not declared in the header")
-    body = "\n".join(lines[size:]).strip()
-    for item, pattern in ((declared, _PARAMETER), (names, _NAME)):
-        if unused := set(item) - set(pattern.findall(body)):
+                used.add(item)
+        if unused := set(allowed) - used:
             raise TemplateError(f"{name}.cypher:1: declared but not used: {', '.join(sorted(unused))}")
     return Template(
         name=name,
-        purpose=" ".join(purpose),
+        purpose=purpose,
         mode=cast(Mode, found["mode"]),
         params=declared,
         names=names,
         returns=tuple(re.findall(r"(\w+) ::", found["returns"])),
         needs=found["needs"],
-        text=body,
+        text="\n".join(lines[size:]).strip(),
     )
+
+
+def _header(lines: list[str]) -> tuple[str, dict[str, str]]:
+    """Return the purpose and the fields of a header; a field goes on until the next one begins."""
+    purpose: list[str] = []
+    found: dict[str, str] = {}
+    field = ""
+    for line in lines:
+        text = line.removeprefix("//").strip()
+        if match := _FIELD.match(line):
+            field = match.group(1)
+            found[field] = match.group(2).strip()
+        elif field:
+            found[field] += f" {text}"
+        else:
+            purpose.append(text)
+    return " ".join(purpose), found

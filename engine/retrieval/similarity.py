@@ -1,13 +1,14 @@
 """The path scorer that needs no training: `models.similarity` over the candidates of a search.
 
-Every text is encoded once and kept. At each hop all candidates get the composed score, which costs no encoding; the best
-`shortlist` of a question also get the exact one, for which the texts of all questions are encoded in one batch.
+Every text is encoded once and kept. At each hop all candidates get the composed score, which costs no encoding; the
+best `shortlist` of a question also get the exact one, for which the texts of all questions are encoded in one batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from ...models.similarity import (
     type_phrase,
 )
 from ...models.text_vectors import TextVectors
-from ...models.verbalise import Hop, reached_type, verbalise_hop, verbalise_path, way_back
+from ...models.verbalise import Directed, Hop, RelationWords, reached_type, verbalise_hop, verbalise_path, way_back
 from ..values import EntityCandidate, RelationPath
 from .scoring import PathQuery, PathScores
 
@@ -60,13 +61,21 @@ class _Paths:
 
 
 class SimilarityScorer:
-    """A `PathScorer` by sentence similarity.
+    """A `PathScorer` by sentence similarity; `words` has the words of every relation.
 
     stop: S with the exact cosine for the `shortlist` best candidates of a question; the others follow below them in the
     order of their composed score. extend: S with the composed cosine.
     """
 
-    def __init__(self, encoder: SentenceEncoder, *, weights: Weights | None = None, shortlist: int = 16) -> None:
+    def __init__(
+        self,
+        words: Mapping[str, RelationWords],
+        encoder: SentenceEncoder,
+        *,
+        weights: Weights | None = None,
+        shortlist: int = 16,
+    ) -> None:
+        self.words = words
         self.weights = weights or Weights()
         self.shortlist = shortlist
         self.vectors = TextVectors(encoder)
@@ -78,17 +87,30 @@ class SimilarityScorer:
         composed = [self._composed(query, parts) for query, parts in zip(queries, groups, strict=True)]
         best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in composed]
         self.vectors.encode(
-            verbalise_path(_hops(query.paths[row])) for query, rows in zip(queries, best, strict=True) for row in rows
+            verbalise_path(self._hops(query.paths[row]))
+            for query, rows in zip(queries, best, strict=True)
+            for row in rows
         )
         return [
             PathScores(stop=self._exact(parts, extend, set(rows.tolist())), extend=extend)
             for parts, extend, rows in zip(groups, composed, best, strict=True)
         ]
 
+    def _hops(self, path: RelationPath) -> tuple[Hop, ...]:
+        """Return the path's hops: a step into a mediator and the step out of it are one."""
+        hops: list[Hop] = []
+        open_hop: Hop = ()
+        for step in path.steps:
+            open_hop = (*open_hop, Directed(self.words[step.relation], step.inverse))
+            if not step.to_mediator:
+                hops.append(open_hop)
+                open_hop = ()
+        return (*hops, open_hop) if open_hop else tuple(hops)
+
     def _encode_ahead(self, queries: Sequence[PathQuery]) -> None:
         """Encode whatever the queries mention that was not met before, in two batches."""
         masked = {_masked(q.question, topic) for q in queries for topic in set(q.topics)}
-        hops = {hop for q in queries for path in q.paths for hop in _hops(path)}
+        hops = {hop for q in queries for path in q.paths for hop in self._hops(path)}
         self.vectors.encode_tokens([*sorted(masked), *sorted(map(verbalise_hop, hops))])
         self.vectors.encode([*sorted(map(type_phrase, masked)), *sorted(filter(None, map(reached_type, hops)))])
 
@@ -100,7 +122,7 @@ class SimilarityScorer:
 
     def _paths(self, query: PathQuery, topic: EntityCandidate, rows: list[int]) -> _Paths:
         masked = _masked(query.question, topic)
-        hops = [_hops(query.paths[row]) for row in rows]
+        hops = [self._hops(query.paths[row]) for row in rows]
         number = {hop: i for i, hop in enumerate(dict.fromkeys(hop for path in hops for hop in path))}
         numbers = np.full((len(rows), max(map(len, hops))), -1, dtype=np.int64)
         for i, path in enumerate(hops):
@@ -119,7 +141,7 @@ class SimilarityScorer:
             hop_type=np.array(
                 [self.vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for kind in kinds], dtype=np.float32
             ),
-            num_back=np.array([sum(b == way_back(a) for a, b in zip(p, p[1:], strict=False)) for p in hops]),
+            num_back=np.array([sum(b == way_back(a) for a, b in pairwise(p)) for p in hops]),
             log_branching=np.array([query.log_branching[row] for row in rows], dtype=np.float32),
             num_tokens=len(question_tokens),
         )
@@ -150,15 +172,3 @@ class SimilarityScorer:
 
 def _masked(question: str, topic: EntityCandidate) -> str:
     return mask_topic(question, topic.mention or topic.entity.label)
-
-
-def _hops(path: RelationPath) -> tuple[Hop, ...]:
-    """Return the path's hops: a step into a mediator and the step out of it are one."""
-    hops: list[Hop] = []
-    open_hop: Hop = ()
-    for step in path.steps:
-        open_hop = (*open_hop, (step.relation, step.inverse))
-        if not step.to_mediator:
-            hops.append(open_hop)
-            open_hop = ()
-    return (*hops, open_hop) if open_hop else tuple(hops)

@@ -50,7 +50,7 @@ def test_it_compiles_without_warnings_and_is_anchored(name: str, loaded: neo4j.D
         neo4j.GraphDatabase.driver(connection.uri, **options) as other,
         other.session(database=connection.database) as session,
     ):
-        summary = session.run(f"EXPLAIN {text}", dict.fromkeys(found.params)).consume()  # type: ignore[arg-type]
+        summary = session.run(f"EXPLAIN {text}", dict.fromkeys(found.params)).consume()
     assert [status.status_description for status in summary.gql_status_objects if status.is_notification] == []
     assert summary.plan is not None
     scans = plan_operators(summary.plan) & SCANS

@@ -108,6 +108,7 @@ def test_a_hub_is_bounded_in_time_and_in_what_it_returns(gateway: Gateway, drive
     topics = [explicit(q.topic_entities) for q in questions]
     seconds = []
     before = gateway.round_trips
+    found: list[Retrieval] = []
     for _ in range(20):
         started = time.perf_counter()
         found = gateway.run(search.retrieve(questions, topics, 5))

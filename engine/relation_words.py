@@ -1,0 +1,16 @@
+"""From the catalogue's relations to the words that encoders see."""
+
+from __future__ import annotations
+
+from ..models.verbalise import RelationWords
+from .database.catalogue import LABEL_SEPARATOR, RelationInfo
+
+
+def relation_words(relation: RelationInfo) -> RelationWords:
+    """Return the words of a relation: its label's parts, and the type of its domain."""
+    return RelationWords(type_words(relation.domain), tuple(relation.label.split(LABEL_SEPARATOR)))
+
+
+def type_words(type_: str | None) -> str:
+    """Return the words of a type's last part (`location.country` is "country"); empty for None."""
+    return (type_ or "").rpartition(".")[2].replace("_", " ").lower()
