@@ -1,0 +1,177 @@
+"""Questions through the command line: answers, JSON, batches, and every bad input in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+from lodestar import Engine
+from lodestar.engine.database.gateway import Connection
+
+from tests.e2e.conftest import Lodestar
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+CAPITAL = "What is the capital of Peru?"
+
+
+def lines_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_an_answer_with_its_paths(lodestar: Lodestar) -> None:
+    ran = lodestar("ask", CAPITAL)
+    assert ran.code == 0, ran.err
+    assert "Lima" in ran.out.splitlines()[1]
+    assert "Peru —[location.country.capital]→ Lima" in ran.out
+    assert "round trips" in ran.out
+
+
+def test_json_has_answers_paths_and_what_it_took(lodestar: Lodestar) -> None:
+    ran = lodestar("ask", "--json", CAPITAL)
+    (record,) = lines_of(ran.out)
+    assert (record["question"], record["found"], record["answers"][0]["id"]) == (CAPITAL, True, "m.lima")
+    assert record["answers"][0]["evidence"][0] == 1
+    best = record["paths"][0]
+    assert best["instances"][0][0]["relation"] == "location.country.capital"
+    assert record["topics"][0]["mention"] == "Peru"
+    assert record["round_trips"] <= 6
+    assert all(seconds >= 0 for seconds in record["seconds"].values())
+
+
+def test_a_mediator_is_walked_through_and_never_shown_by_its_id(lodestar: Lodestar) -> None:
+    ran = lodestar("ask", "--paths", "10", "Chile adjoins which location?")
+    assert "adjoin_s]→ … —[location.adjoining_relationship.adjoins]→ Peru" in ran.out
+    assert "m.adj" not in ran.out
+
+
+def test_a_batch_from_a_file_keeps_order_and_ids_and_loses_no_question(lodestar: Lodestar, tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(
+        f'{CAPITAL}\n\n{{"id": "q2", "question": "its currency?", "topic_entities": ["m.chile"]}}\nWho is Napoleon?\n'
+        '{"id": "q4", "question": "its capital?", "topic_entities": ["m.atlantis"]}\n'
+    )
+    ran = lodestar("ask", "--json", "--file", str(path))
+    assert ran.code == 0, ran.err
+    records = lines_of(ran.out)
+    assert [r["id"] for r in records] == ["", "q2", "", "q4"]
+    assert [r["found"] for r in records] == [True, True, False, False]
+    assert records[1]["answers"][0]["name"] == "Chilean peso"
+    assert records[2]["note"] == "no known entity in the question"
+    assert "m.atlantis" in records[3]["note"]
+
+
+def test_questions_from_standard_input(lodestar: Lodestar) -> None:
+    ran = lodestar("retrieve", "--json", "--top-k", "2", "--file", "-", stdin=f"{CAPITAL}\nofficial language of Chile\n")
+    assert [len(r["paths"]) for r in lines_of(ran.out)] == [2, 2]
+
+
+def test_entities_and_relations(lodestar: Lodestar) -> None:
+    (found,) = lines_of(lodestar("entities", "--json", "Where is Quechau spoken?").out)
+    assert found[0]["id"] == "m.quechua"
+    (nearest,) = lines_of(lodestar("relations", "--json", "--top-k", "2", "which money is used").out)
+    assert nearest[0]["relation"] == "location.country.currency_used"
+    assert len(nearest) == 2
+
+
+def test_doctor_says_what_is_there(lodestar: Lodestar) -> None:
+    lodestar("ask", CAPITAL)
+    ran = lodestar("doctor", "--json")
+    (findings,) = lines_of(ran.out)
+    levels = {finding["part"]: finding["level"] for finding in findings}
+    assert {p: levels[p] for p in ("Python", "JVM", "database", "graph", "relation index", "encoder")} == dict.fromkeys(
+        ("Python", "JVM", "database", "graph", "relation index", "encoder"), "ok"
+    )
+    assert ran.code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["ask", ""], 2, "the question is empty"),
+        (["ask", "x" * 100_000], 2, "100,000 characters"),
+        (["ask"], 2, "no question"),
+        (["ask", "Who is Napoleon?"], 5, "no known entity in the question"),
+        (["ask", "--topic", "m.atlantis", "its capital?"], 5, "no entity has the id 'm.atlantis'"),
+        (["ask", "--top-k", "0", CAPITAL], 2, "top_k: expected 1 to"),
+        (["ask", "--max-hop", "9", CAPITAL], 2, "max_hop: expected 1 to 4"),
+        (["ask", "--file", "no-such-file"], 3, "no-such-file"),
+        (["ask", "--uri", "localhost:7687", CAPITAL], 2, "expected one of bolt://"),
+        (["ask", "--uri", "bolt://127.0.0.1:9", CAPITAL], 4, "no Neo4j answers at bolt://127.0.0.1:9"),
+        (["ask", "--name", "never-started", CAPITAL], 4, "lodestar db start"),
+        (["ask", "--name", "../evil", CAPITAL], 2, "name"),
+        (["ask", "--llm", CAPITAL], 9, "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY"),
+    ],
+)
+def test_bad_input_is_one_line_and_an_exit_code(
+    lodestar: Lodestar, arguments: list[str], code: int, message: str
+) -> None:
+    ran = lodestar(*arguments)
+    assert (ran.code, ran.out) == (code, ""), ran.err
+    assert message in ran.err
+    assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_a_bad_line_of_a_file_is_named(lodestar: Lodestar) -> None:
+    ran = lodestar("ask", "--file", "-", stdin=f'{CAPITAL}\n{{"question": 7}}\n')
+    assert (ran.code, ran.out) == (3, "")
+    assert "standard input:2: expected" in ran.err
+    binary = lodestar("ask", "--file", "-", stdin=b"\xff\xfe\x00")
+    assert binary.code == 3
+    assert "UTF-8" in binary.err
+
+
+def test_a_wrong_password_is_said_and_not_shown(
+    lodestar: Lodestar, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LODESTAR_PASSWORD", "not-this-one")
+    ran = lodestar("ask", "--uri", connection.uri, CAPITAL)
+    assert ran.code == 4
+    assert "refused user 'neo4j'" in ran.err
+    assert "not-this-one" not in ran.err
+
+
+def test_an_unreachable_llm_is_one_line(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LODESTAR_LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LODESTAR_LLM_MODEL", "any")
+    ran = lodestar("ask", "--llm", CAPITAL)
+    assert ran.code == 9
+    assert len(ran.err.strip().splitlines()) == 1
+
+
+HOSTILE = [
+    "Peru') DETACH DELETE n //",
+    "`Peru`]->() MATCH (n) DETACH DELETE n",
+    'Peru" OR "1"="1',
+    "Peru\x00Lima",
+    "Peru {x: $ids} UNWIND $frontiers",
+    "*:* AND Peru~ NOT (Lima^99)",
+    "Peru \x1b[2J\x07",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_questions_are_text(
+    lodestar: Lodestar, text: str, driver: neo4j.Driver, connection: Connection
+) -> None:
+    before = driver.execute_query("MATCH (n) RETURN count(n) AS n", database_=connection.database).records[0]["n"]
+    ran = lodestar("ask", "--file", "-", stdin=text.replace("\n", " "))
+    assert ran.code == 0, ran.err
+    assert "\x1b" not in ran.out.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    after = driver.execute_query("MATCH (n) RETURN count(n) AS n", database_=connection.database).records[0]["n"]
+    assert before == after > 0
+
+
+async def test_the_python_face_gives_the_same_blocking_and_async(engine: Engine) -> None:
+    blocking = engine.ask_batch([CAPITAL, "Who is Napoleon?"])
+    try:
+        waiting = await engine.aask_batch([CAPITAL, "Who is Napoleon?"])
+        single = await engine.aask(CAPITAL)
+    finally:
+        await engine.aclose()
+    assert [a.text for a in blocking] == [a.text for a in waiting]
+    assert single == blocking[0]
+    assert single.entities[0].name == "Lima"
