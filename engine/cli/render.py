@@ -33,7 +33,7 @@ def retrieval_lines(retrieval: Retrieval, max_paths: int) -> Iterator[str]:
     if retrieval.cuts:
         yield click.style(f"  bounds cut {len(retrieval.cuts)} of the paths: not all their ends were read", dim=True)
     total = sum(retrieval.seconds.values())
-    topics = ", ".join(topic.value.entity.label for topic in retrieval.topics[:3])
+    topics = ", ".join(dict.fromkeys(path.value.topic.label for path in retrieval.paths))
     yield click.style(
         f"  about {printable(topics) or 'nothing known'}; {total * 1000:.0f} ms, "
         f"{retrieval.round_trips} round trips to the database",

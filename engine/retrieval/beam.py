@@ -193,11 +193,12 @@ def _known(
 
 
 def _query(search: _Search, candidates: Sequence[_Candidate]) -> PathQuery:
+    branching = {frontier: frontier.log_branching for _, frontier in search.beams}
     return PathQuery(
         search.question.text,
         tuple(c.topic.value for c in candidates),
         tuple(c.path for c in candidates),
-        tuple(c.frontier.log_branching for c in candidates),
+        tuple(branching[c.frontier] for c in candidates),
     )
 
 

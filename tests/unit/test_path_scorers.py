@@ -1,0 +1,127 @@
+"""What every `PathScorer` keeps to; the meta-test finds one that is not held to it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from functools import cache
+
+import lodestar.engine.retrieval
+import numpy as np
+import pytest
+from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
+from lodestar.engine.retrieval.similarity import SimilarityScorer
+from lodestar.engine.values import Entity, EntityCandidate, RelationPath, Step
+from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.verbalise import RelationWords
+
+from tests.word_scorer import WordScorer
+
+WORDS = {
+    "capital": RelationWords("country", ("capital",)),
+    "currency_used": RelationWords("country", ("currency used",)),
+    "adjoin_s": RelationWords("location", ("borders",)),
+    "adjoins": RelationWords("adjoining relationship", ("neighbouring country",)),
+}
+
+
+@cache
+def similarity() -> SimilarityScorer:
+    return SimilarityScorer(WORDS, SentenceEncoder("all-MiniLM-L6-v2"), shortlist=3)
+
+
+SCORERS = {"WordScorer": WordScorer, "SimilarityScorer": similarity}
+
+
+def topic(name: str) -> EntityCandidate:
+    return EntityCandidate(Entity(name, name), name, name, 10)
+
+
+ONE_HOP = [RelationPath((Step(r, inverse=i),)) for r in ("capital", "currency_used") for i in (False, True)]
+TWO_HOPS = [
+    RelationPath((Step("capital", inverse=True), Step("currency_used"))),
+    RelationPath((Step("adjoin_s", to_mediator=True), Step("adjoins"))),
+    RelationPath((Step("capital"), Step("capital", inverse=True))),
+]
+
+
+def query(text: str, paths: list[RelationPath], topics: list[str]) -> PathQuery:
+    branching = tuple(0.7 * (path.num_hops - 1) for path in paths)
+    return PathQuery(text, tuple(topic(t) for t in topics), tuple(paths), branching)
+
+
+QUERIES = [
+    query("What is the capital of Peru?", ONE_HOP, ["Peru"] * 4),
+    query("What is the currency of the country whose capital is Lima?", ONE_HOP + TWO_HOPS, ["Lima"] * 4 + ["Peru"] * 3),
+    query("Which countries border Peru?", TWO_HOPS, ["Peru"] * 3),
+]
+
+
+@pytest.fixture(params=sorted(SCORERS))
+def scorer(request: pytest.FixtureRequest) -> PathScorer:
+    made: PathScorer = SCORERS[request.param]()
+    return made
+
+
+def close(left: PathScores, right: PathScores) -> None:
+    assert left.stop == pytest.approx(right.stop, abs=1e-4)
+    assert left.extend == pytest.approx(right.extend, abs=1e-4)
+
+
+def test_one_finite_score_a_candidate(scorer: PathScorer) -> None:
+    for asked, scores in zip(QUERIES, scorer.score(QUERIES), strict=True):
+        assert scores.stop.shape == scores.extend.shape == (len(asked.paths),)
+        assert np.isfinite(scores.stop).all()
+        assert np.isfinite(scores.extend).all()
+
+
+def test_batched_equals_single_and_again_gives_the_same(scorer: PathScorer) -> None:
+    together = scorer.score(QUERIES)
+    for asked, scores in zip(QUERIES, together, strict=True):
+        (alone,) = scorer.score([asked])
+        close(scores, alone)
+    assert all((a.stop == b.stop).all() for a, b in zip(scorer.score(QUERIES), scorer.score(QUERIES), strict=True))
+
+
+def test_the_order_of_candidates_does_not_matter(scorer: PathScorer) -> None:
+    asked = QUERIES[1]
+    order = [6, 2, 0, 4, 1, 5, 3]
+    shuffled = PathQuery(
+        asked.question,
+        tuple(asked.topics[i] for i in order),
+        tuple(asked.paths[i] for i in order),
+        tuple(asked.log_branching[i] for i in order),
+    )
+    (straight,), (other,) = scorer.score([asked]), scorer.score([shuffled])
+    close(PathScores(straight.stop[order], straight.extend[order]), other)
+
+
+def test_no_candidates_no_scores(scorer: PathScorer) -> None:
+    (scores,) = scorer.score([query("What?", [], [])])
+    assert scores.stop.shape == (0,)
+    assert scorer.score([]) == []
+
+
+def test_similarity_finds_the_evident_path_and_stops_there() -> None:
+    capital, currency, borders = similarity().score(QUERIES)
+    assert QUERIES[0].paths[int(capital.stop.argmax())] == ONE_HOP[0]
+    assert QUERIES[1].paths[int(currency.stop.argmax())] == TWO_HOPS[0]
+    assert QUERIES[2].paths[int(borders.stop.argmax())] == TWO_HOPS[1]
+
+
+def test_what_is_not_shortlisted_ranks_below_what_is() -> None:
+    (scores,) = similarity().score([QUERIES[1]])
+    shortlisted = np.argsort(-scores.extend, kind="stable")[:3]
+    rest = np.setdiff1d(np.arange(len(scores.stop)), shortlisted)
+    assert scores.stop[rest].max() <= scores.stop[shortlisted].min() + 1e-6
+
+
+def test_every_scorer_is_held_to_this() -> None:
+    found = set()
+    for module in pkgutil.iter_modules(lodestar.engine.retrieval.__path__, "lodestar.engine.retrieval."):
+        for name, member in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if name.endswith("Scorer") and name != "PathScorer" and member.__module__ == module.name:
+                found.add(name)
+    assert found
+    assert found <= set(SCORERS)

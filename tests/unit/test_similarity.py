@@ -1,0 +1,124 @@
+"""The formulas against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from lodestar.models.similarity import (
+    Weights,
+    composed_cosine,
+    mask_topic,
+    score,
+    support,
+    type_phrase,
+)
+from lodestar.models.verbalise import (
+    Directed,
+    RelationWords,
+    reached_type,
+    verbalise_hop,
+    verbalise_path,
+    way_back,
+)
+
+BIRTH = RelationWords("person", ("place of birth",))
+CAST = RelationWords("tv program", ("regular cast", "actor"))
+ADJOIN = RelationWords("location", ("borders",))
+ADJOINS = RelationWords("adjoining relationship", ("neighbouring country",))
+BARE = RelationWords("", ("directed by",))
+
+
+@pytest.mark.parametrize(
+    ("hop", "text", "reached"),
+    [
+        ((Directed(BIRTH),), "person place of birth", "place of birth"),
+        ((Directed(BIRTH, inverse=True),), "place of birth person", "person"),
+        ((Directed(CAST),), "tv program regular cast actor", "actor"),
+        ((Directed(CAST, inverse=True),), "regular cast actor tv program", "tv program"),
+        ((Directed(BARE),), "directed by", "directed by"),
+        ((Directed(BARE, inverse=True),), "directed by", ""),
+        ((Directed(ADJOIN), Directed(ADJOINS)), "location borders neighbouring country", "neighbouring country"),
+        (
+            (Directed(ADJOINS, inverse=True), Directed(ADJOIN, inverse=True)),
+            "borders neighbouring country location",
+            "location",
+        ),
+    ],
+)
+def test_hops_in_words(hop: tuple[Directed, ...], text: str, reached: str) -> None:
+    assert verbalise_hop(hop) == text
+    assert reached_type(hop) == reached
+
+
+def test_no_word_stands_twice_in_a_hop() -> None:
+    assert verbalise_hop((Directed(RelationWords("country", ("country of birth",))),)) == "country of birth"
+
+
+def test_there_and_back_is_the_same_thing() -> None:
+    there = (Directed(BARE),)
+    assert way_back(way_back(there)) == there
+    assert verbalise_path([there, way_back(there)]) == "same directed by"
+    assert verbalise_path([there, (Directed(BIRTH),)]) == "directed by person place of birth"
+
+
+@pytest.mark.parametrize(
+    ("question", "topic", "masked"),
+    [
+        ("What is the capital of Peru?", "Peru", "What is the capital of ?"),
+        ("who wrote the lord of the rings", "The Lord of the Rings", "who wrote the"),
+        ("what is the capital", "Peru", "what is the capital"),
+        ("Peru?", "Peru", "Peru?"),
+    ],
+)
+def test_the_topic_is_masked_and_something_is_left(question: str, topic: str, masked: str) -> None:
+    assert mask_topic(question, topic) == masked
+
+
+@pytest.mark.parametrize(
+    ("question", "phrase"),
+    [
+        ("Who painted it?", "person"),
+        ("where was he born", "location"),
+        ("when did it end", "date"),
+        ("Which currency is used in Peru?", "currency used"),
+        ("in what year of the war", "year war"),
+        ("is it?", "it"),
+        ("?", "thing"),
+    ],
+)
+def test_what_is_asked_for(question: str, phrase: str) -> None:
+    assert type_phrase(question) == phrase
+
+
+def test_support_is_the_mean_of_the_best_agreements() -> None:
+    hop_tokens = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
+    question = np.array([[1, 0], [0.8, 0.6]], dtype=np.float32)
+    found = support(hop_tokens, np.array([0, 2]), question)
+    # hop 1: max(1, .8) and max(0, .6), mean .8; hop 2: max(.6, .96)
+    assert found == pytest.approx([0.8, 0.96])
+    assert support(hop_tokens, np.array([0, 2]), question[:0]).tolist() == [0, 0]
+
+
+def test_composed_cosine_of_padded_paths() -> None:
+    hops = np.array([[1, 0], [0, 1]], dtype=np.float32)
+    found = composed_cosine(hops, np.array([[0, -1], [0, 1]]), np.array([1, 0], dtype=np.float32))
+    assert found == pytest.approx([1.0, 1 / math.sqrt(2)])
+
+
+def test_the_score_term_by_term() -> None:
+    weights = Weights(support=0.5, type=0.25, branch=0.2, length=0.1, back=0.05)
+    found = score(
+        cosine=np.array([0.6, 0.7], dtype=np.float32),
+        paths=np.array([[0, -1], [0, 1]]),
+        hop_support=np.array([0.4, 0.2], dtype=np.float32),
+        hop_type=np.array([0.8, 0.4], dtype=np.float32),
+        num_back=np.array([0, 1]),
+        log_branching=np.array([0.0, math.log(11)], dtype=np.float32),
+        num_tokens=4,
+        weights=weights,
+    )
+    one_hop = 0.6 + 0.5 * 0.4 + 0.25 * 0.8
+    two_hops = 0.7 + 0.5 * 0.3 + 0.25 * 0.4 - 0.2 * math.log(11) + 0.1 * math.log(5) - 0.05
+    assert found == pytest.approx([one_hop, two_hops])
