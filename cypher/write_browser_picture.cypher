@@ -1,0 +1,29 @@
+// Write the picture of one question for Neo4j Browser, in the place of an earlier one of the same question. Every node
+// carries the question's id. Labels and relationship types are data here; arrows name nodes by their index in $nodes. A
+// node with an entity's id gets a way to that entity, so that a reader can walk on.
+// mode:    write
+// params:  $question :: STRING, $nodes :: LIST<MAP>, $arrows :: LIST<MAP>
+// returns: num_nodes :: INTEGER
+// needs:   constraint entity_id
+CALL () {
+  MATCH (old:LodestarQuestion|LodestarPath|LodestarTopic|LodestarInner|LodestarEnd|LodestarRest {question: $question})
+  DETACH DELETE old
+}
+CALL () {
+  UNWIND $nodes AS node
+  CREATE (n:$(node.label))
+  SET n = node.properties, n.question = $question
+  RETURN collect(n) AS nodes
+}
+CALL (nodes) {
+  UNWIND $arrows AS arrow
+  WITH nodes[arrow.start] AS start, nodes[arrow.end] AS end, arrow
+  CREATE (start)-[r:$(arrow.type)]->(end)
+  SET r = arrow.properties
+}
+CALL (nodes) {
+  UNWIND nodes AS node
+  MATCH (e:Entity {id: node.id})
+  CREATE (node)-[:LODESTAR_IS]->(e)
+}
+RETURN size(nodes) AS num_nodes

@@ -1,0 +1,144 @@
+"""`lodestar browse`: retrieved paths in Neo4j Browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import database_options, json_option, question_options, search_options, settings_from
+
+if TYPE_CHECKING:
+    from ..api import Engine
+    from ..browser import BrowserView
+    from ..server.instance import Status
+    from ..values import Retrieval
+
+
+@click.command()
+@question_options
+@click.option("--clear", is_flag=True, help="Remove every picture from the database, and do nothing else.")
+@click.option("--no-open", is_flag=True, help="Print the links without opening the web browser.")
+@click.option("--browser-url", help="Browser's address (default: the server's own, with http and port 7474).")
+@click.option("--paths", "max_paths", type=click.IntRange(1, 50), help="Paths to draw (default: 3).")
+@click.option("--entity-paths", "max_instances", type=click.IntRange(1, 50), help="Entity paths of each (default: 5).")
+@search_options
+@json_option
+@database_options
+def command(
+    texts: tuple[str, ...],
+    file: str | None,
+    topics: tuple[str, ...],
+    clear: bool,
+    no_open: bool,
+    browser_url: str | None,
+    max_paths: int | None,
+    max_instances: int | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Open the paths retrieved for questions in Neo4j Browser: ranked, scored, and nothing else of the graph.
+
+    The paths are written beside the graph, under labels of their own, until --clear. Asking again replaces a picture.
+
+    \b
+    Examples:
+      lodestar browse "Which currency is used in the country whose capital is Lima?"
+      lodestar browse --no-open --file questions.txt
+      lodestar browse --clear
+    """
+    from ..api import Engine
+    from ..errors import UsageError
+    from .options import search_options_from
+    from .questions import questions_from
+
+    if clear and (texts or file):
+        raise UsageError("--clear removes every picture: give it without a question")
+    questions = [] if clear else questions_from(texts, file, topics)
+    options = search_options_from(flags)
+    with Engine(settings_from(**flags), options=options) as engine:
+        view = _view(engine, browser_url, max_paths=max_paths, max_instances=max_instances)
+        if clear:
+            _clear(view, as_json=as_json)
+            return
+        found = [engine.retrieve(questions[0])] if len(questions) == 1 else engine.retrieve_batch(questions)
+        shown = _show(view, found)
+        style_link = view.style_link()
+        for retrieval, link in shown:
+            click.echo(_json_line(retrieval, link, style_link) if as_json else link)
+        _open(engine, [link for _, link in shown], style_link, no_open=no_open)
+
+
+def open_in_browser(engine: Engine, retrievals: Sequence[Retrieval]) -> None:
+    """Write the retrievals for Browser, print the links on standard error and open the first."""
+    view = _view(engine, None)
+    links = [link for _, link in _show(view, retrievals)]
+    for link in links:
+        click.echo(link, err=True)
+    _open(engine, links, view.style_link(), no_open=False)
+
+
+def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> BrowserView:
+    from ..browser import BrowserView, browser_url_at
+
+    if not browser_url:
+        browser_url = browser_url_at(engine.settings.uri) if engine.settings.uri else _embedded(engine).browser_url
+    given = {name: value for name, value in bounds.items() if value is not None}
+    return BrowserView(engine.gateway(), browser_url, **given)
+
+
+def _embedded(engine: Engine) -> Status:
+    from ..server.instance import Instance
+
+    return Instance.of(engine.settings).status()
+
+
+def _show(view: BrowserView, retrievals: Sequence[Retrieval]) -> list[tuple[Retrieval, str]]:
+    """Write those that found something; say of the others that there is nothing to show."""
+    from .render import printable
+
+    links = []
+    for retrieval in retrievals:
+        if retrieval.paths:
+            links.append((retrieval, view.show(retrieval)))
+        else:
+            reason = retrieval.note or "no path was found"
+            click.echo(printable(f"nothing to show for {retrieval.question.text!r}: {reason}"), err=True)
+    return links
+
+
+def _open(engine: Engine, links: Sequence[str], style_link: str | None, *, no_open: bool) -> None:
+    """Say what the reader has to do, and open the first link."""
+    from ..browser import open_link
+
+    if not links:
+        return
+    if style_link is not None:
+        click.echo(f"for its colours, once in each web browser (Enter runs it): {style_link}", err=True)
+    secret = "with your password" if engine.settings.uri else f"with the password in {_embedded(engine).password_file}"
+    click.echo(f"log in as {engine.connection.user} {secret}, then press Enter", err=True)
+    if not no_open and not open_link(links[0]):
+        click.echo("no web browser found here: open the link yourself", err=True)
+
+
+def _clear(view: BrowserView, *, as_json: bool) -> None:
+    report = view.clear()
+    if as_json:
+        removed = {
+            "questions": report.num_questions,
+            "nodes": report.num_nodes,
+            "relationships": report.num_relationships,
+        }
+        click.echo(json.dumps(removed))
+        return
+    size = f"{report.num_nodes:,} nodes, {report.num_relationships:,} relationships"
+    questions = "1 question" if report.num_questions == 1 else f"{report.num_questions:,} questions"
+    click.echo(f"removed the pictures of {questions}: {size}", err=True)
+
+
+def _json_line(retrieval: Retrieval, link: str, style_link: str | None) -> str:
+    question = retrieval.question
+    line = {"id": question.id, "question": question.text, "link": link, "style_link": style_link}
+    return json.dumps(line, ensure_ascii=False)

@@ -1,0 +1,87 @@
+"""Typed requests for the pictures in Neo4j Browser, one function per template."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .requests import Request, Row
+from .templates import template
+
+
+@dataclass(frozen=True, slots=True)
+class PictureNode:
+    """A node to draw: `label` decides its style, `name` is what it says, `id` is that of its entity, if it has one.
+
+    One label a node: with a second one, common to all, Browser would colour all alike.
+    """
+
+    label: str
+    name: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PictureArrow:
+    """An arrow to draw between two nodes, given by their indexes in the picture."""
+
+    start: int
+    end: int
+    type: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is drawn for one question. `question_id` is made of hexadecimal digits."""
+
+    question_id: str
+    nodes: tuple[PictureNode, ...]
+    arrows: tuple[PictureArrow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClearReport:
+    """How much was removed."""
+
+    num_questions: int
+    num_nodes: int
+    num_relationships: int
+
+
+def write_picture(picture: Picture) -> Request[int]:
+    """Write the picture in the place of an earlier one of the same question; the number of nodes written."""
+    params = {
+        "question": picture.question_id,
+        "nodes": [
+            {"label": n.label, "properties": {**n.properties, "name": n.name} | ({"id": n.id} if n.id else {})}
+            for n in picture.nodes
+        ],
+        "arrows": [
+            {"start": a.start, "end": a.end, "type": a.type, "properties": dict(a.properties)} for a in picture.arrows
+        ],
+    }
+    return Request(template("write_browser_picture"), params, lambda rows: int(rows[0][0]))
+
+
+def clear_pictures(limit: int) -> Request[ClearReport]:
+    """Delete at most `limit` nodes of pictures, with their relationships."""
+
+    def decode(rows: Sequence[Row]) -> ClearReport:
+        return ClearReport(*rows[0])
+
+    return Request(template("clear_browser_pictures"), {"limit": limit}, decode)
+
+
+def read_browser_command() -> Request[str]:
+    """The commands that Browser runs after each connection to this server, "" where there are none."""
+    return Request(template("read_browser_command"), {}, lambda rows: str(rows[0][0] or "") if rows else "")
+
+
+def picture_query(question_id: str) -> str:
+    """Return the query that shows a picture, for Browser's editor: on one line, so that Enter runs it."""
+    int(question_id, 16)  # the id becomes part of the query: digits only
+    text = template("show_browser_picture").render({})
+    return " ".join(text.replace("$question", f"'{question_id}'").split())

@@ -1,0 +1,250 @@
+"""`lodestar browse` in a real web browser: headless Chromium reads names and scores off Neo4j Browser's page."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import neo4j
+import pytest
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.loaders.online import load
+from playwright.sync_api import Locator, Page, Route, sync_playwright
+
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+
+QUESTION = "Which currency is used in the country whose capital is Lima?"
+NUM_PATHS = 2
+PATIENCE_MS = 90_000
+PATH_COLOUR = "rgb(255, 196, 84)"
+
+# Relationships between entities that the picture shows, which are not on its paths.
+HUB = tuple(
+    ("m.peru", f"hub.{kind}", other) for kind in ("zeppelin", "zither") for other in ("m.lima", "m.sol", "m.peru")
+)
+
+
+def chromium() -> str:
+    """The path of a Chromium, or skip with the reason."""
+    named = os.environ.get("LODESTAR_CHROMIUM")
+    if named:
+        return named
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    pytest.skip("no Chromium here: install one, or name it in LODESTAR_CHROMIUM")
+
+
+def lodestar(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lodestar", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+
+
+@pytest.fixture(scope="module")
+def loaded(
+    gateway: Gateway, driver: neo4j.Driver, connection: Connection, environment: dict[str, str]
+) -> dict[str, str]:
+    """The environment of a command line over a small graph with a hub."""
+    with driver.session(database=connection.database) as session:
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS").consume()
+    load(TripleSource(COUNTRIES + HUB, COUNTRY_NAMES), gateway)
+    return environment
+
+
+@pytest.fixture(scope="module")
+def retrieved(loaded: dict[str, str]) -> dict[str, Any]:
+    ran = lodestar(loaded, "retrieve", "--json", "--topic", "m.lima", QUESTION)
+    assert ran.returncode == 0, ran.stderr
+    found: dict[str, Any] = json.loads(ran.stdout)
+    return found
+
+
+@pytest.fixture
+def page(connection: Connection) -> Iterator[Page]:
+    """A page that reaches this machine alone; a request elsewhere is refused."""
+
+    def gate(route: Route) -> None:
+        if urlsplit(route.request.url).hostname in (None, "127.0.0.1", "localhost"):
+            route.continue_()
+        else:
+            route.abort()
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium(),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"],
+        )
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        page.set_default_timeout(PATIENCE_MS)
+        page.route("**/*", gate)
+        yield page
+        browser.close()
+
+
+def log_in(page: Page, link: str, connection: Connection) -> None:
+    """Open the link, type the password, and wait until Browser is connected and has greeted."""
+    page.goto(link)
+    password = page.locator("input[type=password]")
+    password.fill(connection.password)
+    password.press("Enter")
+    page.get_by_text("You are connected as user").wait_for()
+    page.get_by_text(":play start").first.wait_for()
+
+
+def run_what_is_prefilled(page: Page) -> None:
+    """Press the one key; the editor has the focus."""
+    page.wait_for_function("document.activeElement.closest('.monaco-editor') !== null")
+    page.keyboard.press("Enter")
+
+
+def texts(found: Locator) -> list[str]:
+    """What the drawings say, the pieces of a wrapped caption joined."""
+    return sorted(" ".join(text.split()) for text in found.all_text_contents())
+
+
+def legend(page: Page, kind: str) -> dict[str, int]:
+    """Name → how many are drawn, from Browser's own legend."""
+    found = page.locator(f"[data-testid^=property-details-overview-{kind}-]").all_text_contents()
+    pairs = [re.fullmatch(r"(.+) \((\d+)\)", " ".join(text.split())) for text in found]
+    return {pair[1]: int(pair[2]) for pair in pairs if pair}
+
+
+def drawn(retrieved: dict[str, Any], num_paths: int) -> tuple[set[str], list[str]]:
+    """The entities and the relations, one for each triple, of the best paths."""
+    triples = {
+        (step["head"]["id"], step["relation"], step["tail"]["id"])
+        for path in retrieved["paths"][:num_paths]
+        for instance in path["instances"][:5]
+        for step in instance
+    }
+    entities = {id_ for head, _, tail in triples for id_ in (head, tail)}
+    return {COUNTRY_NAMES.get(id_, "…") for id_ in entities}, sorted(relation for _, relation, _ in triples)
+
+
+@pytest.mark.browser
+def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
+    page: Page, loaded: dict[str, str], retrieved: dict[str, Any], connection: Connection, tmp_path: Path
+) -> None:
+    ran = lodestar(loaded, "browse", "--json", "--no-open", "--paths", str(NUM_PATHS), "--topic", "m.lima", QUESTION)
+    assert ran.returncode == 0, ran.stderr
+    answer = json.loads(ran.stdout)
+    assert not connection.password or connection.password not in unquote(ran.stdout + ran.stderr)
+    if answer["style_link"]:
+        log_in(page, answer["style_link"], connection)
+        run_what_is_prefilled(page)
+        page.get_by_test_id("frame").filter(has_text=":style node {").locator("pre").wait_for()
+
+    log_in(page, answer["link"], connection)
+    if not answer["style_link"]:
+        page.get_by_test_id("frameCommand").filter(has_text=":style {").wait_for()
+    run_what_is_prefilled(page)
+    page.locator("svg .node").first.wait_for()
+    page.get_by_text(re.compile(r"Displaying \d+ nodes, \d+ relationships")).wait_for()
+    page.locator(f"svg .node circle.b-outline[fill='{PATH_COLOUR}']").first.wait_for()  # styled
+    page.get_by_title("Fullscreen", exact=True).first.click()
+    page.get_by_label("zoom-to-fit").click()
+
+    entities, relations = drawn(retrieved, NUM_PATHS)
+    paths = [f"{rank} · {p['score']:.3f}" for rank, p in enumerate(retrieved["paths"][:NUM_PATHS], start=1)]
+    left_out = len(retrieved["paths"]) - NUM_PATHS
+    assert left_out > 0
+    captions = texts(page.locator("svg g.node"))
+    assert captions == sorted([QUESTION, *paths, *entities, f"and {left_out} more paths"])
+
+    types = legend(page, "relationship-type")
+    of_the_graph = {name: count for name, count in types.items() if name != "*" and not name.startswith("LODESTAR_")}
+    assert of_the_graph == {name: relations.count(name) for name in relations}
+    assert not any(name.startswith("hub.") for name in types)
+    assert "LODESTAR_IS" not in types
+    assert page.locator("svg g.relationship").count() == types["*"]
+    assert page.get_by_text(f"Displaying {len(captions)} nodes, {types['*']} relationships.").count() == 1
+
+    arrows = texts(page.locator("svg g.relationship"))
+    assert [a for a in arrows if a.startswith("path ")] == [f"path {rank}" for rank in range(1, NUM_PATHS + 1)]
+    for relation in relations:  # Browser shortens the caption of a short arrow
+        assert any(relation.startswith(arrow.removesuffix("…")) for arrow in arrows if arrow)
+    path_nodes = page.locator("svg g.node").filter(has=page.locator(f"circle.b-outline[fill='{PATH_COLOUR}']"))
+    assert texts(path_nodes) == paths
+
+    page.screenshot(path=tmp_path / "browser.png")
+
+
+@pytest.mark.browser
+def test_browser_takes_the_style_from_a_link(page: Page, loaded: dict[str, str], connection: Connection) -> None:
+    from lodestar.engine.browser import browser_link
+    from lodestar.engine.browser_style import style_command
+
+    ran = lodestar(loaded, "browse", "--json", "--no-open", "--topic", "m.lima", QUESTION)
+    browser_url = json.loads(ran.stdout)["link"].partition("?")[0]
+    log_in(page, browser_link(browser_url, connection, style_command()), connection)
+    run_what_is_prefilled(page)
+    sheet = page.get_by_test_id("frame").filter(has_text=":style node {").locator("pre")
+    sheet.wait_for()
+    assert re.search(r"node\.LodestarQuestion \{\s*diameter: 110px", sheet.text_content() or "")
+
+
+def test_the_link_is_data_and_the_rest_goes_to_standard_error(
+    loaded: dict[str, str], connection: Connection, tmp_path: Path
+) -> None:
+    opened = tmp_path / "opened"
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {opened}\n')
+    script.chmod(0o755)
+    environment = loaded | {"BROWSER": f"{script} %s"}
+    ran = lodestar(environment, "browse", "--topic", "m.lima", QUESTION)
+    assert ran.returncode == 0, ran.stderr
+    (link,) = ran.stdout.splitlines()
+    assert link.startswith("http")
+    assert opened.read_text() == link
+    assert f"log in as {connection.user}" in ran.stderr
+
+    asked = lodestar(environment, "ask", "--json", "--browse", "--topic", "m.lima", QUESTION)
+    assert asked.returncode == 0, asked.stderr
+    assert json.loads(asked.stdout)["question"] == QUESTION
+    assert link in asked.stderr
+
+
+def test_clear_leaves_the_graph_as_it_was(loaded: dict[str, str], driver: neo4j.Driver, connection: Connection) -> None:
+    def counts() -> list[int]:
+        text = "RETURN COUNT { MATCH (n) } AS nodes, COUNT { MATCH ()-[r]->() } AS relationships"
+        return list(driver.execute_query(text, database_=connection.database).records[0].values())
+
+    lodestar(loaded, "browse", "--clear")
+    before = counts()
+    assert lodestar(loaded, "browse", "--no-open", "--topic", "m.lima", QUESTION).returncode == 0
+    assert counts() != before
+    cleared = lodestar(loaded, "browse", "--clear", "--json")
+    assert cleared.returncode == 0, cleared.stderr
+    assert json.loads(cleared.stdout)["questions"] == 1
+    assert counts() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--clear", QUESTION], 2, "give it without a question"),
+        (["--topic", "m.nowhere", QUESTION], 5, "m.nowhere"),
+        (["--browser-url", "bolt://h:7687", "--topic", "m.lima", QUESTION], 2, "Browser's address"),
+        (["--paths", "0", QUESTION], 2, "--paths"),
+    ],
+)
+def test_errors_are_one_line(loaded: dict[str, str], arguments: list[str], code: int, message: str) -> None:
+    ran = lodestar(loaded, "browse", "--no-open", *arguments)
+    assert ran.returncode == code
+    assert message in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert ran.stdout == ""

@@ -1,0 +1,164 @@
+"""Pictures for Neo4j Browser in a real Neo4j: exactly the retrieval, replaced, side by side, and gone without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import neo4j
+import pytest
+from lodestar.engine.browser import BrowserView
+from lodestar.engine.browser_picture import picture_of, question_id
+from lodestar.engine.database.browser_view import ClearReport, picture_query
+from lodestar.engine.database.catalogue import read_catalogue, read_graph_state
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.database.requests import Request
+from lodestar.engine.database.templates import template
+from lodestar.engine.values import Entity, Path, Question, Retrieval, Triple
+from lodestar.loaders.online import load
+
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+from tests.pictures import country_retrieval, neighbours, retrieved
+
+BROWSER_URL = "http://127.0.0.1:7474/browser/"
+
+# More relationships between entities that the picture shows, which are not on its paths: Peru is the hub.
+HUB = tuple(
+    ("m.peru", relation, other)
+    for other in ("m.lima", "m.sol", "m.chile", "m.brazil", "m.adj1")
+    for relation in ("hub.a", "hub.b", "location.country.capital")
+)
+
+
+@pytest.fixture
+def session(
+    empty_graph: None, gateway: Gateway, driver: neo4j.Driver, connection: Connection
+) -> Iterator[neo4j.Session]:
+    load(TripleSource(COUNTRIES + HUB, COUNTRY_NAMES | {"m.brazil": "Brazil"}), gateway)
+    with driver.session(database=connection.database) as session:
+        yield session
+
+
+@pytest.fixture
+def view(gateway: Gateway) -> BrowserView:
+    return BrowserView(gateway, BROWSER_URL)
+
+
+def state(session: neo4j.Session) -> dict[str, Any]:
+    """Everything that a reader of the database can count or list."""
+    asked = {
+        "nodes": "MATCH (n) RETURN count(n)",
+        "relationships": "MATCH ()-[r]->() RETURN count(r)",
+        "labels": "CALL db.labels() YIELD label RETURN label ORDER BY label",
+        "types": "CALL db.relationshipTypes() YIELD relationshipType AS t RETURN t ORDER BY t",
+        "schema": "SHOW INDEXES YIELD name RETURN name ORDER BY name",
+        "constraints": "SHOW CONSTRAINTS YIELD name RETURN name ORDER BY name",
+        "contents": "MATCH (n) OPTIONAL MATCH (n)-[r]->(m) "
+        "RETURN labels(n) AS labels, properties(n) AS node, type(r) AS type, properties(r) AS facts, m.id AS other "
+        "ORDER BY elementId(n), elementId(r)",
+    }
+    return {name: session.run(text).data() for name, text in asked.items()}  # pyright: ignore[reportArgumentType]
+
+
+def num_nodes(session: neo4j.Session) -> int:
+    return int(session.run("MATCH (n) RETURN count(n)").single(strict=True).value())
+
+
+def shown(session: neo4j.Session, retrieval: Retrieval) -> tuple[list[str], set[tuple[str, str, str]]]:
+    """The names and the arrows that the link's query gives, as Browser runs it and completes it."""
+    result = session.run(picture_query(question_id(retrieval.question)))  # pyright: ignore[reportArgumentType]
+    graph = result.graph()
+    ids = [node.element_id for node in graph.nodes]
+    completed = session.run(
+        "MATCH (a)-[r]->(b) WHERE elementId(a) IN $ids AND elementId(b) IN $ids RETURN a.name, type(r), b.name", ids=ids
+    ).values()
+    assert len(completed) == len(graph.relationships)
+    return sorted(node["name"] for node in graph.nodes), {(a, r, b) for a, r, b in completed}
+
+
+def expected(retrieval: Retrieval) -> tuple[list[str], set[tuple[str, str, str]]]:
+    picture = picture_of(retrieval)
+    nodes = picture.nodes
+    return sorted(n.name for n in nodes), {(nodes[a.start].name, a.type, nodes[a.end].name) for a in picture.arrows}
+
+
+def test_the_link_shows_exactly_the_retrieval_and_none_of_the_hubs_other_edges(
+    session: neo4j.Session, view: BrowserView
+) -> None:
+    retrieval = country_retrieval()
+    view.show(retrieval)
+    names, arrows = shown(session, retrieval)
+    assert (names, arrows) == expected(retrieval)
+    assert not {type_ for _, type_, _ in arrows} & {"hub.a", "hub.b"}
+
+
+def test_from_every_entity_shown_a_reader_can_walk_on(session: neo4j.Session, view: BrowserView) -> None:
+    view.show(country_retrieval())
+    linked = session.run("MATCH (n)-[:LODESTAR_IS]->(e:Entity) RETURN n.id AS id, e.id AS entity").data()
+    assert {row["id"] for row in linked} == {"m.lima", "m.peru", "m.sol", "m.chile", "m.brazil", "m.adj1"}
+    assert all(row["id"] == row["entity"] for row in linked)
+
+
+def test_the_same_question_replaces_its_picture_and_others_stay(session: neo4j.Session, view: BrowserView) -> None:
+    first, other = country_retrieval(), country_retrieval("And which currency is that?")
+    assert view.show(first) != view.show(other)
+    before = num_nodes(session)
+    fewer = Retrieval(first.question, first.topics, first.paths[:1])
+    link = view.show(fewer)
+    assert link == view.show(fewer)
+    assert num_nodes(session) < before
+    assert shown(session, fewer) == expected(fewer)
+    assert shown(session, other) == expected(other)
+
+
+def test_clear_removes_every_trace(session: neo4j.Session, view: BrowserView) -> None:
+    before = state(session)
+    view.show(country_retrieval())
+    view.show(neighbours(200, extra_paths=20))
+    pictures = [picture_of(country_retrieval()), picture_of(neighbours(200, extra_paths=20))]
+    assert state(session) != before
+    report = view.clear()
+    assert state(session) == before
+    assert report.num_questions == 2
+    assert report.num_nodes == sum(len(picture.nodes) for picture in pictures)
+    in_the_graph = 6 + 1
+    assert report.num_relationships == sum(len(picture.arrows) for picture in pictures) + in_the_graph
+    assert view.clear() == ClearReport(0, 0, 0)
+
+
+def test_clear_counts_right_over_several_batches(
+    session: neo4j.Session, view: BrowserView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view.show(country_retrieval())
+    picture = picture_of(country_retrieval())
+    monkeypatch.setattr("lodestar.engine.browser._CLEAR_BATCH", 4)
+    assert view.clear() == ClearReport(1, len(picture.nodes), len(picture.arrows) + 6)
+
+
+def test_a_picture_is_invisible_to_everything_that_reads_the_graph(
+    session: neo4j.Session, view: BrowserView, gateway: Gateway
+) -> None:
+    def seen() -> list[Any]:
+        wrong = Request(template("check_signatures"), {}, lambda rows: rows[0][0])
+        counts = Request(template("read_relation_counts"), {}, sorted)
+        return [gateway.fetch(r) for r in (wrong, counts)] + [
+            gateway.fetch(read_catalogue()),
+            gateway.fetch(read_graph_state()),
+        ]
+
+    before = seen()
+    view.show(country_retrieval())
+    assert seen() == before
+    assert before[0] == 0
+
+
+def test_relations_of_any_name_are_drawn_verbatim(session: neo4j.Session, view: BrowserView) -> None:
+    relations = ["a b", "`]->() DETACH DELETE n //", "is$a", "ist_größer", "http://example.org/#x"]
+    entities = [Entity("m.peru", "Peru"), *(Entity(f"x{i}", f"{i}'\"\\") for i in range(len(relations)))]
+    paths = [
+        retrieved(1.0 - i / 10, [Path((Triple(entities[0], relation, entities[i + 1]),), (False,))])
+        for i, relation in enumerate(relations)
+    ]
+    retrieval = Retrieval(Question("'; MATCH (n) DETACH DELETE n //"), (), tuple(paths))
+    view.show(retrieval)
+    assert shown(session, retrieval) == expected(retrieval)

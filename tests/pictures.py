@@ -1,0 +1,66 @@
+"""Retrievals made by hand, for tests of what Neo4j Browser shows of them."""
+
+from __future__ import annotations
+
+from lodestar.engine.values import (
+    Entity,
+    EntityCandidate,
+    Path,
+    Question,
+    RelationPath,
+    Retrieval,
+    RetrievedPath,
+    Scored,
+    Step,
+    Triple,
+)
+
+CAPITAL = "location.country.capital"
+CURRENCY = "location.country.currency_used"
+ADJOINS = ("location.location.adjoin_s", "location.adjoining_relationship.adjoins")
+
+LIMA = Entity("m.lima", "Lima")
+PERU = Entity("m.peru", "Peru")
+SOL = Entity("m.sol", "Peruvian_sol")
+CHILE = Entity("m.chile", "Chile")
+BRAZIL = Entity("m.brazil", "Brazil")
+MEDIATOR = Entity("m.adj1")
+
+_CAPITAL_OF = Triple(PERU, CAPITAL, LIMA)
+
+
+def retrieved(score: float, instances: list[Path], *, cut: bool = False) -> Scored[RetrievedPath]:
+    """A scored path of these entity paths, which all have the relations of the first."""
+    steps = tuple(Step(t.relation, i) for t, i in zip(instances[0].triples, instances[0].inverses, strict=True))
+    ends = tuple(dict.fromkeys(instance.end for instance in instances))
+    return Scored(RetrievedPath(instances[0].start, RelationPath(steps), tuple(instances), ends, cut), score)
+
+
+def country_retrieval(text: str = "Which currency is used in the country whose capital is Lima?") -> Retrieval:
+    """Three paths from Lima through Peru, the last through an unnamed mediator."""
+    currency = Path((_CAPITAL_OF, Triple(PERU, CURRENCY, SOL)), (True, False))
+    capital = Path((_CAPITAL_OF,), (True,))
+    adjoining = [
+        Path(
+            (_CAPITAL_OF, Triple(PERU, ADJOINS[0], MEDIATOR), Triple(MEDIATOR, ADJOINS[1], other)), (True, False, False)
+        )
+        for other in (CHILE, BRAZIL)
+    ]
+    return Retrieval(
+        Question(text),
+        (Scored(EntityCandidate(LIMA, "Lima", "Lima", 10), 0.99),),
+        (retrieved(0.8712, [currency]), retrieved(0.55, [capital]), retrieved(0.41, adjoining)),
+    )
+
+
+def neighbours(num_ends: int, *, extra_paths: int = 0, cut: bool = False) -> Retrieval:
+    """One path from a hub to this many ends, and more paths of one end each."""
+
+    def star(relation: str, size: int) -> list[Path]:
+        return [
+            Path((Triple(PERU, relation, Entity(f"{relation}{i}", f"{relation} {i}")),), (False,)) for i in range(size)
+        ]
+
+    paths = [retrieved(0.9, star("near", num_ends), cut=cut)]
+    paths += [retrieved(0.5, star(f"other{i}", 1)) for i in range(extra_paths)]
+    return Retrieval(Question("What is near Peru?"), (), tuple(paths))

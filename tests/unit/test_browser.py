@@ -1,0 +1,249 @@
+"""Pictures for Neo4j Browser without a database: what is drawn, and the links."""
+
+from __future__ import annotations
+
+import json
+import webbrowser
+from pathlib import Path as FilePath
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import neo4j.exceptions
+import pytest
+from lodestar.engine.browser import (
+    BrowserView,
+    browser_link,
+    browser_url_at,
+    checked_url,
+    open_link,
+)
+from lodestar.engine.browser_picture import picture_of, question_id
+from lodestar.engine.browser_style import (
+    post_connect_command,
+    style_command,
+    style_rules,
+    style_sheet,
+    styles_pictures,
+)
+from lodestar.engine.database.browser_view import Picture, picture_query
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.database.requests import Request
+from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, UsageError
+from lodestar.engine.values import Question, Retrieval
+
+from tests.pictures import CAPITAL, LIMA, PERU, country_retrieval, neighbours
+
+SECRET = "not-for-any-link"
+CONNECTION = Connection("bolt://127.0.0.1:7687", "neo4j", SECRET)
+
+
+def names(picture: Picture, label: str) -> list[str]:
+    return [node.name for node in picture.nodes if node.label == label]
+
+
+def arrows(picture: Picture) -> set[tuple[str, str, str]]:
+    return {(picture.nodes[a.start].name, a.type, picture.nodes[a.end].name) for a in picture.arrows}
+
+
+def test_a_picture_has_the_question_the_ranked_paths_and_each_entity_once() -> None:
+    picture = picture_of(country_retrieval())
+    assert picture.nodes[0].name == country_retrieval().question.text
+    assert names(picture, "LodestarPath") == ["1 · 0.871", "2 · 0.550", "3 · 0.410"]
+    assert names(picture, "LodestarTopic") == ["Lima"]
+    assert sorted(names(picture, "LodestarEnd")) == ["Brazil", "Chile", "Peru", "Peruvian sol"]
+    assert names(picture, "LodestarInner") == ["…"]
+    assert names(picture, "LodestarRest") == []
+    assert arrows(picture) == {
+        (picture.nodes[0].name, "LODESTAR_ABOUT", "Lima"),
+        (picture.nodes[0].name, "LODESTAR_PATH", "1 · 0.871"),
+        (picture.nodes[0].name, "LODESTAR_PATH", "2 · 0.550"),
+        (picture.nodes[0].name, "LODESTAR_PATH", "3 · 0.410"),
+        ("1 · 0.871", "LODESTAR_LEADS_TO", "Peruvian sol"),
+        ("2 · 0.550", "LODESTAR_LEADS_TO", "Peru"),
+        ("3 · 0.410", "LODESTAR_LEADS_TO", "Chile"),
+        ("3 · 0.410", "LODESTAR_LEADS_TO", "Brazil"),
+        ("Peru", "location.country.capital", "Lima"),
+        ("Peru", "location.country.currency_used", "Peruvian sol"),
+        ("Peru", "location.location.adjoin_s", "…"),
+        ("…", "location.adjoining_relationship.adjoins", "Chile"),
+        ("…", "location.adjoining_relationship.adjoins", "Brazil"),
+    }
+
+
+def test_arrows_say_which_paths_they_are_on_and_scores_are_kept_whole() -> None:
+    picture = picture_of(country_retrieval())
+    (capital,) = [a for a in picture.arrows if a.type == CAPITAL]
+    assert capital.properties == {"paths": [1, 2, 3]}
+    (path,) = [node for node in picture.nodes if node.name == "1 · 0.871"]
+    assert path.properties == {
+        "rank": 1,
+        "score": 0.8712,
+        "relation_path": "^location.country.capital → location.country.currency_used",
+    }
+
+
+def test_what_is_left_out_is_said() -> None:
+    retrieval = neighbours(118, extra_paths=9)
+    picture = picture_of(retrieval, max_paths=1)
+    assert names(picture, "LodestarRest") == ["and 113 more", "and 9 more paths"]
+    assert len(names(picture, "LodestarEnd")) == 5
+    assert names(picture_of(neighbours(1_500, cut=True)), "LodestarRest") == ["and 1,495+ more"]
+    assert names(picture_of(neighbours(5, cut=True)), "LodestarRest") == ["and more"]
+    assert names(picture_of(neighbours(5, extra_paths=1), max_paths=1), "LodestarRest") == ["and 1 more path"]
+    assert names(picture_of(neighbours(5)), "LodestarRest") == []
+
+
+@pytest.mark.parametrize(("max_paths", "max_instances"), [(1, 1), (2, 3), (5, 5)])
+def test_a_picture_is_bounded(max_paths: int, max_instances: int) -> None:
+    picture = picture_of(neighbours(1_000, extra_paths=30), max_paths, max_instances)
+    assert len(picture.nodes) <= 1 + 1 + max_paths * (2 + max_instances) + 1
+
+
+def test_the_same_question_has_the_same_id_and_others_have_others() -> None:
+    asked = [Question("a?"), Question("b?"), Question("a?", ("m.1",)), Question("a?", ("m.2",))]
+    assert len({question_id(question) for question in asked}) == 4
+    assert question_id(Question("a?", id="17")) == question_id(Question("a?"))
+
+
+def test_the_link_has_the_query_and_the_user_and_never_the_password() -> None:
+    picture = picture_of(country_retrieval())
+    link = browser_link("http://127.0.0.1:7474/browser/", CONNECTION, picture_query(picture.question_id))
+    parts = urlsplit(link)
+    values = {name: value for name, (value,) in parse_qs(parts.query).items()}
+    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == "http://127.0.0.1:7474/browser/"
+    assert f"'{picture.question_id}'" in values.pop("arg")
+    assert values == {"dbms": "bolt://neo4j@127.0.0.1:7687", "db": "neo4j", "cmd": "edit"}
+    assert SECRET not in unquote(link)
+
+
+def test_a_password_in_the_address_does_not_reach_the_link() -> None:
+    link = browser_link("http://h:7474/browser/", Connection(f"neo4j+ssc://u:{SECRET}@h:7687", "me", ""), "RETURN 1")
+    assert SECRET not in unquote(link)
+    assert parse_qs(urlsplit(link).query)["dbms"] == ["neo4j+s://me@h:7687"]
+
+
+@pytest.mark.parametrize("command", [picture_query("0a"), style_command()])
+def test_browser_reads_a_command_back_whole(command: str) -> None:
+    """Browser decodes the whole address first and then cuts at the next `&` or `#`; Enter runs one line only."""
+    link = browser_link("http://127.0.0.1:7474/browser/", CONNECTION, command)
+    decoded = unquote(link.replace("+", " "))
+    assert decoded.partition("&arg=")[2] == command
+    assert not set("&#\n") & set(command)
+
+
+def test_only_an_id_becomes_part_of_the_query() -> None:
+    with pytest.raises(ValueError, match="base 16"):
+        picture_query("' DETACH DELETE n //")
+
+
+@pytest.mark.parametrize(
+    ("uri", "expected"),
+    [
+        ("bolt://127.0.0.1:7688", "http://127.0.0.1:7474/browser/"),
+        ("neo4j://graph.example.org", "http://graph.example.org:7474/browser/"),
+        ("neo4j+s://graph.example.org:7687", "https://graph.example.org:7473/browser/"),
+        ("bolt://[::1]:7687", "http://[::1]:7474/browser/"),
+    ],
+)
+def test_where_browser_is_by_default(uri: str, expected: str) -> None:
+    assert browser_url_at(uri) == expected
+
+
+def test_browser_addresses_are_checked() -> None:
+    assert checked_url("https://h/browser") == "https://h/browser/"
+    for bad in ("h:7474", "bolt://h:7687", "http://u:p@h/", "http://h/?cmd=edit", "http://h/#x", ""):
+        with pytest.raises(UsageError, match=r"Browser's address: expected one like http://"):
+            checked_url(bad)
+
+
+def test_the_style_sheet_reads_as_rules_and_styles_every_label_and_arrow() -> None:
+    picture = picture_of(neighbours(9, extra_paths=9))
+    rules = style_rules()
+    assert style_sheet().count("} ") + 1 == len(rules)
+    assert rules["node.LodestarPath"]["caption"] == "{name}"
+    assert rules["relationship"]["caption"] == "<type>"
+    assert rules["node.LodestarQuestion"]["color"] == "rgb(38, 50, 86)"
+    labels = {f"node.{node.label}" for node in picture.nodes} | {"node.LodestarInner"}
+    types = {f"relationship.{a.type}" for a in picture.arrows if a.type.startswith("LODESTAR_")}
+    assert labels | types <= set(rules)
+
+
+def test_a_server_can_hold_the_style_in_its_configuration() -> None:
+    command = post_connect_command()
+    assert ";" not in command
+    assert "\n" not in command
+    assert json.loads(command.removeprefix("style ")) == style_rules()
+    assert styles_pictures(command)
+    assert not styles_pictures("play my-guide")
+
+
+class Refusing(Gateway):
+    """A gateway to a database that answers every request with the same error."""
+
+    def __init__(self, error: DatabaseError) -> None:
+        self.connection = CONNECTION
+        self._error = error
+
+    def fetch(self, request: Request[object]) -> object:  # type: ignore[override]
+        raise self._error
+
+
+def refused(code: str) -> DatabaseError:
+    error = DatabaseError("Neo4j: no")
+    error.__cause__ = neo4j.exceptions.Neo4jError._hydrate_neo4j(code=code, message="no")
+    return error
+
+
+@pytest.mark.parametrize(
+    "code", ["Neo.ClientError.Security.Forbidden", "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase"]
+)
+def test_a_user_that_may_not_write_gets_one_clear_line(code: str) -> None:
+    view = BrowserView(Refusing(refused(code)), "http://127.0.0.1:7474/browser/")
+    for act in (lambda: view.show(country_retrieval()), view.clear):
+        with pytest.raises(
+            DatabaseError, match=r"does not let 'neo4j' write to database 'neo4j': .*use a user that may"
+        ):
+            act()
+
+
+def test_other_errors_pass_and_a_server_that_keeps_its_settings_is_not_styled() -> None:
+    url = "http://127.0.0.1:7474/browser/"
+    with pytest.raises(DatabaseError, match="Neo4j: no"):
+        BrowserView(Refusing(refused("Neo.ClientError.Statement.SyntaxError")), url).clear()
+    assert BrowserView(Refusing(refused("Neo.ClientError.Procedure.ProcedureNotFound")), url).style_link()
+    with pytest.raises(DatabaseUnavailableError):
+        BrowserView(Refusing(DatabaseUnavailableError("gone")), url).style_link()
+
+
+def test_a_retrieval_without_paths_has_nothing_to_show() -> None:
+    view = BrowserView(Refusing(DatabaseError("not reached")), "http://127.0.0.1:7474/browser/")
+    with pytest.raises(UsageError, match=r"nothing to show for 'x\?': no known entity"):
+        view.show(Retrieval(Question("x?"), (), (), note="no known entity in the question"))
+
+
+def test_open_link_uses_the_named_browser_and_no_other_text_browser(
+    tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = tmp_path / "opened"
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
+    script.chmod(0o755)
+    found = webbrowser.GenericBrowser([str(script), "%s"])
+    monkeypatch.setattr(webbrowser, "get", lambda: found)
+    monkeypatch.delenv("BROWSER", raising=False)
+    assert not open_link("http://h/")
+    assert not opened.exists()
+    monkeypatch.setenv("BROWSER", f"{script} %s")
+    assert open_link("http://h/")
+    assert opened.read_text() == "http://h/\n"
+
+
+def test_open_link_says_when_there_is_no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> webbrowser.BaseBrowser:
+        raise webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr(webbrowser, "get", none)
+    assert not open_link("http://h/")
+
+
+def test_the_topic_of_hand_made_paths_is_where_they_start() -> None:
+    assert country_retrieval().paths[0].value.instances[0].entities[:2] == (LIMA, PERU)
