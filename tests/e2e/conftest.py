@@ -29,7 +29,9 @@ class _Stdin(io.TextIOWrapper):
 
 
 @pytest.fixture
-def lodestar(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Lodestar:
+def lodestar(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Lodestar:
     """Run `lodestar` with arguments (and stdin) against the test server."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

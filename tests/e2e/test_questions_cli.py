@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("engine")
 CAPITAL = "What is the capital of Peru?"
 
 
-def lines_of(text: str) -> list[dict[str, Any]]:
+def lines_of(text: str) -> list[Any]:
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -65,7 +65,9 @@ def test_a_batch_from_a_file_keeps_order_and_ids_and_loses_no_question(lodestar:
 
 
 def test_questions_from_standard_input(lodestar: Lodestar) -> None:
-    ran = lodestar("retrieve", "--json", "--top-k", "2", "--file", "-", stdin=f"{CAPITAL}\nofficial language of Chile\n")
+    ran = lodestar(
+        "retrieve", "--json", "--top-k", "2", "--file", "-", stdin=f"{CAPITAL}\nofficial language of Chile\n"
+    )
     assert [len(r["paths"]) for r in lines_of(ran.out)] == [2, 2]
 
 

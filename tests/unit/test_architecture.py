@@ -71,4 +71,6 @@ def test_no_query_text_in_python(module: Path) -> None:
     for node in ast.walk(ast.parse((ROOT / module).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value
-            assert not any(word in text for word in ("MATCH (", "MERGE (", "UNWIND $", "CREATE (")), f"{module}: {text!r}"
+            assert not any(word in text for word in ("MATCH (", "MERGE (", "UNWIND $", "CREATE (")), (
+                f"{module}: {text!r}"
+            )

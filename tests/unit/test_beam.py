@@ -24,10 +24,7 @@ WORLD = MemoryGraph(
         ("cvt1", "number", "33 million"),
         ("cvt1", "year", "2020"),
     ],
-    names={
-        n: n
-        for n in ("Peru", "Lima", "Sol", "Chile", "Santiago", "Brazil", "Brasilia", "33 million", "2020")
-    },
+    names={n: n for n in ("Peru", "Lima", "Sol", "Chile", "Santiago", "Brazil", "Brasilia", "33 million", "2020")},
 )
 
 

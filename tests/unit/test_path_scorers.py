@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Callable
 from functools import cache
 
 import lodestar.engine.retrieval
@@ -31,7 +32,7 @@ def similarity() -> SimilarityScorer:
     return SimilarityScorer(WORDS, SentenceEncoder("all-MiniLM-L6-v2"), shortlist=3)
 
 
-SCORERS = {"WordScorer": WordScorer, "SimilarityScorer": similarity}
+SCORERS: dict[str, Callable[[], PathScorer]] = {"WordScorer": WordScorer, "SimilarityScorer": similarity}
 
 
 def topic(name: str) -> EntityCandidate:
@@ -53,15 +54,16 @@ def query(text: str, paths: list[RelationPath], topics: list[str]) -> PathQuery:
 
 QUERIES = [
     query("What is the capital of Peru?", ONE_HOP, ["Peru"] * 4),
-    query("What is the currency of the country whose capital is Lima?", ONE_HOP + TWO_HOPS, ["Lima"] * 4 + ["Peru"] * 3),
+    query(
+        "What is the currency of the country whose capital is Lima?", ONE_HOP + TWO_HOPS, ["Lima"] * 4 + ["Peru"] * 3
+    ),
     query("Which countries border Peru?", TWO_HOPS, ["Peru"] * 3),
 ]
 
 
 @pytest.fixture(params=sorted(SCORERS))
 def scorer(request: pytest.FixtureRequest) -> PathScorer:
-    made: PathScorer = SCORERS[request.param]()
-    return made
+    return SCORERS[request.param]()
 
 
 def close(left: PathScores, right: PathScores) -> None:
