@@ -15,10 +15,12 @@ from statistics import mean
 from lodestar.engine.api import Engine, SearchOptions
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Retrieval
+from lodestar.models.similarity import Weights
 
 from .question_sets import GoldQuestion, file_sha256, read_questions
 
 BATCH = 64
+COSINE_ONLY = Weights(support=0, type=0, hop=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,14 @@ class Result:
     """Share of gold answers among the ends of the best path."""
     f1: float
     """F1 of the ends of the best path against the gold answers."""
+
+
+def retrieved(engine: Engine, golds: Sequence[GoldQuestion]) -> list[Retrieval]:
+    """Return the retrieval of every question, in order, by batches."""
+    retrievals: list[Retrieval] = []
+    for start in range(0, len(golds), BATCH):
+        retrievals += engine.retrieve_batch([gold.question for gold in golds[start : start + BATCH]])
+    return retrievals
 
 
 def judged(gold: GoldQuestion, retrieval: Retrieval) -> Result:
@@ -68,11 +78,15 @@ def main() -> None:
         ("2 hops", lambda gold: gold.min_hops == 2),
     ]
     options = SearchOptions()
-    for label, chosen in (("one hop only", replace(options, max_hop=1)), ("up to two hops", options)):
+    plain = replace(options, weights=COSINE_ONLY, meeting_bonus=0.0)
+    for label, chosen in (
+        ("cosine, one hop only", replace(plain, max_hop=1)),
+        ("cosine, up to two hops", plain),
+        ("Lodestar, one hop only", replace(options, max_hop=1)),
+        ("Lodestar, up to two hops", options),
+    ):
         with Engine(resolve(), options=chosen) as engine:
-            retrievals: list[Retrieval] = []
-            for start in range(0, len(golds), BATCH):
-                retrievals += engine.retrieve_batch([g.question for g in golds[start : start + BATCH]])
+            retrievals = retrieved(engine, golds)
         results = [judged(g, r) for g, r in zip(golds, retrievals, strict=True)]
         for name, wanted in slices:
             pairs = [(g, r) for g, r in zip(golds, results, strict=True) if wanted(g)]

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from ..models.encoder import EncoderUnavailableError, SentenceEncoder
+from ..models.similarity import Weights
 from .answering.extractive import ExtractiveAnswerer
 from .database.catalogue import Catalogue, RelationInfo, read_catalogue, read_graph_state
 from .database.gateway import AsyncGateway, Connection, Gateway
@@ -31,8 +32,6 @@ T = TypeVar("T")
 
 MAX_TOP_K = 1_000
 MAX_CONCURRENT_ANSWERS = 8
-RETURN_PENALTY = 0.1
-"""Of the similarity scorer's score, fitted with its other constants (docs/retrieval.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,9 @@ class SearchOptions:
     max_hop: int = 2
     max_topics: int = 3
     bounds: Bounds = field(default_factory=Bounds)
+    weights: Weights = field(default_factory=Weights)
+    meeting_bonus: float = 0.2
+    """What a path that meets another topic's gains; fitted with the weights (docs/retrieval.md)."""
 
     def __post_init__(self) -> None:
         for name, value, most in (
@@ -206,11 +208,13 @@ class Engine:
                 raise EncoderError(str(error)) from error
             self._search = BeamSearch(
                 {relation.number: relation.name for relation in catalogue.relations},
-                SimilarityScorer({r.name: relation_words(r) for r in catalogue.relations}, self.encoder),
+                SimilarityScorer(
+                    {r.name: relation_words(r) for r in catalogue.relations}, self.encoder, weights=self.options.weights
+                ),
                 beam_width=self.options.beam_width,
                 max_hop=self.options.max_hop,
                 max_topics=self.options.max_topics,
-                return_penalty=RETURN_PENALTY,
+                meeting_bonus=self.options.meeting_bonus,
                 bounds=self.options.bounds,
             )
         return self._search

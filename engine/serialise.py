@@ -49,6 +49,7 @@ def retrieved_path_data(rank: int, path: Scored[RetrievedPath], max_instances: i
             for s in value.relation_path.steps
         ],
         "ends": [entity_data(end) for end in value.ends],
+        "meeting": [end.id for end in value.meeting],
         "instances": [path_data(instance) for instance in value.instances[:max_instances]],
         "cut": value.cut,
     }

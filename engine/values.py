@@ -159,6 +159,8 @@ class RetrievedPath:
     instances: tuple[Path, ...]
     ends: tuple[Entity, ...]
     cut: bool = False
+    meeting: tuple[Entity, ...] = ()
+    """Those of the ends that a good path from another topic entity of the question leads to as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,19 @@
 """Scoring relation paths by similarity, without training: pure formulas over unit vectors.
 
 STAR's `similarity` baseline is the cosine of question and verbalised path. It prefers long paths, since more words
-always find more to agree with. Here the score of *ending* at a path p = h_1 … h_L weighs what each hop buys against
-what it costs; the formula and its constants are our own, no paper's:
+always find more to agree with. Here the score of *ending* at a path p = h_1 … h_L also weighs what hops cost; the
+formula and its constants are our own, no paper's:
 
-    S(p) = cos(q', text(p))                            similarity of the question and the verbalised path
-         + support · mean_l P(q', h_l)                 every hop needs words of the question that speak for it
-         + type · cos(type(q'), reached(h_L))          the last hop reaches the kind of thing that is asked for
-         − branch · Σ_{l ≥ 2} ln(1 + n_l)              picking one of n_l ways on takes evidence
-         + length · (L − 1) · ln(1 + T)                a question of T tokens has room to describe more hops
-         − back · [number of hops straight back]
+    S(p) = cos(q', text(p))                              similarity of the question and the verbalised path
+         + support · mean_l P(q', h_l)                   every hop needs words of the question that speak for it
+         + type · cos(type(q'), reached(h_L))            the last hop reaches the kind of thing that is asked for
+         + [L ≥ 2] · hop · ((L − 1) · ln(1 + T) − Σ_l ln(1 + n_l))
 
 q' is the question without its topic's mention; P(q', h) is the mean over the tokens of text(h) of the best cosine to a
-token of q' (late interaction). S can be compared between lengths and between topics. The constants were fitted once on
-training questions of FB15k-237, MetaQA and PathQuestion together (docs/retrieval.md).
+token of q' (late interaction). The last line makes lengths comparable: singling out one of the n_l ways on at each hop
+takes evidence, and a question of T tokens has room for more of it. S can be compared between lengths and between
+topics. The constants were fitted once on training questions of FB15k-237, MetaQA and PathQuestion together
+(docs/retrieval.md).
 """
 
 from __future__ import annotations
@@ -33,13 +33,11 @@ UNKNOWN_TYPE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The constants of S."""
+    """The constants of S. All zero: the cosine alone."""
 
-    support: float = 0.36
-    type: float = 0.41
-    branch: float = 0.17
-    length: float = 0.10
-    back: float = 0.05
+    support: float = 0.5
+    type: float = 0.4
+    hop: float = 0.14
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -116,26 +114,24 @@ def score(
     paths: Ints,
     hop_support: Floats,
     hop_type: Floats,
-    num_back: Ints,
     log_branching: Floats,
     num_tokens: int,
     weights: Weights,
 ) -> Floats:
     """S for each path, from its cosine.
 
-    cosine, num_back, log_branching: (num_paths,), the last Σ_{l ≥ 2} ln(1 + n_l); paths: (num_paths, max_hops), −1
-    after a path's end; hop_support, hop_type: (D,). Returns (num_paths,).
+    cosine, log_branching: (num_paths,), the latter Σ_l ln(1 + n_l); paths: (num_paths, max_hops), −1 after a path's
+    end; hop_support, hop_type: (D,); num_tokens: T. Returns (num_paths,).
     """
     there = paths >= 0
     length = there.sum(axis=1)
     mean_support = np.where(there, hop_support[paths], 0.0).sum(axis=1) / length
     last = paths[np.arange(len(paths)), length - 1]
+    room = (length - 1) * np.log1p(num_tokens) - log_branching
     scores: Floats = (
         cosine
         + weights.support * mean_support
         + weights.type * hop_type[last]
-        - weights.branch * log_branching
-        + weights.length * (length - 1) * np.log1p(num_tokens)
-        - weights.back * num_back
+        + weights.hop * np.where(length > 1, room, 0.0)
     ).astype(np.float32)
     return scores

@@ -12,7 +12,7 @@ NO_ANSWER = "no answer found"
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveAnswerer:
-    """Answers with the entities at the end of the best path.
+    """Answers with the entities at the end of the best path; where it meets a path from another topic, with those only.
 
     The confidence of an entity is the share of the paths that lead to it, paths weighted by softmax(score /
     `temperature`) over the retrieval: our own reading of scores, fitted on training questions, not a probability a
@@ -30,7 +30,8 @@ class ExtractiveAnswerer:
             reason = retrieval.note or ("no path fits the question" if paths else "no path leads from its entities")
             return Answer(retrieval, (), f"{NO_ANSWER}: {reason}", "extractive")
         weights = [math.exp((path.score - paths[0].score) / self.temperature) for path in paths]
-        evidence: dict[str, list[int]] = {end.id: [] for end in paths[0].value.ends}
+        answers = paths[0].value.meeting or paths[0].value.ends
+        evidence: dict[str, list[int]] = {end.id: [] for end in answers}
         for index, path in enumerate(paths):
             for end in path.value.ends:
                 if end.id in evidence:
@@ -43,7 +44,7 @@ class ExtractiveAnswerer:
                 origin="graph",
                 evidence=tuple(evidence[end.id]),
             )
-            for end in paths[0].value.ends
+            for end in answers
         ]
         entities.sort(key=lambda entity: (-entity.confidence, entity.name, entity.id or ""))
         return Answer(retrieval, tuple(entities), self._text(entities), "extractive")

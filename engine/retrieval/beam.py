@@ -18,6 +18,7 @@ from ..database.requests import Steps, one
 from ..values import Entity, EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
 from .frontier import Bounds, Frontier, FrontierTree
 from .grounding import grounded
+from .meeting import Lead, meetings
 from .scoring import PathQuery, PathScorer, PathScores
 from .stopwatch import Stopwatch
 
@@ -45,8 +46,8 @@ class _Search:
     """The state of one question."""
 
     question: Question
-    topics: frozenset[str] = frozenset()
-    """The entities the search started from: none of them is an answer."""
+    mentions: dict[str, str] = field(default_factory=dict)
+    """The entities the search started from, and how the question mentions them: none of them is an answer."""
     beams: list[tuple[Scored[EntityCandidate], Frontier]] = field(default_factory=list)
     results: list[Scored[Frontier]] = field(default_factory=list)
 
@@ -63,7 +64,7 @@ class BeamSearch:
     `relations` maps catalogue numbers to names. `beam_width` paths per question are carried on, `max_hop` is the
     longest path in hops between named entities, a search starts from at most `max_topics` linked entities, each linked
     with at least `min_link` of the best one's score, and what a link lacks to the best one costs `link_weight` times
-    as much of a path's score; a path that leads back to its topic, among other ends, loses `return_penalty`.
+    as much of a path's score; a path that meets another topic's (see `meeting`) gains `meeting_bonus`.
     Round trips per batch: hops + 1, and one more for each relation chosen at a hub.
     """
 
@@ -77,7 +78,7 @@ class BeamSearch:
         max_topics: int = 3,
         min_link: float = 0.75,
         link_weight: float = 0.5,
-        return_penalty: float = 0.0,
+        meeting_bonus: float = 0.0,
         bounds: Bounds | None = None,
     ) -> None:
         self.relations = relations
@@ -87,7 +88,7 @@ class BeamSearch:
         self.max_topics = max_topics
         self.min_link = min_link
         self.link_weight = link_weight
-        self.return_penalty = return_penalty
+        self.meeting_bonus = meeting_bonus
         self.bounds = bounds or Bounds()
 
     def retrieve(
@@ -103,7 +104,7 @@ class BeamSearch:
         known = [_known(candidates, tree) for candidates in topics]
         for search, candidates in zip(searches, known, strict=True):
             search.beams = [(topic, root) for topic, root in candidates if root is not None]
-            search.topics = frozenset(root.topic.id for _, root in search.beams)
+            search.mentions = {root.topic.id: topic.value.mention for topic, root in search.beams}
         watch.lap("topics")
 
         for hop in range(1, 2 * self.max_hop + 1):
@@ -123,8 +124,7 @@ class BeamSearch:
                 for candidate, stop, carried in picks:
                     frontier = next(frontiers)
                     if self._ends(search, frontier):
-                        returns = frontier.topic.id in frontier.tails
-                        search.results.append(Scored(frontier, stop - self.return_penalty * returns))
+                        search.results.append(Scored(frontier, stop))
                     if carried or frontier.at_mediator:
                         search.beams.append((candidate.topic, frontier))
             watch.lap(f"hop {hop}")
@@ -136,9 +136,19 @@ class BeamSearch:
         watch.lap("ground")
         return [replace(retrieval, seconds=watch.seconds) for retrieval in retrievals]
 
+    def _lead(self, search: _Search, result: Scored[Frontier]) -> Lead:
+        frontier = result.value
+        return Lead(
+            topic=frontier.topic.id,
+            mention=search.mentions[frontier.topic.id],
+            num_hops=frontier.relation_path.num_hops,
+            ends=frozenset(end.id for end in self._ends(search, frontier)),
+            score=result.score,
+        )
+
     @staticmethod
     def _ends(search: _Search, frontier: Frontier) -> tuple[Entity, ...]:
-        return tuple(end for end in frontier.ends if end.id not in search.topics)
+        return tuple(end for end in frontier.ends if end.id not in search.mentions)
 
     def _started_from(self, candidates: Sequence[Scored[EntityCandidate]]) -> Sequence[Scored[EntityCandidate]]:
         least = self.min_link * max((c.score for c in candidates), default=0.0)
@@ -164,15 +174,22 @@ class BeamSearch:
         order = range(len(candidates))
         carried = sorted(order, key=lambda i: (-extend[i], candidates[i].tie_break))[: self.beam_width]
         num_results = max(top_k, self.beam_width)  # so that a smaller top_k only shows less
-        worst = search.worst_result(num_results)
+        worst = search.worst_result(num_results) - self.meeting_bonus
         stopping = sorted(order, key=lambda i: (-stop[i], candidates[i].tie_break))[:num_results]
         picks = dict.fromkeys([*carried, *(i for i in stopping if stop[i] > worst)])
         carried_on = {i for i in carried if candidates[i].path.num_hops < self.max_hop}
         return [(candidates[i], stop[i], i in carried_on) for i in picks if i in carried_on or stop[i] > worst]
 
     def _retrieval(self, search: _Search, topics: Sequence[Scored[EntityCandidate]], top_k: int) -> Retrieval:
-        ranked = sorted(search.results, key=lambda r: (-r.score, len(r.value.steps), str(r.value.relation_path)))
-        paths = tuple(Scored(grounded(r.value, self._ends(search, r.value)), r.score) for r in ranked[:top_k])
+        leads = [self._lead(search, result) for result in search.results]
+        met = dict(zip((result.value for result in search.results), meetings(leads), strict=True))
+        ranked = sorted(
+            (Scored(r.value, r.score + self.meeting_bonus * bool(met[r.value])) for r in search.results),
+            key=lambda r: (-r.score, len(r.value.steps), r.value.topic.id, str(r.value.relation_path)),
+        )
+        paths = tuple(
+            Scored(grounded(r.value, self._ends(search, r.value), met[r.value]), r.score) for r in ranked[:top_k]
+        )
         cuts = tuple(f"{p.value.topic.label}: {p.value.relation_path}" for p in paths if p.value.cut)
         return Retrieval(search.question, tuple(topics), paths, cuts=cuts)
 

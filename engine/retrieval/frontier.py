@@ -61,11 +61,9 @@ class Frontier:
 
     @property
     def log_branching(self) -> float:
-        """Σ ln(1 + n) over the hops after the first, the one that starts here included; n relations lead on."""
-        if self.parent is None:
-            return 0.0
-        here = 0.0 if self.at_mediator else math.log1p(len(self.proposals()))
-        return self.parent.log_branching + here
+        """Σ ln(1 + n) over the hops so far and the one that starts here; n is the number of relations that lead on."""
+        before = self.parent.log_branching if self.parent is not None else 0.0
+        return before if self.at_mediator else before + math.log1p(len(self.proposals()))
 
     def proposals(self) -> frozenset[int]:
         """The signed catalogue numbers of the relations that lead on."""

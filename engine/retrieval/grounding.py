@@ -6,13 +6,14 @@ from ..values import Entity, Path, RetrievedPath, Triple
 from .frontier import Frontier
 
 
-def grounded(frontier: Frontier, ends: tuple[Entity, ...]) -> RetrievedPath:
-    """Return the frontier's relation path with one entity path to each of the ends."""
+def grounded(frontier: Frontier, ends: tuple[Entity, ...], meeting: frozenset[str]) -> RetrievedPath:
+    """Return the frontier's relation path with one entity path to each of the ends; `meeting` are ids among them."""
     return RetrievedPath(
         topic=frontier.topic,
         relation_path=frontier.relation_path,
         instances=tuple(entity_path(frontier, end) for end in ends),
         ends=ends,
+        meeting=tuple(end for end in ends if end.id in meeting),
         cut=frontier.cut,
     )
 

@@ -18,8 +18,8 @@ FloatArray = npt.NDArray[np.float32]
 class PathQuery:
     """The candidates of one question at one hop.
 
-    paths[i] starts at the topic entity topics[i]; log_branching[i] is Σ ln(1 + n) over its hops after the first, n the
-    number of relations that lead on from where the hop starts. All have length num_candidates.
+    paths[i] starts at the topic entity topics[i]; log_branching[i] is Σ ln(1 + n) over its hops, n the number of
+    relations that lead on from where the hop starts. All have length num_candidates.
     """
 
     question: str

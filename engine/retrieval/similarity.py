@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from ...models.similarity import (
     type_phrase,
 )
 from ...models.text_vectors import TextVectors
-from ...models.verbalise import Directed, Hop, RelationWords, reached_type, verbalise_hop, verbalise_path, way_back
+from ...models.verbalise import Directed, Hop, RelationWords, reached_type, verbalise_hop, verbalise_path
 from ..values import EntityCandidate, RelationPath
 from .scoring import PathQuery, PathScores
 
@@ -42,7 +41,6 @@ class _Paths:
     """(num_paths, max_hops) rows of the hop arrays below, −1 after a path's end."""
     hop_support: Floats
     hop_type: Floats
-    num_back: Ints
     log_branching: Floats
     num_tokens: int
 
@@ -53,7 +51,6 @@ class _Paths:
             self.numbers[chosen],
             self.hop_support,
             self.hop_type,
-            self.num_back[chosen],
             self.log_branching[chosen],
             self.num_tokens,
             weights,
@@ -141,7 +138,6 @@ class SimilarityScorer:
             hop_type=np.array(
                 [self.vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for kind in kinds], dtype=np.float32
             ),
-            num_back=np.array([sum(b == way_back(a) for a, b in pairwise(p)) for p in hops]),
             log_branching=np.array([query.log_branching[row] for row in rows], dtype=np.float32),
             num_tokens=len(question_tokens),
         )

@@ -108,17 +108,16 @@ def test_composed_cosine_of_padded_paths() -> None:
 
 
 def test_the_score_term_by_term() -> None:
-    weights = Weights(support=0.5, type=0.25, branch=0.2, length=0.1, back=0.05)
+    weights = Weights(support=0.5, type=0.25, hop=0.1)
     found = score(
         cosine=np.array([0.6, 0.7], dtype=np.float32),
         paths=np.array([[0, -1], [0, 1]]),
         hop_support=np.array([0.4, 0.2], dtype=np.float32),
         hop_type=np.array([0.8, 0.4], dtype=np.float32),
-        num_back=np.array([0, 1]),
-        log_branching=np.array([0.0, math.log(11)], dtype=np.float32),
+        log_branching=np.array([math.log(8), math.log(8) + math.log(11)], dtype=np.float32),
         num_tokens=4,
         weights=weights,
     )
     one_hop = 0.6 + 0.5 * 0.4 + 0.25 * 0.8
-    two_hops = 0.7 + 0.5 * 0.3 + 0.25 * 0.4 - 0.2 * math.log(11) + 0.1 * math.log(5) - 0.05
+    two_hops = 0.7 + 0.5 * 0.3 + 0.25 * 0.4 + 0.1 * (math.log(5) - math.log(8) - math.log(11))
     assert found == pytest.approx([one_hop, two_hops])
