@@ -114,7 +114,7 @@ def find(home: ServerHome, state: ServerState | None) -> psutil.Process | None:
         with suppress(psutil.Error):
             process = psutil.Process(state.pid)
             same_start = abs(process.create_time() - state.started_s) < 2.0  # clock adjustments shift it a little
-            if same_start and _is_server(process, home):
+            if same_start and (_is_starting(process) or _is_server(process, home)):
                 return process
     return next((process for process in psutil.process_iter() if _is_server(process, home)), None)
 
@@ -209,6 +209,13 @@ def _is_server(process: psutil.Process, home: ServerHome) -> bool:
         return MAIN_CLASS in command and _home_argument(home) in command and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
+
+
+def _is_starting(process: psutil.Process) -> bool:
+    """Whether the process is just being loaded: for a moment in between it lives and has no command line."""
+    import psutil
+
+    return not process.cmdline() and process.status() != psutil.STATUS_ZOMBIE
 
 
 def _home_argument(home: ServerHome) -> str:
