@@ -51,10 +51,11 @@ def main() -> None:
     probabilities = model.predict_proba(dev[:, None])[:, 1]
     print(f"train: n = {len(train)}; slope {slope:.2f}, intercept {intercept:.2f}")
     print(f"dev:   n = {len(dev)}; ECE {expected_calibration_error(probabilities, dev_hits):.3f}")
-    for low in (0.1, 0.15, 0.2, 0.25, 0.3):
-        below = probabilities < low
-        right = dev_hits[below].mean() if below.any() else float("nan")
-        print(f"  below {low:.2f}: {below.mean():.1%} of dev questions, {right:.1%} of them right")
+    fitted = model.predict_proba(train[:, None])[:, 1]
+    for low in (0.15, 0.2, 0.25, 0.3, 0.35):
+        below = fitted < low
+        right = hits[below].mean() if below.any() else float("nan")
+        print(f"  below {low:.2f}: {below.mean():.1%} of train questions, {right:.1%} of them right")
 
 
 if __name__ == "__main__":

@@ -150,8 +150,8 @@ class EntityCandidate:
 class RetrievedPath:
     """A relation path from a topic entity, grounded: every instance was read from the graph.
 
-    `ends` are the distinct entities the instances lead to, in the order they were read; `cut` says that a bound
-    stopped the reading, so that there may be more.
+    `ends` are the distinct entities it leads to, in the order they were read; `instances` has one entity path to each
+    of the first hundred; `cut` says that a bound stopped the reading, so that there may be more ends.
     """
 
     topic: Entity

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,19 +25,29 @@ class TextVectors:
     def __init__(self, encoder: SentenceEncoder, max_texts: int = 50_000) -> None:
         self.encoder = encoder
         self.max_texts = max_texts
+        self.encoding_s = 0.0
+        """Seconds spent in the encoder so far."""
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
 
     def encode(self, texts: Iterable[str]) -> None:
         """Encode those of the texts that are not here yet."""
         missing = [t for t in dict.fromkeys(texts) if t not in self._entries]
-        for text, vector in zip(missing, self.encoder.encode(missing) if missing else (), strict=True):
-            self._keep(text, _Entry(vector, None))
+        if missing:
+            started = time.perf_counter()
+            vectors = self.encoder.encode(missing)
+            self.encoding_s += time.perf_counter() - started
+            for text, vector in zip(missing, vectors, strict=True):
+                self._keep(text, _Entry(vector, None))
 
     def encode_tokens(self, texts: Iterable[str]) -> None:
         """Encode those of the texts whose token vectors are not here yet."""
         missing = [t for t in dict.fromkeys(texts) if t not in self._entries or self._entries[t].tokens is None]
-        for text, (sentence, tokens) in zip(missing, self.encoder.encode_tokens(missing), strict=True):
-            self._keep(text, _Entry(sentence, tokens))
+        if missing:
+            started = time.perf_counter()
+            encoded = self.encoder.encode_tokens(missing)
+            self.encoding_s += time.perf_counter() - started
+            for text, (sentence, tokens) in zip(missing, encoded, strict=True):
+                self._keep(text, _Entry(sentence, tokens))
 
     def sentence(self, text: str) -> FloatArray:
         """Return the unit vector of a text, (dimension,)."""

@@ -36,7 +36,7 @@ def retrieval_lines(retrieval: Retrieval, max_paths: int) -> Iterator[str]:
     topics = ", ".join(dict.fromkeys(path.value.topic.label for path in retrieval.paths))
     yield click.style(
         f"  about {printable(topics) or 'nothing known'}; {total * 1000:.0f} ms, "
-        f"{retrieval.round_trips} round trips to the database",
+        f"{retrieval.round_trips} round trip{'' if retrieval.round_trips == 1 else 's'} to the database",
         dim=True,
     )
 

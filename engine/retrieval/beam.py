@@ -111,12 +111,14 @@ class BeamSearch:
             if not any(search.beams for search in searches):
                 break
             candidates_of = [self._candidates(search) for search in searches]
+            encoding_s = self.scorer.encoding_s
             scores = self.scorer.score([_query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
             chosen = [
                 self._choose(search, candidates, score, top_k)
                 for search, candidates, score in zip(searches, candidates_of, scores, strict=True)
             ]
             watch.lap(f"score {hop}")
+            watch.move(f"score {hop}", "encode", self.scorer.encoding_s - encoding_s)
             reached = yield from tree.expand([(c.frontier, c.step) for picks in chosen for c, _, _ in picks])
             frontiers = iter(reached)
             for search, picks in zip(searches, chosen, strict=True):

@@ -77,6 +77,11 @@ class SimilarityScorer:
         self.shortlist = shortlist
         self.vectors = TextVectors(encoder)
 
+    @property
+    def encoding_s(self) -> float:
+        """Seconds spent in the encoder so far."""
+        return self.vectors.encoding_s
+
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""
         self._encode_ahead(queries)

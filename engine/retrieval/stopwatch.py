@@ -17,3 +17,9 @@ class Stopwatch:
         now = time.perf_counter()
         self.seconds[name] = self.seconds.get(name, 0.0) + now - self._since
         self._since = now
+
+    def move(self, source: str, target: str, seconds: float) -> None:
+        """Count some of the time of one lap as another's."""
+        moved = min(max(seconds, 0.0), self.seconds.get(source, 0.0))
+        self.seconds[source] = self.seconds.get(source, 0.0) - moved
+        self.seconds[target] = self.seconds.get(target, 0.0) + moved
