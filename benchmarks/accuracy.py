@@ -1,13 +1,15 @@
-"""Hits@1 and F1 of the train-free retriever on FB15k-237 questions, beside one hop only and plain cosine.
+"""Hits@1 and F1 of the train-free retriever, beside one hop only and plain cosine.
 
-Run ``python -m benchmarks.accuracy --data FOLDER`` with FB15k-237 loaded (``lodestar load tsv FOLDER/kg.tsv.gz --names
-FOLDER/names.tsv.gz``). Topic entities are the gold ones, so that linking is not measured. Denominator: every question.
+FB15k-237: ``lodestar load tsv FOLDER/kg.tsv.gz --names FOLDER/names.tsv.gz``, then ``python -m benchmarks.accuracy
+--data FOLDER``. MetaQA: ``zcat kb.txt.gz | tr '|' '\\t' | lodestar load tsv -`` into a server of its own
+(``LODESTAR_NAME``), then ``--metaqa 2-hop-dev.txt.gz --limit 500``. Topic entities are the gold ones, so that linking
+is not measured. Denominator: every question.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
@@ -17,7 +19,7 @@ from lodestar.engine.settings import resolve
 from lodestar.engine.values import Retrieval
 from lodestar.models.similarity import Weights
 
-from .question_sets import GoldQuestion, file_sha256, read_questions
+from .question_sets import GoldQuestion, file_sha256, read_metaqa, read_questions
 
 BATCH = 64
 COSINE_ONLY = Weights(support=0, type=0, hop=0)
@@ -60,42 +62,53 @@ def by_topic(golds: Sequence[GoldQuestion], values: Sequence[float]) -> float:
     return mean(map(mean, groups.values()))
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with questions-<split>.jsonl.gz")
-    parser.add_argument("--split", default="dev", choices=("train", "dev", "test"))
-    arguments = parser.parse_args()
-    path = arguments.data / f"questions-{arguments.split}.jsonl.gz"
-    golds = read_questions(path)
-    num_topics = len({g.question.topic_entities[0] for g in golds})
-    print(f"{path.name} (sha256 {file_sha256(path)}…): n = {len(golds)} questions, {num_topics} topics\n")
+def print_table(golds: Sequence[GoldQuestion], settings: Sequence[tuple[str, SearchOptions]]) -> None:
+    """Retrieve with each of the settings and print a row for all questions and, where they differ, for each length."""
     print("| retriever | questions | n | Hits@1 any | Hits@1 expected | F1 | Hits@1 any, by topic |")
     print("|---|---|---|---|---|---|---|")
-    slices: list[tuple[str, Callable[[GoldQuestion], bool]]] = [
-        ("all", lambda _: True),
-        ("1 hop", lambda gold: gold.min_hops == 1),
-        ("2 hops", lambda gold: gold.min_hops == 2),
-    ]
-    options = SearchOptions()
-    plain = replace(options, weights=COSINE_ONLY, meeting_bonus=0.0)
-    for label, chosen in (
-        ("cosine, one hop only", replace(plain, max_hop=1)),
-        ("cosine, up to two hops", plain),
-        ("Lodestar, one hop only", replace(options, max_hop=1)),
-        ("Lodestar, up to two hops", options),
-    ):
-        with Engine(resolve(), options=chosen) as engine:
-            retrievals = retrieved(engine, golds)
-        results = [judged(g, r) for g, r in zip(golds, retrievals, strict=True)]
+    lengths = sorted({gold.min_hops for gold in golds})
+    slices: list[tuple[str, set[int]]] = [("all", set(lengths))]
+    if len(lengths) > 1:
+        slices += [(f"{length} hop{'s' if length > 1 else ''}", {length}) for length in lengths]
+    for label, options in settings:
+        with Engine(resolve(), options=options) as engine:
+            results = [judged(g, r) for g, r in zip(golds, retrieved(engine, golds), strict=True)]
         for name, wanted in slices:
-            pairs = [(g, r) for g, r in zip(golds, results, strict=True) if wanted(g)]
+            pairs = [(g, r) for g, r in zip(golds, results, strict=True) if g.min_hops in wanted]
             picked = [r for _, r in pairs]
             topical = by_topic([g for g, _ in pairs], [r.any_hit for r in picked])
             print(
                 f"| {label} | {name} | {len(pairs)} | {mean(r.any_hit for r in picked):.3f} "
-                f"| {mean(r.expected_hit for r in picked):.3f} | {mean(r.f1 for r in picked):.3f} | {topical:.3f} |"
+                f"| {mean(r.expected_hit for r in picked):.3f} | {mean(r.f1 for r in picked):.3f} | {topical:.3f} |",
+                flush=True,
             )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", type=Path, help="FB15k-237: folder with questions-<split>.jsonl.gz")
+    source.add_argument("--metaqa", type=Path, help="MetaQA: a file <N>-hop-<split>.txt.gz")
+    parser.add_argument("--split", default="dev", choices=("train", "dev", "test"))
+    parser.add_argument("--limit", type=int, help="the first so many questions only")
+    arguments = parser.parse_args()
+    path = arguments.metaqa or arguments.data / f"questions-{arguments.split}.jsonl.gz"
+    golds = (read_metaqa(path) if arguments.metaqa else read_questions(path))[: arguments.limit]
+    num_topics = len({g.question.topic_entities[0] for g in golds})
+    print(f"{path.name} (sha256 {file_sha256(path)}…): n = {len(golds)} questions, {num_topics} topics\n")
+    longest = max(2, *(gold.min_hops for gold in golds))
+    options = SearchOptions(max_hop=longest)
+    plain = replace(options, weights=COSINE_ONLY, meeting_bonus=0.0)
+    print_table(
+        golds,
+        [
+            ("cosine, one hop only", replace(plain, max_hop=1)),
+            (f"cosine, up to {longest} hops", plain),
+            ("Lodestar, one hop only", replace(options, max_hop=1)),
+            (f"Lodestar, up to {longest} hops", options),
+        ],
+    )
 
 
 if __name__ == "__main__":

@@ -34,6 +34,19 @@ def read_questions(path: Path) -> list[GoldQuestion]:
     ]
 
 
+def read_metaqa(path: Path) -> list[GoldQuestion]:
+    """Return the questions of a MetaQA file: the topic in brackets, answers parted by |; ids are names there."""
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        rows = [line.rstrip("\n").split("\t") for line in stream]
+    num_hops = int(path.name[0])
+    golds = []
+    for number, (text, answers) in enumerate(rows):
+        topic = text[text.index("[") + 1 : text.index("]")]
+        question = Question(text.replace("[", "").replace("]", ""), (topic,), f"{path.name}:{number + 1}")
+        golds.append(GoldQuestion(question, frozenset(answers.split("|")), num_hops))
+    return golds
+
+
 def file_sha256(path: Path) -> str:
     """Return the first 12 digits of the file's SHA-256, to name the data a figure belongs to."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12]

@@ -1,6 +1,8 @@
 """TSV: one triple a line, head, relation and tail parted by tabs; names in a file of their own.
 
-The names file has an id and a name a line. Further columns and further lines for the same id are aliases.
+The names file has an id and a name a line. Further columns and further lines for the same id are aliases. Without a
+names file the ids are the names, as in graphs that have no other; with one, an id it does not name is an unnamed
+mediator.
 """
 
 from __future__ import annotations
@@ -54,8 +56,10 @@ class TsvSource:
             raise InputError(f"{file.shown}: expected triples, found only empty lines")
 
     def names(self) -> Iterator[SourceName]:
-        """Yield the names of the names file; an empty name says nothing."""
+        """Yield the names of the names file, in which an empty name says nothing; without a file, ids are names."""
         if self._names is None:
+            ids = dict.fromkeys(id_ for triple in self.triples() for id_ in (triple.head, triple.tail))
+            yield from (SourceName(id_, id_) for id_ in ids)
             return
         self._reading = file = self._names
         for line in file.lines():
