@@ -22,7 +22,7 @@ class ExtractiveAnswerer:
 
     slope: float = 3.17
     intercept: float = -2.26
-    min_probability: float = 0.25
+    min_probability: float = 0.3
     temperature: float = 0.1
     max_named: int = 10
 

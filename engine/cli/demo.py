@@ -20,7 +20,7 @@ QUESTIONS = (
     "Which currency is used in the country whose capital is Lima?",
     "Which countries share a border with Switzerland?",
     "Nairobi is the capital of which country?",
-    "Who painted the Mona Lisa?",
+    "Who is the president of Kenya?",
 )
 """One hop; two hops; several answers; against the direction of the relation; not in the graph."""
 
