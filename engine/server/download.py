@@ -19,7 +19,7 @@ from .progress import ByteProgress
 if TYPE_CHECKING:
     import requests
 
-    from .jars import Jar
+    from .pinned import Jar
 
 MIRROR_VARIABLE = "LODESTAR_MAVEN_URL"
 

@@ -13,8 +13,9 @@ from ..errors import AuthenticationError, DatabaseUnavailableError, PortTakenErr
 from ..settings import Settings
 from . import machine, process
 from .home import LOOPBACK, USER, ServerHome, ServerState, checked_name, unwritable
-from .jars import NEO4J_VERSION, JarCache
+from .jars import JarCache
 from .locking import locked
+from .pinned import NEO4J_VERSION
 from .progress import waiting
 
 if TYPE_CHECKING:

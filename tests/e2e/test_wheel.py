@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -18,7 +19,7 @@ USE = """
 import engine, models, loaders, lodestar
 from lodestar import Engine, LodestarRetriever
 from lodestar.engine.database.templates import all_names, template
-from lodestar.engine.server.jars import pinned
+from lodestar.engine.server.pinned import pinned
 assert (engine.MINE, models.MINE, loaders.MINE) == (1, 2, 3)
 assert [template(name).text for name in all_names()] and pinned()
 print(lodestar.__file__)
@@ -27,9 +28,11 @@ print(lodestar.__file__)
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("dist")
+    source, out = tmp_path_factory.mktemp("source") / "lodestar", tmp_path_factory.mktemp("dist")
+    unwanted = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+    shutil.copytree(ROOT, source, ignore=unwanted)  # building leaves files in the folder it builds from
     subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)],
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)],
         check=True,
         capture_output=True,
     )

@@ -13,7 +13,8 @@ import pytest
 from lodestar.engine.errors import DownloadError
 from lodestar.engine.server import download
 from lodestar.engine.server.download import MIRROR_VARIABLE
-from lodestar.engine.server.jars import Jar, JarCache
+from lodestar.engine.server.jars import JarCache
+from lodestar.engine.server.pinned import Jar
 
 CONTENTS = {f"part{n}": bytes([n]) * (200_000 + n) for n in range(12)}
 JARS = tuple(
