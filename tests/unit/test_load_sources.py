@@ -72,8 +72,15 @@ def test_tsv_is_read_with_names(tmp_path: Path, pack: Callable[[bytes], bytes], 
 
 
 def test_an_unnamed_entity_has_no_name(tmp_path: Path) -> None:
-    (row, _) = read_checked(TsvSource(written(tmp_path, "a\tr\tb\n"))).entity_rows()
+    names = tmp_path / "names.tsv"
+    names.write_text("b\tB\n")
+    (row, _) = read_checked(TsvSource(written(tmp_path, "a\tr\tb\n"), str(names))).entity_rows()
     assert row == {"id": "a", "name": None, "aliases": [], "search_names": []}
+
+
+def test_without_a_names_file_ids_are_names(tmp_path: Path) -> None:
+    rows = read_checked(TsvSource(written(tmp_path, "a_b\tr\tc\na_b\tr\td\n"))).entity_rows()
+    assert [(row["name"], row["search_names"]) for row in rows] == [("a_b", ["a b"]), ("c", ["c"]), ("d", ["d"])]
 
 
 @pytest.mark.parametrize(
