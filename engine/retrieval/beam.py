@@ -48,6 +48,7 @@ class _Search:
     question: Question
     mentions: dict[str, str] = field(default_factory=dict)
     """The entities the search started from, and how the question mentions them: none of them is an answer."""
+    best_link: float = 0.0
     beams: list[tuple[Scored[EntityCandidate], Frontier]] = field(default_factory=list)
     results: list[Scored[Frontier]] = field(default_factory=list)
 
@@ -105,6 +106,7 @@ class BeamSearch:
         for search, candidates in zip(searches, known, strict=True):
             search.beams = [(topic, root) for topic, root in candidates if root is not None]
             search.mentions = {root.topic.id: topic.value.mention for topic, root in search.beams}
+            search.best_link = max((topic.score for topic, _ in search.beams), default=0.0)
         watch.lap("topics")
 
         for hop in range(1, 2 * self.max_hop + 1):
@@ -153,7 +155,10 @@ class BeamSearch:
         return tuple(end for end in frontier.ends if end.id not in search.mentions)
 
     def _started_from(self, candidates: Sequence[Scored[EntityCandidate]]) -> Sequence[Scored[EntityCandidate]]:
-        least = self.min_link * max((c.score for c in candidates), default=0.0)
+        """Return the candidates to start from: all that the asker named, the best of those that were linked."""
+        if all(not c.value.matched_name for c in candidates):
+            return candidates
+        least = self.min_link * max(c.score for c in candidates)
         return [c for c in candidates if c.score >= least][: self.max_topics]
 
     def _candidates(self, search: _Search) -> list[_Candidate]:
@@ -169,8 +174,7 @@ class BeamSearch:
         self, search: _Search, candidates: Sequence[_Candidate], scores: PathScores, top_k: int
     ) -> list[tuple[_Candidate, float, bool]]:
         """Return the candidates to walk, with the score of stopping there and whether they are carried on."""
-        best_link = max((topic.score for topic, _ in search.beams), default=0.0)
-        penalty = [self.link_weight * (c.topic.score - best_link) for c in candidates]
+        penalty = [self.link_weight * (c.topic.score - search.best_link) for c in candidates]
         stop = [float(s) + p for s, p in zip(scores.stop, penalty, strict=True)]
         extend = [float(s) + p for s, p in zip(scores.extend, penalty, strict=True)]
         order = range(len(candidates))

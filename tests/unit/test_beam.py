@@ -105,3 +105,9 @@ def test_a_bound_that_cuts_is_reported() -> None:
     assert found.cuts == ("hub: part",)
     (whole,) = search(star, [("part", "hub")], fan_out=50)
     assert (len(whole.paths[0].value.ends), whole.cuts) == (50, ())
+
+
+def test_every_topic_the_asker_names_is_started_from() -> None:
+    (found,) = search(WORLD, [("capital", "Lima,Sol,Chile,Brazil")], max_hop=1)
+    assert {topic.value.entity.id for topic in found.topics} == {"Lima", "Sol", "Chile", "Brazil"}
+    assert "Brazil" in {path.value.topic.id for path in found.paths}
