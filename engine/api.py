@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -85,6 +86,7 @@ class Engine:
         self.linker = linker or FullTextLinker()
         self.answerer = answerer or ExtractiveAnswerer()
         self.encoder = SentenceEncoder(self.settings.encoder)
+        self._opening = threading.Lock()
         self._gateway: Gateway | None = None
         self._async_gateways: dict[asyncio.AbstractEventLoop, AsyncGateway] = {}
         self._catalogue: Catalogue | None = None
@@ -223,15 +225,16 @@ class Engine:
 
     def gateway(self) -> Gateway:
         """Return the blocking gateway, opened and its server checked at the first call."""
-        if self._gateway is None:
-            gateway = Gateway(self.connection)
-            try:
-                gateway.version()
-            except BaseException:
-                gateway.close()
-                raise
-            self._gateway = gateway
-        return self._gateway
+        with self._opening:
+            if self._gateway is None:
+                gateway = Gateway(self.connection)
+                try:
+                    gateway.version()
+                except BaseException:
+                    gateway.close()
+                    raise
+                self._gateway = gateway
+            return self._gateway
 
     def _gateway_async(self) -> AsyncGateway:
         """The gateway of the running event loop: connections belong to the loop that opened them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -32,13 +33,15 @@ class EncoderUnavailableError(Exception):
 class SentenceEncoder:
     """Any sentence-transformers model, by name or path.
 
-    `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine.
+    `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take turns:
+    tokenizers cannot be shared.
     """
 
     def __init__(self, name: str, *, device: str | None = None, batch_size: int = 64) -> None:
         self.name = name
         self.device = device
         self.batch_size = batch_size
+        self._turn = threading.RLock()
 
     @cached_property
     def location(self) -> str:
@@ -90,13 +93,14 @@ class SentenceEncoder:
         """Return the unit vectors of the texts, (num_texts, dimension)."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        vectors = self._model.encode(
-            list(texts),
-            batch_size=self.batch_size,
-            normalize_embeddings=True,
-            convert_to_numpy=True,
-            show_progress_bar=False,
-        )
+        with self._turn:
+            vectors = self._model.encode(
+                list(texts),
+                batch_size=self.batch_size,
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            )
         return np.asarray(vectors, dtype=np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[tuple[FloatArray, FloatArray]]:
@@ -106,10 +110,11 @@ class SentenceEncoder:
         """
         if not texts:
             return []
-        special = set(self._model.tokenizer.all_special_ids)
-        encoded_texts: Any = self._model.encode(
-            list(texts), batch_size=self.batch_size, output_value=None, show_progress_bar=False
-        )
+        with self._turn:
+            special = set(self._model.tokenizer.all_special_ids)
+            encoded_texts: Any = self._model.encode(
+                list(texts), batch_size=self.batch_size, output_value=None, show_progress_bar=False
+            )
         encoded = []
         for feature in encoded_texts:
             sentence = _unit(feature["sentence_embedding"].float().cpu().numpy())

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import lodestar.engine.retrieval
@@ -127,3 +128,11 @@ def test_every_scorer_is_held_to_this() -> None:
                 found.add(name)
     assert found
     assert found <= set(SCORERS)
+
+
+def test_threads_share_a_scorer() -> None:
+    shared = SimilarityScorer(WORDS, SentenceEncoder("all-MiniLM-L6-v2"))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda asked: shared.score([asked])[0], QUERIES * 4))
+    for scores, expected in zip(found, [*shared.score(QUERIES)] * 4, strict=True):
+        close(scores, expected)
