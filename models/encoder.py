@@ -33,8 +33,8 @@ class EncoderUnavailableError(Exception):
 class SentenceEncoder:
     """Any sentence-transformers model, by name or path.
 
-    `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take turns:
-    tokenizers cannot be shared.
+    `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take
+    turns: tokenizers cannot be shared.
     """
 
     def __init__(self, name: str, *, device: str | None = None, batch_size: int = 64) -> None:
