@@ -16,7 +16,7 @@ from .answering.extractive import ExtractiveAnswerer
 from .database.catalogue import Catalogue, RelationInfo, read_catalogue, read_graph_state
 from .database.gateway import AsyncGateway, Connection, Gateway
 from .database.requests import Steps, counted, one
-from .errors import EncoderError, EntityNotFoundError, LodestarError, UsageError
+from .errors import EncoderError, EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .linking import FullTextLinker, explicit
 from .relation_index import RelationIndex, index_folder, open_index
 from .relation_words import relation_words
@@ -175,7 +175,11 @@ class Engine:
         watch = Stopwatch()
         topics, linking = yield from counted(self._link_steps(asked))
         watch.lap("link")
-        retrievals, searching = yield from counted(search.retrieve(asked, topics, width))
+        try:
+            retrievals, searching = yield from counted(search.retrieve(asked, topics, width))
+        except UnknownRelationError:  # more was loaded since the catalogue was read
+            search = yield from self._prepared(anew=True)
+            retrievals, searching = yield from counted(search.retrieve(asked, topics, width))
         return [
             replace(
                 retrieval,
@@ -197,9 +201,10 @@ class Engine:
         assert self._index is not None
         return self._index.search(self.encoder.encode([question.text]), top_k)[0]
 
-    def _prepared(self) -> Steps[BeamSearch]:
-        """Read the catalogue, open the relation index, make the search; once per engine."""
-        if self._search is None:
+    def _prepared(self, *, anew: bool = False) -> Steps[BeamSearch]:
+        """Read the catalogue, open the relation index, make the search; once per engine, or `anew`."""
+        search = None if anew else self._search
+        if search is None:
             (yield from one(read_graph_state())).check()
             catalogue = yield from one(read_catalogue())
             self._catalogue = catalogue
@@ -208,7 +213,7 @@ class Engine:
                 self._index = open_index(index_folder(self.settings, self.connection), catalogue, self.encoder)
             except EncoderUnavailableError as error:
                 raise EncoderError(str(error)) from error
-            self._search = BeamSearch(
+            search = BeamSearch(
                 {relation.number: relation.name for relation in catalogue.relations},
                 SimilarityScorer(
                     {r.name: relation_words(r) for r in catalogue.relations}, self.encoder, weights=self.options.weights
@@ -219,7 +224,8 @@ class Engine:
                 meeting_bonus=self.options.meeting_bonus,
                 bounds=self.options.bounds,
             )
-        return self._search
+            self._search = search
+        return search
 
     # Connections
 

@@ -9,7 +9,8 @@
     │   ├── UnsupportedVersionError    4   a Neo4j that Lodestar does not support
     │   └── QueryTimeoutError          4   a query ran past its timeout
     ├── GraphError                     5   the graph lacks what is asked for (empty, no index, unknown relation)
-    │   └── EntityNotFoundError        5   no entity with this id, or no known entity in the question
+    │   ├── EntityNotFoundError        5   no entity with this id, or no known entity in the question
+    │   └── UnknownRelationError       5   the graph has a relation that the catalogue, as it was read, has not
     ├── ServerError                    6   the embedded Neo4j could not be started, stopped or reset
     │   └── PortTakenError             6   another process listens at the port
     ├── DownloadError                  7   a file could not be fetched or is not the pinned one
@@ -71,6 +72,10 @@ class GraphError(LodestarError):
 
 class EntityNotFoundError(GraphError):
     """No entity has this id, or no known entity is in the question."""
+
+
+class UnknownRelationError(GraphError):
+    """The graph has a relation that is not in the catalogue as it was read: more was loaded since then."""
 
 
 class ServerError(LodestarError):

@@ -1,17 +1,20 @@
 """The relation index: embeddings of the verbalised relations in FAISS, kept on disk beside what they were made from.
 
-The folder holds ``relations.faiss`` and ``relations.json`` (encoder, catalogue fingerprint, and per row the relation's
-number and text). It is rebuilt when the catalogue or the encoder is another one; vectors of unchanged texts are reused.
+The folder holds ``relations.faiss`` and ``relations.json`` (encoder, catalogue fingerprint, the other file's SHA-256, and
+per row the relation's number and text). It is rebuilt when the catalogue or the encoder is another one or a file is
+damaged; vectors of unchanged texts are reused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +30,7 @@ from .values import Scored
 if TYPE_CHECKING:
     import faiss
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,16 @@ class IndexState:
     present: bool
     current: bool
     num_relations: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Meta:
+    """What ``relations.json`` says of the vectors beside it."""
+
+    encoder: str
+    fingerprint: str
+    vectors_sha256: str
+    texts: tuple[str, ...]
 
 
 class RelationIndex:
@@ -88,8 +101,8 @@ def index_state(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) ->
     meta = _read_meta(folder)
     if meta is None:
         return IndexState(present=False, current=False, num_relations=0)
-    current = meta["fingerprint"] == catalogue.fingerprint and meta["encoder"] == encoder.revision
-    return IndexState(present=True, current=current, num_relations=len(meta["rows"]))
+    current = meta.fingerprint == catalogue.fingerprint and meta.encoder == encoder.revision and _is_whole(folder, meta)
+    return IndexState(present=True, current=current, num_relations=len(meta.texts))
 
 
 def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> RelationIndex:
@@ -100,11 +113,11 @@ def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> 
     stored = _read_vectors(folder, meta)
     relations = catalogue.relations
     known: dict[str, FloatArray] = {}
-    if meta is not None and stored is not None and meta["encoder"] == encoder.revision:
-        if meta["fingerprint"] == catalogue.fingerprint:
+    if meta is not None and stored is not None and meta.encoder == encoder.revision:
+        if meta.fingerprint == catalogue.fingerprint:
             return RelationIndex(relations, stored, num_encoded=0)
         old = np.asarray(stored.reconstruct_n(0, stored.ntotal), dtype=np.float32)
-        known = {row["text"]: old[i] for i, row in enumerate(meta["rows"])}
+        known = dict(zip(meta.texts, old, strict=True))
     texts = [text_of(relation) for relation in relations]
     missing = list(dict.fromkeys(text for text in texts if text not in known))
     known |= dict(zip(missing, encoder.encode(missing), strict=True))
@@ -116,57 +129,75 @@ def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> 
     return RelationIndex(relations, index, num_encoded=len(missing))
 
 
-def _read_meta(folder: Path) -> dict[str, Any] | None:
-    path = folder / "relations.json"
-    if not path.is_file():
-        return None
+def _read_meta(folder: Path) -> _Meta | None:
+    """Return the description on disk; None where it is missing, damaged or of another format."""
     try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+        meta = json.loads((folder / "relations.json").read_text(encoding="utf-8"))
+        if meta["format"] != FORMAT:
+            return None
+        texts = tuple(str(row["text"]) for row in meta["rows"])
+        return _Meta(meta["encoder"], meta["fingerprint"], meta["vectors_sha256"], texts)
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        return None
-    return meta
 
 
-def _read_vectors(folder: Path, meta: dict[str, Any] | None) -> faiss.Index | None:
-    """Return the stored index; None where it is missing, unreadable or not the one its meta file describes."""
+def _is_whole(folder: Path, meta: _Meta) -> bool:
+    """Return whether the vectors on disk are, byte for byte, those that were described."""
+    try:
+        return _sha256(folder / "relations.faiss") == meta.vectors_sha256
+    except OSError:
+        return False
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_vectors(folder: Path, meta: _Meta | None) -> faiss.Index | None:
+    """Return the stored index; None where it is missing, damaged or not the one its meta file describes."""
     import faiss
 
-    path = folder / "relations.faiss"
-    if meta is None or not path.is_file():
+    if meta is None or not _is_whole(folder, meta):
         return None
     try:
-        index = faiss.read_index(str(path))
+        index = faiss.read_index(str(folder / "relations.faiss"))
     except RuntimeError:
         return None
-    return index if index.ntotal == len(meta["rows"]) else None
+    return index if index.ntotal == len(meta.texts) else None
 
 
 def _write(
     folder: Path, index: faiss.Index, catalogue: Catalogue, encoder: SentenceEncoder, texts: Sequence[str]
 ) -> None:
+    """Write both files, each whole or not at all; of several writers at once the last one's pair stays."""
     import faiss
 
-    meta = {
-        "format": FORMAT,
-        "encoder": encoder.revision,
-        "fingerprint": catalogue.fingerprint,
-        "rows": [
-            {"number": relation.number, "text": text} for relation, text in zip(catalogue.relations, texts, strict=True)
-        ],
-    }
+    rows = [
+        {"number": relation.number, "text": text} for relation, text in zip(catalogue.relations, texts, strict=True)
+    ]
+    writer = f"{os.getpid()}-{threading.get_ident()}"
+    vectors, description = folder / "relations.faiss", folder / "relations.json"
+    drafts = [path.with_suffix(f"{path.suffix}.{writer}.part") for path in (vectors, description)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        vectors, description = folder / "relations.faiss", folder / "relations.json"
-        description.unlink(missing_ok=True)  # a half-written pair must not pass for a whole one
-        partial = vectors.with_suffix(".part")
-        faiss.write_index(index, str(partial))
-        partial.replace(vectors)
-        partial = description.with_suffix(".part")
-        partial.write_text(json.dumps(meta, ensure_ascii=False, indent=0), encoding="utf-8")
-        partial.replace(description)
+        try:
+            faiss.write_index(index, str(drafts[0]))
+            meta = {
+                "format": FORMAT,
+                "encoder": encoder.revision,
+                "fingerprint": catalogue.fingerprint,
+                "vectors_sha256": _sha256(drafts[0]),
+                "rows": rows,
+            }
+            drafts[1].write_text(json.dumps(meta, ensure_ascii=False, indent=0), encoding="utf-8")
+            drafts[0].replace(vectors)
+            drafts[1].replace(description)
+        finally:
+            for draft in drafts:
+                draft.unlink(missing_ok=True)
     except (OSError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "no room, or no right to write"
         raise LodestarError(
-            f"the relation index cannot be written to {folder}: {error}; give another --home"
+            f"the relation index cannot be written to {folder} ({reason}): name another folder with --home"
         ) from error

@@ -17,7 +17,7 @@ def candidate_data(candidate: Scored[EntityCandidate]) -> dict[str, Any]:
     value = candidate.value
     return {
         **entity_data(value.entity),
-        "score": round(candidate.score, 4),
+        "score": round(candidate.score, 6),
         "mention": value.mention,
         "matched_name": value.matched_name,
         "degree": value.degree,
@@ -42,7 +42,7 @@ def retrieved_path_data(rank: int, path: Scored[RetrievedPath], max_instances: i
     value = path.value
     return {
         "rank": rank,
-        "score": round(path.score, 4),
+        "score": round(path.score, 6),
         "topic": entity_data(value.topic),
         "relation_path": [
             {"relation": s.relation, "inverse": s.inverse, "to_mediator": s.to_mediator}
@@ -79,7 +79,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
             {
                 "name": entity.name,
                 "id": entity.id,
-                "confidence": round(entity.confidence, 4),
+                "confidence": round(entity.confidence, 6),
                 "origin": entity.origin,
                 "evidence": [index + 1 for index in entity.evidence],
             }

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from ..database.graph import read_signatures
 from ..database.requests import Steps, one
+from ..errors import UnknownRelationError
 from ..values import Entity, EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
 from .frontier import Bounds, Frontier, FrontierTree
 from .grounding import grounded
@@ -95,7 +96,10 @@ class BeamSearch:
     def retrieve(
         self, questions: Sequence[Question], topics: Sequence[Sequence[Scored[EntityCandidate]]], top_k: int
     ) -> Steps[list[Retrieval]]:
-        """Return one retrieval per question, with at most `top_k` grounded paths, best first."""
+        """Return one retrieval per question, with at most `top_k` grounded paths, best first.
+
+        Raises `UnknownRelationError` when the graph has a relation whose number is not in `relations`.
+        """
         watch = Stopwatch()
         searches = [_Search(question) for question in questions]
         started_from = [self._started_from(candidates) for candidates in topics]
@@ -164,11 +168,20 @@ class BeamSearch:
     def _candidates(self, search: _Search) -> list[_Candidate]:
         """Every step that the search's beams may take next, in catalogue order."""
         return [
-            _Candidate(topic, frontier, Step(self.relations[abs(number)], inverse=number < 0))
+            _Candidate(topic, frontier, Step(self._relation(number), inverse=number < 0))
             for topic, frontier in search.beams
             for number in sorted(frontier.proposals())
-            if not _returns(frontier, self.relations[abs(number)], inverse=number < 0)
+            if not _returns(frontier, self._relation(number), inverse=number < 0)
         ]
+
+    def _relation(self, number: int) -> str:
+        """Return the name of a relation by its number, signed or not."""
+        name = self.relations.get(abs(number))
+        if name is None:
+            raise UnknownRelationError(
+                f"relation number {abs(number)} of the graph is not in its catalogue: load the graph again with --force"
+            )
+        return name
 
     def _choose(
         self, search: _Search, candidates: Sequence[_Candidate], scores: PathScores, top_k: int
