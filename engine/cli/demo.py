@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import server_options, settings_from
+from .options import json_option, server_options, settings_from
 
 if TYPE_CHECKING:
     from ..values import Answer
@@ -26,8 +27,9 @@ QUESTIONS = (
 
 
 @click.command()
+@json_option
 @server_options
-def command(**flags: Any) -> None:
+def command(as_json: bool, **flags: Any) -> None:
     """Load a small world into a Neo4j of its own, ask five questions, show the answers.
 
     Safe to run again: what is there already is used.
@@ -46,6 +48,7 @@ def command(**flags: Any) -> None:
     from ..api import Engine
     from ..browser import BrowserView
     from ..database.gateway import Gateway
+    from ..serialise import answer_data
     from ..server.instance import Instance
     from ..values import Question
     from .render import answer_lines
@@ -70,10 +73,13 @@ def command(**flags: Any) -> None:
         for text in QUESTIONS:
             question = Question(text)
             answers.append(engine.ask_batch([question])[0])
-            click.echo("\n".join(answer_lines(answers[-1], max_paths=3)) + "\n")
+            if as_json:
+                click.echo(json.dumps(answer_data(answers[-1]), ensure_ascii=False))
+            else:
+                click.echo("\n".join(answer_lines(answers[-1], max_paths=3)) + "\n")
         link = BrowserView(engine.gateway(), status.browser_url).show(answers[1].retrieval)
-    click.echo(f"See the second one in Neo4j Browser: {link}")
-    click.echo(f"  user neo4j, password in {status.password_file}")
+    click.echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
+    click.echo(f"  user neo4j, password in {status.password_file}", err=as_json)
     _say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')
 
 

@@ -1,0 +1,31 @@
+"""The demonstration answers what it promises, and a second run uses what is there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from lodestar.engine.server.instance import Instance
+
+from tests.e2e.conftest import Lodestar
+
+ANSWERS = [
+    {"Lima"},
+    {"Peruvian Sol"},
+    {"Austria", "France", "Germany", "Italy", "Liechtenstein"},
+    {"Kenya"},
+    set(),
+]
+
+
+@pytest.mark.usefixtures("empty_graph")
+def test_five_questions_twice(lodestar: Lodestar, server: Instance) -> None:
+    first = lodestar("demo", "--json", "--name", server.name)
+    assert first.code == 0, first.err
+    records = [json.loads(line) for line in first.out.splitlines()]
+    assert [{entity["name"] for entity in record["answers"]} for record in records] == ANSWERS
+    assert server.status().browser_url in first.err
+    again = lodestar("demo", "--name", server.name)
+    assert again.code == 0, again.err
+    assert "already loaded" in again.err
+    assert "no answer found: no path fits the question" in again.out
