@@ -1,8 +1,8 @@
 """The relation index: embeddings of the verbalised relations in FAISS, kept on disk beside what they were made from.
 
-The folder holds ``relations.faiss`` and ``relations.json`` (encoder, catalogue fingerprint, the other file's SHA-256, and
-per row the relation's number and text). It is rebuilt when the catalogue or the encoder is another one or a file is
-damaged; vectors of unchanged texts are reused.
+The folder holds ``relations.faiss`` and ``relations.json`` (encoder, catalogue fingerprint, the other file's SHA-256,
+and per row the relation's number and text). It is rebuilt when the catalogue or the encoder is another one or a file
+is damaged; vectors of unchanged texts are reused.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ def index_state(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) ->
     meta = _read_meta(folder)
     if meta is None:
         return IndexState(present=False, current=False, num_relations=0)
-    current = meta.fingerprint == catalogue.fingerprint and meta.encoder == encoder.revision and _is_whole(folder, meta)
+    fits = meta.fingerprint == catalogue.fingerprint and meta.encoder == encoder.revision
+    current = fits and len(meta.texts) == len(catalogue.relations) and _is_whole(folder, meta)
     return IndexState(present=True, current=current, num_relations=len(meta.texts))
 
 

@@ -37,6 +37,8 @@ class TextFile:
         self._path = Path(path)
         self._spooled: BufferedIOBase | None = None
         with self._translated():
+            if not path:
+                raise InputError("expected the path of a file, found an empty one")
             if path == "-":
                 self._spooled = _spooled(_stdin())
             elif self._path.is_dir():

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from logging import ERROR, getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,7 @@ class SentenceEncoder:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        getLogger("huggingface_hub").setLevel(ERROR)  # without a network it would warn of each retry
         options: dict[str, Any] = {"device": self.device, "trust_remote_code": False}
         if Path(self.location).is_dir():
             options["local_files_only"] = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import sys
 from importlib import import_module
 
@@ -69,7 +71,10 @@ def run() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("lodestar: interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        sys.stdout = io.StringIO()  # what could not be written would be tried again at the exit
+        click.echo("lodestar: no room left for the output: write it to another disk or make room", err=True)
+        sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)

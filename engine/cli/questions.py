@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,6 +34,8 @@ def questions_from(texts: Sequence[str], file: str | None, topics: Sequence[str]
 
 
 def _lines(file: str) -> list[str]:
+    if file == "-" and sys.stdin is None:
+        raise InputError("standard input: expected questions, found it closed")
     try:
         with click.open_file(file, encoding="utf-8") as stream:
             return list(stream)

@@ -96,6 +96,11 @@ def translated(connection: Connection) -> Iterator[None]:
             raise DatabaseUnavailableError(
                 f"{connection.uri} has no database {connection.database!r}: check --database"
             ) from error
+        if "AuthenticationRateLimit" in code:
+            raise AuthenticationError(
+                f"{connection.uri} refused user {connection.user!r} too often and takes no password for some seconds: "
+                "wait, then check --user and LODESTAR_PASSWORD"
+            ) from error
         raise DatabaseError(f"Neo4j: {error.message or error}") from error
     except driver_errors.DriverError as error:
         raise DatabaseUnavailableError(f"{connection.uri}: {error}") from error

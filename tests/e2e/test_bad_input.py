@@ -1,0 +1,148 @@
+"""What goes wrong around a command: closed and full outputs, Ctrl-C, hostile graphs, a graph that grows meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import neo4j
+import pytest
+from lodestar import Engine
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.errors import EntityNotFoundError
+from lodestar.engine.settings import Settings
+from lodestar.engine.values import Question
+from lodestar.loaders.online import load
+
+from tests.conftest import emptied
+from tests.e2e.conftest import Lodestar
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+
+CAPITAL = "What is the capital of Peru?"
+COMMAND = [sys.executable, "-c", "from lodestar.engine.cli.main import run; run()"]
+
+ODD = (
+    ("a`b", "rel`) DETACH DELETE n //", "c'd"),
+    ('x"y', "r'\"`el{x:1}", "Löwe"),
+    ("esc\x1b[2J", "r\x1b[31m.x", "bell\x07"),
+    ("$ids", "null", "true"),
+    ("\u05e9\u05dc\u05d5\u05dd", "\u05e7\u05e9\u05e8.\u05d9\u05d7\u05e1", "\U0001d518\U0001d52b\U0001d526"),
+    ("\u202eabc", "r\u202er", "z\u200bw"),
+    ("\\", "\\t`", "\\u0060MATCH"),
+    ("a;b", "r\u2028s", "n\u2028m"),
+)
+
+
+def shell(environment: dict[str, str], line: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell line in which ``$LODESTAR`` is the command."""
+    quoted = f"{sys.executable} -c 'from lodestar.engine.cli.main import run; run()'"
+    return subprocess.run(
+        ["bash", "-c", line.replace("$LODESTAR", quoted)],
+        env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_closed_and_full_outputs_end_in_at_most_one_line(environment: dict[str, str]) -> None:
+    full = shell(environment, "$LODESTAR --help > /dev/full")
+    assert (full.returncode, len(full.stderr.splitlines())) == (1, 1)
+    assert "no room left for the output" in full.stderr
+    closed = shell(environment, "$LODESTAR db status --json | true")
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
+def test_closed_standard_input_is_said(environment: dict[str, str]) -> None:
+    ran = shell(environment, "$LODESTAR ask --file - <&-")
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert ran.stderr == "lodestar: standard input: expected questions, found it closed\n"
+
+
+def test_an_empty_path_is_said(lodestar: Lodestar) -> None:
+    ran = lodestar("load", "tsv", "")
+    assert (ran.code, ran.out, ran.err) == (3, "", "lodestar: expected the path of a file, found an empty one\n")
+
+
+@pytest.mark.parametrize("after_s", [0.6, 2.0])
+def test_ctrl_c_is_one_line_and_130(environment: dict[str, str], tmp_path: Path, after_s: float) -> None:
+    os.mkfifo(tmp_path / "questions")  # nobody writes to it: the command waits for it until it is interrupted
+    with subprocess.Popen(
+        [*COMMAND, "ask", "--file", str(tmp_path / "questions")],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        time.sleep(after_s)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err.strip()) == (130, "", "lodestar: interrupted")
+
+
+def test_odd_ids_names_and_relations_are_text(
+    lodestar: Lodestar, gateway: Gateway, driver: neo4j.Driver, connection: Connection
+) -> None:
+    emptied(driver, connection.database)
+    load(TripleSource(ODD, {id_: id_ for head, _, tail in ODD for id_ in (head, tail)}), gateway)
+    for head, relation, tail in ODD:
+        ran = lodestar("retrieve", "--json", "--topic", head, f"what {relation}?")
+        assert ran.code == 0, ran.err
+        paths = json.loads(ran.out)["paths"]
+        assert [step["relation"] for step in paths[0]["relation_path"]] == [relation]
+        assert [end["id"] for end in paths[0]["ends"]] == [tail]
+        for verb in (["ask"], ["browse", "--no-open"]):
+            ran = lodestar(*verb, "--topic", head, f"what {relation}?")
+            assert ran.code == 0, ran.err
+            shown = (ran.out + ran.err).replace("\x1b[1m", "").replace("\x1b[0m", "")
+            assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+    lodestar("browse", "--clear")
+
+
+def test_a_graph_of_unnamed_nodes_has_no_answer_and_no_error(
+    lodestar: Lodestar, gateway: Gateway, driver: neo4j.Driver, connection: Connection
+) -> None:
+    emptied(driver, connection.database)
+    load(TripleSource((("u1", "r.x", "u2"), ("u2", "r.y", "u3")), {}), gateway)
+    ran = lodestar("ask", "--json", "--topic", "u1", "what x?")
+    assert ran.code == 0, ran.err
+    assert not json.loads(ran.out)["found"]
+
+
+def test_an_engine_takes_in_what_is_loaded_while_it_lives(
+    gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings
+) -> None:
+    emptied(driver, connection.database)
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    with Engine(settings) as engine:
+        assert engine.ask(CAPITAL).text == "Lima"
+        more = (("m.peru", "zoo.country.national_bird", "m.cock"),)
+        load(TripleSource(more, {"m.peru": "Peru", "m.cock": "Cock-of-the-rock"}), gateway)
+        assert engine.ask("What is the national bird of Peru?").text == "Cock-of-the-rock"
+        assert engine.relations("national bird", top_k=1)[0].value.name == "zoo.country.national_bird"
+
+
+def test_threads_and_event_loops_share_one_engine(engine: Engine) -> None:
+    async def capital() -> list[str]:
+        try:
+            return [answer.text for answer in await asyncio.gather(*(engine.aask(CAPITAL) for _ in range(4)))]
+        finally:
+            await engine.aclose()
+
+    with ThreadPoolExecutor(4) as pool:
+        blocking = [pool.submit(lambda: engine.ask(CAPITAL).text) for _ in range(8)]
+        assert [future.result() for future in blocking] == ["Lima"] * 8
+        loops = [pool.submit(lambda: asyncio.run(capital())) for _ in range(2)]
+        assert [future.result() for future in loops] == [["Lima"] * 4] * 2
+
+
+def test_nothing_asked_closed_and_used_again(engine: Engine) -> None:
+    assert engine.ask_batch([]) == []
+    engine.close()
+    assert engine.ask(CAPITAL).text == "Lima"
+    with pytest.raises(EntityNotFoundError):
+        engine.ask(Question("its capital?", ("m.nowhere",)))

@@ -1,0 +1,47 @@
+"""What the gateways make of a server they cannot use, without one."""
+
+from __future__ import annotations
+
+import pytest
+from lodestar.engine.database.gateway import Connection, Gateway, checked_version, translated
+from lodestar.engine.errors import AuthenticationError, DatabaseError, UnsupportedVersionError
+from neo4j.exceptions import Neo4jError
+
+SECRET = "not-to-be-shown"
+CONNECTION = Connection("bolt://graph.example:7687", password=SECRET)
+
+
+@pytest.mark.parametrize("agent", ["Neo4j/5.26.0", "Neo4j/5.26-aura", "Neo4j/5.27.0", "Neo4j/2025.01.0"])
+def test_supported_versions(agent: str) -> None:
+    assert checked_version(CONNECTION, agent) == agent.removeprefix("Neo4j/")
+
+
+@pytest.mark.parametrize("agent", ["Neo4j/4.4.30", "Neo4j/5.25.1", "Neo4j/dev", "Neo4j/", "Memgraph/5.26.0", ""])
+def test_other_servers_are_refused(agent: str) -> None:
+    with pytest.raises(UnsupportedVersionError, match=r"bolt://graph.example:7687 is .*: expected Neo4j 5.26 or newer"):
+        checked_version(CONNECTION, agent)
+
+
+def test_a_server_of_an_old_version_is_refused_when_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Info:
+        agent = "Neo4j/4.4.30"
+
+    with Gateway(CONNECTION) as gateway:
+        monkeypatch.setattr(gateway._driver, "get_server_info", Info)
+        monkeypatch.setattr(gateway._driver, "verify_authentication", lambda: True)
+        with pytest.raises(UnsupportedVersionError, match=r"is Neo4j/4\.4\.30: expected"):
+            gateway.version()
+
+
+@pytest.mark.parametrize(
+    ("code", "expected", "message"),
+    [
+        ("Neo.ClientError.Security.Unauthorized", AuthenticationError, "check --user and LODESTAR_PASSWORD"),
+        ("Neo.ClientError.Security.AuthenticationRateLimit", AuthenticationError, "too often .*: wait, then check"),
+        ("Neo.ClientError.Database.DatabaseNotFound", DatabaseError, "no database 'neo4j': check --database"),
+    ],
+)
+def test_the_servers_refusals_are_told_apart(code: str, expected: type[DatabaseError], message: str) -> None:
+    with pytest.raises(expected, match=message) as caught, translated(CONNECTION):
+        raise Neo4jError._hydrate_neo4j(code=code, message="refused")
+    assert SECRET not in str(caught.value)
