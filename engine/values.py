@@ -39,6 +39,9 @@ class Question:
             raise UsageError("the question is empty: expected some text")
         if len(self.text) > MAX_QUESTION_CHARS:
             raise UsageError(f"the question has {len(self.text):,} characters: expected at most {MAX_QUESTION_CHARS:,}")
+        for text in (self.text, *self.topic_entities):
+            if any("\ud800" <= c <= "\udfff" for c in text):
+                raise UsageError(f"the question or an id of it is not UTF-8 text: found {text[:80]!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,9 @@ def run() -> None:
     try:
         code = main(standalone_mode=False)
     except LodestarError as error:
-        click.echo(f"lodestar: {' '.join(str(error).split())}", err=True)
+        from .render import printable
+
+        click.echo(f"lodestar: {printable(' '.join(str(error).split()))}", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()

@@ -66,6 +66,8 @@ def candidate_line(candidate: Scored[EntityCandidate]) -> str:
 def printable(text: str) -> str:
     """Return the text with control characters shown, so that no name can steer a terminal."""
     return "".join(
-        c if unicodedata.category(c) not in ("Cc", "Cf", "Cs") or c in "\u200c\u200d" else f"\\x{ord(c):02x}"
+        c
+        if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in "\u200c\u200d"
+        else f"\\x{ord(c):02x}"
         for c in text
     )

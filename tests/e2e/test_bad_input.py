@@ -146,3 +146,16 @@ def test_nothing_asked_closed_and_used_again(engine: Engine) -> None:
     assert engine.ask(CAPITAL).text == "Lima"
     with pytest.raises(EntityNotFoundError):
         engine.ask(Question("its capital?", ("m.nowhere",)))
+
+
+def test_text_that_is_not_utf8_is_said(environment: dict[str, str]) -> None:
+    for line in (r"$LODESTAR ask --json $'caf\xe9 Peru'", r"$LODESTAR ask --json --topic $'caf\xe9' Peru"):
+        ran = shell(environment, line)
+        assert (ran.returncode, ran.stdout, len(ran.stderr.splitlines())) == (2, "", 1), ran.stderr
+        assert "not UTF-8 text" in ran.stderr
+
+
+def test_no_message_steers_a_terminal(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    ran = lodestar("load", "tsv", "no\x1b[2Jfile")
+    assert (ran.code, ran.err) == (3, "lodestar: no\\x1b[2Jfile: no such file\n")
