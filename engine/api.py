@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 from ..models.encoder import EncoderUnavailableError, SentenceEncoder
 from ..models.similarity import Weights
 from .answering.extractive import ExtractiveAnswerer
-from .database.catalogue import Catalogue, RelationInfo, read_catalogue, read_graph_state
+from .database.catalogue import RelationInfo, read_catalogue, read_graph_state
 from .database.gateway import AsyncGateway, Connection, Gateway
 from .database.requests import Steps, counted, one
 from .errors import EncoderError, EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
@@ -89,7 +89,6 @@ class Engine:
         self._opening = threading.Lock()
         self._gateway: Gateway | None = None
         self._async_gateways: dict[asyncio.AbstractEventLoop, AsyncGateway] = {}
-        self._catalogue: Catalogue | None = None
         self._index: RelationIndex | None = None
         self._search: BeamSearch | None = None
 
@@ -207,7 +206,6 @@ class Engine:
         if search is None:
             (yield from one(read_graph_state())).check()
             catalogue = yield from one(read_catalogue())
-            self._catalogue = catalogue
             try:
                 self.encoder.encode(["warm"])
                 self._index = open_index(index_folder(self.settings, self.connection), catalogue, self.encoder)

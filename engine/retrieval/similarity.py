@@ -39,6 +39,7 @@ class _Paths:
     hops: list[tuple[Hop, ...]]
     numbers: Ints
     """(num_paths, max_hops) rows of the hop arrays below, −1 after a path's end."""
+    hop_vectors: Floats
     hop_support: Floats
     hop_type: Floats
     log_branching: Floats
@@ -129,7 +130,8 @@ class SimilarityScorer:
         numbers = np.full((len(rows), max(map(len, hops))), -1, dtype=np.int64)
         for i, path in enumerate(hops):
             numbers[i, : len(path)] = [number[hop] for hop in path]
-        tokens = [self.vectors.tokens(verbalise_hop(hop)) for hop in number]
+        texts = [verbalise_hop(hop) for hop in number]
+        tokens = [self.vectors.tokens(text) for text in texts]
         starts = np.cumsum([0, *(len(t) for t in tokens[:-1])]).astype(np.int64)
         question_tokens = self.vectors.tokens(masked)
         asked_for = self.vectors.sentence(type_phrase(masked))
@@ -139,6 +141,7 @@ class SimilarityScorer:
             masked=masked,
             hops=hops,
             numbers=numbers,
+            hop_vectors=np.stack([self.vectors.sentence(text) for text in texts]),
             hop_support=support(np.concatenate(tokens), starts, question_tokens),
             hop_type=np.array(
                 [self.vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for kind in kinds], dtype=np.float32
@@ -150,9 +153,7 @@ class SimilarityScorer:
     def _composed(self, query: PathQuery, parts: Sequence[_Paths]) -> Floats:
         scores = np.zeros(len(query.paths), dtype=np.float32)
         for part in parts:
-            hops = dict.fromkeys(hop for path in part.hops for hop in path)
-            vectors = np.stack([self.vectors.sentence(verbalise_hop(hop)) for hop in hops])
-            cosine = composed_cosine(vectors, part.numbers, self.vectors.sentence(part.masked))
+            cosine = composed_cosine(part.hop_vectors, part.numbers, self.vectors.sentence(part.masked))
             scores[part.rows] = part.scores(cosine, np.arange(len(part.rows)), self.weights)
         return scores
 
