@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..database.gateway import Connection
 from ..settings import Settings
 from .instance import Instance
+
+LOAD_TIMEOUT_S = 3_600.0
 
 
 def connection_of(settings: Settings) -> Connection:
@@ -21,3 +25,8 @@ def connection_of(settings: Settings) -> Connection:
             timeout_s=settings.query_timeout_s,
         )
     return Instance.of(settings).connection(settings.query_timeout_s)
+
+
+def loading_connection(settings: Settings) -> Connection:
+    """Return the connection for a load: its queries are large, and none is given up as a question's would be."""
+    return replace(connection_of(settings), timeout_s=LOAD_TIMEOUT_S)

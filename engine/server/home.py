@@ -61,6 +61,11 @@ class ServerHome:
         return self.folder / "conf"
 
     @property
+    def data(self) -> Path:
+        """The folder of Neo4j's databases."""
+        return self.folder / "data"
+
+    @property
     def logs(self) -> Path:
         """The folder of Neo4j's logs."""
         return self.folder / "logs"
@@ -78,8 +83,7 @@ class ServerHome:
     @property
     def has_initial_password(self) -> bool:
         """Whether Neo4j was told the password: before its first start, which makes the data."""
-        data = self.folder / "data"
-        return (data / "dbms" / "auth.ini").is_file() or (data / "databases" / "system").is_dir()
+        return (self.data / "dbms" / "auth.ini").is_file() or (self.data / "databases" / "system").is_dir()
 
     def create(self) -> None:
         """Make the folders, readable by their owner only; raise `ServerError` where that cannot be."""

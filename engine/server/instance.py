@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ..errors import AuthenticationError, DatabaseUnavailableError, PortTakenError, ServerError, UsageError
+from ..errors import (
+    AuthenticationError,
+    DatabaseUnavailableError,
+    LoadInProgressError,
+    LodestarError,
+    PortTakenError,
+    ServerError,
+    UsageError,
+)
 from ..settings import Settings
-from . import machine, process
+from . import admin_tool, graph_files, machine, offline_import, process
 from .home import LOOPBACK, USER, ServerHome, ServerState, checked_name, unwritable
 from .jars import JarCache
 from .locking import locked
@@ -20,6 +28,7 @@ from .progress import waiting
 
 if TYPE_CHECKING:
     from ..database.gateway import Connection
+    from .incoming import Incoming
 
 BOLT_PORT = 7687
 HTTP_PORT = 7474
@@ -70,6 +79,8 @@ class Status:
 class Instance:
     """One embedded server, under ``<home_dir>/servers/<name>``."""
 
+    usual_ports = (BOLT_PORT, HTTP_PORT)
+
     def __init__(self, name: str, home_dir: Path, cache_dir: Path) -> None:
         self.name = checked_name(name)
         self.servers_dir = home_dir.expanduser().resolve() / "servers"
@@ -103,18 +114,7 @@ class Instance:
             status = self.status()
             if status.phase != "stopped" and status.bolt_port:
                 _refuse_changes(status, given)
-            if status.running:
-                return status
-            last = self.home.read_state()
-            try:
-                if status.phase == "starting" and last:
-                    return self._awaited(progress=progress)  # the lodestar that started it was killed
-                self._stop()  # a server whose ports nobody knows any more
-                return self._started(given, progress=progress)
-            except BaseException:
-                self._stop()
-                self.home.restore_state(last)
-                raise
+            return status if status.running else self._start(status, given, progress=progress)
 
     def stop(self) -> bool:
         """Stop the server; return whether it was running. The data stays."""
@@ -124,12 +124,72 @@ class Instance:
             return self._stop()
 
     def reset(self) -> None:
-        """Stop the server and delete it with its data and its password; the jars stay in the cache."""
-        if not self.home.folder.exists():
-            return
-        with self._locked():
-            self._stop()
-            self.home.delete()
+        """Stop the server and delete it with its data, its password and what a bulk load left; the jars stay.
+
+        Waits for the end of a bulk load that is under way.
+        """
+        incoming = self.incoming()
+        if self.home.folder.exists() or incoming.home.folder.exists():
+            with self._lock("load", f"another lodestar is loading into {self.name!r}"):
+                self._delete()
+                incoming.reset()
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether its folder has a graph, even an empty one: False until the first start or load."""
+        return graph_files.has_graph(self.home)
+
+    def incoming(self) -> Incoming:
+        """Return the server that a bulk load for this one builds a graph in."""
+        from .incoming import Incoming
+
+        return Incoming(self)
+
+    @contextmanager
+    def loading(self) -> Iterator[Incoming]:
+        """Lend the incoming server, new; at the end it is stopped, and its graph deleted unless it was adopted.
+
+        Raises `LoadInProgressError` when another bulk load is under way, `ServerError` when what it builds could not
+        be adopted later.
+        """
+        incoming = self.incoming()
+        refusal = LoadInProgressError(
+            f"another lodestar is loading into {self.name!r}: wait for its end, then load again"
+        )
+        with self._lock("load", "", refusal=refusal):
+            incoming.reset()
+            incoming.home.create()
+            graph_files.require_same_disk(self.home, incoming.home)
+            try:
+                yield incoming
+            finally:
+                incoming.discard()
+
+    def adopt(self, incoming: Incoming, *, progress: bool = True) -> Status:
+        """Exchange the graph for the one of `incoming`, which is deleted; users and password stay.
+
+        A server that runs is stopped meanwhile and started again as it was. Whatever happens, a kill included, the
+        graph is wholly the old or wholly the new one; `ServerError` says when it is the old one.
+        """
+        with self._locked(), incoming._locked():
+            incoming._stop()
+            incoming._settle()
+            graph_files.require_whole(incoming.home)
+            graph_files.require_same_disk(self.home, incoming.home)
+            self.home.create()
+            status = self.status()
+            try:
+                self._stop()
+                self._settle()
+                graph_files.bring(self.home, incoming.home)
+                graph_files.settle(self.home)
+            finally:
+                if status.phase != "stopped":
+                    self._start(self.status(), dict.fromkeys(_LIMITS), progress=progress)
+            graph_files.sweep(self.home)
+            offline_import.keep_logs(incoming.home, self.home)
+            incoming.home.delete()
+            return self.status()
 
     def status(self) -> Status:
         """Return what the server is doing."""
@@ -180,19 +240,56 @@ class Instance:
         cache_dir = self.jars.folder.parent
         return [Instance(name, self.servers_dir.parent, cache_dir) for name in names if name != self.name]
 
+    def _start(self, status: Status, given: Mapping[str, int | None], *, progress: bool) -> Status:
+        """Start the server, which has the status, not running; what ends the start early ends the server too."""
+        last = self.home.read_state()
+        try:
+            if status.phase == "starting" and last:
+                return self._awaited(progress=progress)  # the lodestar that started it was killed
+            self._stop()  # a server whose ports nobody knows any more
+            self._settle(sweep=False)
+            started = self._started(given, progress=progress)
+        except BaseException:
+            self._stop()
+            self.home.restore_state(last)
+            raise
+        graph_files.sweep(self.home)
+        return started
+
+    def _settle(self, *, sweep: bool = True) -> None:
+        """End what a killed lodestar left running and finish what it was at; no server runs."""
+        if self.home.folder.exists():
+            admin_tool.end_leftovers(self.home)
+            graph_files.settle(self.home)
+            if sweep:
+                graph_files.sweep(self.home)
+
+    def _delete(self) -> None:
+        """Stop the server and delete its folder, if there is one."""
+        if self.home.folder.exists():
+            with self._locked():
+                self._stop()
+                admin_tool.end_leftovers(self.home)
+                self.home.delete()
+
+    def _avoided_ports(self) -> set[int]:
+        """Return the ports that other servers are to find free."""
+        return {port for other in self.others() for port in other.remembered_ports}
+
     def _planned(self, given: Mapping[str, int | None]) -> ServerState:
         """Return the state to start with: what is given, else as at the last start, else chosen."""
         last = self.home.read_state()
-        avoid = {port for other in self.others() for port in other.remembered_ports}
+        avoid = self._avoided_ports()
+        usual_bolt_port, usual_http_port = self.usual_ports
         bolt_port = machine.chosen_port(
             given["bolt_port"],
             last.bolt_port if last else None,
-            BOLT_PORT,
+            usual_bolt_port,
             "--bolt-port",
             avoid | {given["http_port"] or 0},
         )
         http_port = machine.chosen_port(
-            given["http_port"], last.http_port if last else None, HTTP_PORT, "--http-port", avoid | {bolt_port}
+            given["http_port"], last.http_port if last else None, usual_http_port, "--http-port", avoid | {bolt_port}
         )
         total_mb = machine.memory_mb()
         return ServerState(
@@ -226,8 +323,8 @@ class Instance:
         self.home.write_configuration(state)
         password = self.home.ensure_password()
         if not self.home.has_initial_password:
-            process.run_admin(self.home, class_path, ["dbms", "set-initial-password", password])
-        self._child = process.launch(self.home, state, class_path)
+            admin_tool.run_admin(self.home, class_path, ["dbms", "set-initial-password", password])
+        self._child = process.launch(self.home, state, class_path, for_us_alone=self._for_us_alone())
         self.home.write_state(replace(state, pid=self._child.pid, started_s=process.started_s(self._child.pid)))
 
     def _awaited(self, *, progress: bool) -> Status:
@@ -256,16 +353,23 @@ class Instance:
             process.end(server)
         return server is not None
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _for_us_alone(self) -> bool:
+        """Whether a server that is started now is to end with whoever starts it."""
+        return False
+
+    def _locked(self) -> AbstractContextManager[None]:
         """Keep other lodestars from starting, stopping or deleting this server meanwhile."""
-        path = self.servers_dir / f".{self.name}.lock"
+        return self._lock("lock", f"another lodestar is starting or stopping {self.name!r}")
+
+    @contextmanager
+    def _lock(self, kind: str, reason: str, *, refusal: LodestarError | None = None) -> Iterator[None]:
+        path = self.servers_dir / f".{self.name}.{kind}"
         try:
             self.servers_dir.mkdir(parents=True, exist_ok=True)
             path.touch()
         except OSError as error:
             raise unwritable(self.servers_dir, error) from error
-        with locked(path, f"another lodestar is starting or stopping {self.name!r}"):
+        with locked(path, reason, refusal=refusal):
             yield
 
 

@@ -16,6 +16,8 @@ MIN_HEAP_MB = 512
 MAX_HEAP_MB = 4096
 MIN_PAGECACHE_MB = 256
 MAX_PAGECACHE_MB = 4096
+MIN_IMPORT_HEAP_MB = 1024
+MAX_IMPORT_HEAP_MB = 2048
 _SHARE = 6
 
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -40,6 +42,16 @@ def default_heap_mb(total_mb: int) -> int:
 def default_pagecache_mb(total_mb: int) -> int:
     """Return a sixth of the memory, within 256 MB and 4 GB."""
     return min(max(total_mb // _SHARE, MIN_PAGECACHE_MB), MAX_PAGECACHE_MB)
+
+
+def default_import_heap_mb(total_mb: int) -> int:
+    """Return the Java heap of an import: a sixth of the memory, within 1 GB and 2 GB; graphs do not grow it."""
+    return min(max(total_mb // _SHARE, MIN_IMPORT_HEAP_MB), MAX_IMPORT_HEAP_MB)
+
+
+def default_off_heap_mb(total_mb: int) -> int:
+    """Return the memory that an import may use beside its heap: a third."""
+    return total_mb // 3
 
 
 def is_free(port: int) -> bool:
@@ -74,11 +86,14 @@ def chosen_port(given: int | None, remembered: int | None, usual: int, option: s
     for port in (remembered, usual):
         if port and port not in avoid and is_free(port):
             return port
-    return free_port()
+    return free_port(avoid)
 
 
-def free_port() -> int:
-    """Return a port that is free now."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
+def free_port(avoid: Container[int] = ()) -> int:
+    """Return a port that is free now and none of those to avoid."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind((LOOPBACK, 0))
+            port = int(probe.getsockname()[1])
+        if port not in avoid:
+            return port

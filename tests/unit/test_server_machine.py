@@ -26,7 +26,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """Ports that count as taken; any other is free, and 50000 is the one the system gives."""
     ports: set[int] = set()
     monkeypatch.setattr(machine, "is_free", lambda port: port not in ports)
-    monkeypatch.setattr(machine, "free_port", lambda: 50_000)
+    monkeypatch.setattr(machine, "free_port", lambda _avoid: 50_000)
     return ports
 
 

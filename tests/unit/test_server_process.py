@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
+import psutil
 import pytest
-from lodestar.engine.server.process import failure_reason, held_interrupt
+from lodestar.engine.server.home import ServerHome
+from lodestar.engine.server.process import environment, failure_reason, held_interrupt, wait_for_end
 
 STACK = """2026-01-01 00:00:00.000+0000 INFO  Starting...
 2026-01-01 00:00:01.000+0000 ERROR Failed to start Neo4j on localhost:7474.
@@ -48,3 +53,21 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def test_an_end_that_the_parent_has_not_noticed_is_an_end() -> None:
+    script = "import subprocess, time; child = subprocess.Popen(['true']); print(child.pid, flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        try:
+            wait_for_end(psutil.Process(int(parent.stdout.readline())), 10)
+            with pytest.raises(psutil.TimeoutExpired):
+                wait_for_end(psutil.Process(parent.pid), 0.2)
+        finally:
+            parent.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Java's paths do not depend on the locale")
+def test_java_reads_paths_as_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "xx_YY.ISO-8859-1")
+    assert environment(ServerHome(tmp_path), [])["LC_ALL"] == "C.UTF-8"

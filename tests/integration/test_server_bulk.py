@@ -1,0 +1,309 @@
+"""A graph imported offline and put in the place of another, with a real Neo4j: values, failures, kills."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import psutil
+import pyarrow as pa
+import pytest
+from lodestar.engine.errors import ServerError
+from lodestar.engine.server.incoming import Incoming
+from lodestar.engine.server.instance import Instance
+from lodestar.engine.server.offline_import import ImportFiles
+from lodestar.engine.server.process import wait_for_end
+from pyarrow import parquet
+
+pytestmark = [
+    pytest.mark.database,
+    pytest.mark.skipif("LODESTAR_TEST_URI" in os.environ, reason="a server elsewhere has no folder here"),
+]
+
+HOSTILE = (
+    "plain", "a;b", '"quoted"', "it's", "a,b", "two\nlines", "cr\r\nlf", "tab\there", "😀 日本", "back\\slash", "`tick`",
+    " around ", "\x01", "null", '"open', "[1,2]", "x" * 100_000, "\u2028", "12", "true", "\ufeffmark", "zero\x00byte",
+)  # fmt: skip
+TYPES = (
+    "a b",
+    "`tick`",
+    "a.b.c",
+    "http://x/y#z",
+    'quo"te',
+    "a;b",
+    "😀",
+    "two\nlines",
+    ":TYPE",
+    "back\\slash",
+    " a ",
+    "it's",
+)
+MEMORY = {"heap_mb": 512, "pagecache_mb": 64}
+
+
+def written(folder: Path, **tables: Mapping[str, Any]) -> ImportFiles:
+    """Write each table as a file: `triples` are relationships, any other is of the label that it is called."""
+    for name, columns in tables.items():
+        parquet.write_table(pa.table(columns), folder / f"{name}.parquet")
+    nodes = tuple((name, f"{name}.parquet") for name in tables if name != "triples")
+    return ImportFiles(folder, nodes, ("triples.parquet",) if "triples" in tables else ())
+
+
+def ints(*values: list[int] | None) -> pa.Array:
+    return pa.array(values, pa.list_(pa.int32()))
+
+
+def texts(*values: list[str] | None) -> pa.Array:
+    return pa.array(values, pa.list_(pa.string()))
+
+
+def asked(instance: Instance, query: str) -> list[dict[str, Any]]:
+    connection = instance.connection()
+    with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
+        return [record.data() for record in driver.execute_query(query).records]
+
+
+def importers(incoming: Incoming) -> list[psutil.Process]:
+    arguments = f"@{incoming.home.folder}/run/admin.args"
+    found = []
+    for process in psutil.process_iter():
+        try:
+            found += [process] if arguments in process.cmdline() else []
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterator[Instance]:
+    """A server that runs, with a user of its own; it had a graph before it ever started."""
+    instance = Instance("bulk", tmp_path_factory.mktemp("bulk"), cache_dir)
+    assert not instance.has_graph
+    with instance.loading() as incoming:
+        incoming.import_graph(written(tmp_path_factory.mktemp("old"), Old={":ID(n)": [0], "id": ["old"]}))
+        status = instance.adopt(incoming, progress=False)
+    assert (status.phase, status.bolt_port) == ("stopped", 0)
+    assert instance.has_graph
+    instance.start(**MEMORY, progress=False)
+    asked(instance, "CREATE USER ana SET PASSWORD 'a long password' CHANGE NOT REQUIRED")
+    yield instance
+    instance.incoming().home.create()
+    instance.reset()
+    assert not instance.home.folder.exists()
+    assert not instance.incoming().home.folder.exists()
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file that takes seconds to import."""
+    folder = tmp_path_factory.mktemp("slow")
+    names = [f"entity {number}" for number in range(1_000_000)]
+    written(
+        folder, Entity={":ID(n)": range(len(names)), "id": names, "aliases:string[]": [[name] * 3 for name in names]}
+    )
+    return folder
+
+
+def test_a_server_that_never_started_gets_a_graph(real: Instance) -> None:
+    assert asked(real, "MATCH (n:Old) RETURN n.id AS id") == [{"id": "old"}]
+
+
+def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: Instance, tmp_path: Path) -> None:
+    before, password = real.status(), real.home.password()
+    num_entities = len(HOSTILE)
+    entities = {
+        ":ID(n)": range(num_entities),
+        "id": [f"e{at}" for at in range(num_entities)],
+        "name": HOSTILE,
+        "aliases:string[]": texts(*([[text, "", text], [], None][at % 3] for at, text in enumerate(HOSTILE))),
+        "degree:int": pa.array([None if at % 2 else at for at in range(num_entities)], pa.int64()),
+        "signature_relations:int[]": ints(*([[at, 65_000], [], None][at % 3] for at in range(num_entities))),
+    }
+    literals = {
+        ":ID(n)": [num_entities, num_entities + 1],
+        "id": ['""', '"x"@en'],
+        "value": ["", "x"],
+        "language": pa.array([None, "en"]),
+    }
+    triples = {
+        ":START_ID(n)": range(len(TYPES)),
+        ":END_ID(n)": [*range(1, len(TYPES)), num_entities],
+        ":TYPE": TYPES,
+        "loads:int[]": ints(*(None if at % 2 else [1, at] for at in range(len(TYPES)))),
+        "relation": pa.array([None, *TYPES[1:]]),
+    }
+    steps: list[tuple[str, int, int]] = []
+    with real.loading() as incoming:
+        files = written(tmp_path, Entity=entities, Literal=literals, triples=triples)
+        made = incoming.import_graph(files, lambda *step: steps.append(step))
+        assert (made.num_nodes, made.num_relationships) == (num_entities + 2, len(TYPES))
+        assert {stage: (done, total) for stage, done, total in steps} == {
+            "nodes": (num_entities + 2, num_entities + 2),
+            "relationships": (len(TYPES), len(TYPES)),
+            "degrees": (len(TYPES), len(TYPES)),
+            "outgoing links": (len(TYPES), len(TYPES)),
+            "first links": (num_entities + 2, num_entities + 2),
+            "incoming links": (len(TYPES), len(TYPES)),
+            "label index": (num_entities + 2, num_entities + 2),
+            "type index": (len(TYPES), len(TYPES)),
+        }
+        assert incoming.has_graph
+        status = incoming.start(**MEMORY, progress=False)
+        assert {status.bolt_port, status.http_port}.isdisjoint({before.bolt_port, before.http_port, 7687, 7474})
+        assert real.status() == before
+        asked(incoming, "CREATE CONSTRAINT entity_id FOR (e:Entity) REQUIRE e.id IS UNIQUE")
+        after = real.adopt(incoming, progress=False)
+        assert not incoming.home.folder.exists()
+    assert (after.running, after.bolt_port, after.http_port) == (True, before.bolt_port, before.http_port)
+    assert after.pid != before.pid
+    assert real.home.password() == password
+    assert {row["user"] for row in asked(real, "SHOW USERS YIELD user")} == {"neo4j", "ana"}
+    assert [row["name"] for row in asked(real, "SHOW CONSTRAINTS YIELD name")] == ["entity_id"]
+    assert sorted(path.name for path in real.home.data.iterdir()) == ["databases", "dbms", "server_id", "transactions"]
+    assert (real.home.logs / "import.report").is_file()
+
+    found = {row["n"]["id"]: row for row in asked(real, "MATCH (n) RETURN n, labels(n) AS labels")}
+    assert len(found) == num_entities + 2
+    for at, text in enumerate(HOSTILE):
+        expected = {
+            "id": f"e{at}",
+            "name": text,
+            "aliases": [[text, "", text], [], None][at % 3],
+            "degree": None if at % 2 else at,
+            "signature_relations": [[at, 65_000], [], None][at % 3],
+        }
+        assert found[f"e{at}"] == {"n": {k: v for k, v in expected.items() if v is not None}, "labels": ["Entity"]}
+    assert found['""'] == {"n": {"id": '""'}, "labels": ["Literal"]}  # empty text is absent
+    assert found['"x"@en']["n"] == {"id": '"x"@en', "value": "x", "language": "en"}
+    rows = asked(real, "MATCH (h)-[r]->(t) RETURN h.id AS head, type(r) AS type, properties(r) AS r, t.id AS tail")
+    by_type = {row["type"]: row for row in rows}
+    for at, name in enumerate(TYPES):
+        expected = {"loads": None if at % 2 else [1, at], "relation": name if at else None}
+        assert by_type[name]["r"] == {k: v for k, v in expected.items() if v is not None}
+        assert by_type[name]["head"] == f"e{at}"
+    assert by_type[TYPES[-1]]["tail"] == '""'
+
+
+def test_a_type_that_does_not_fit_is_one_line_and_leaves_no_graph(real: Instance, tmp_path: Path) -> None:
+    with real.loading() as incoming:
+        files = written(tmp_path, Entity={":ID(n)": [0], "degree:int": ["many"]})
+        with pytest.raises(ServerError, match=r"importer failed: could not convert many to INT.*log is .*import\.log$"):
+            incoming.import_graph(files)
+        assert not incoming.has_graph
+    assert "could not convert many" in (incoming.home.logs / "import.log").read_text()
+
+
+def run(code: str, real: Instance, *arguments: object) -> subprocess.Popen[str]:
+    """Run code in another process, with `real`, and `files` when a folder is the first argument."""
+    opening = """
+        import os, sys
+        from pathlib import Path
+        from lodestar.engine.server import admin_tool
+        from lodestar.engine.server.instance import Instance
+        from lodestar.engine.server.offline_import import ImportFiles
+        real = Instance("bulk", Path(sys.argv[1]), Path(sys.argv[2]))
+        files = ImportFiles(Path(sys.argv[3]), (("Entity", "Entity.parquet"),))
+        """
+    text = textwrap.dedent(opening) + textwrap.dedent(code)
+    folders = [real.servers_dir.parent, real.jars.folder.parent, *arguments]
+    return subprocess.Popen([sys.executable, "-c", text, *map(str, folders)], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("way", ["tied", "untied", "interrupted"])
+def test_no_importer_outlives_its_lodestar(real: Instance, slow: Path, way: str) -> None:
+    """Tied, the kernel ends it; untied, the next use of the home does; interrupted, the call itself."""
+    code = f"""
+        if {way!r} == "untied":
+            admin_tool.tied = list
+        incoming = real.incoming()
+        try:
+            incoming.import_graph(files, lambda stage, done, total: print(stage, done, flush=True))
+        except KeyboardInterrupt:
+            sys.exit(3 if incoming.has_graph or (incoming.home.data / "importing").exists() else 0)
+        """
+    with run(code, real, slow) as child:
+        assert child.stdout
+        assert child.stdout.readline() == "nodes 0\n"
+        assert child.stdout.readline()  # it writes
+        incoming = real.incoming()
+        [importer] = importers(incoming)
+        if way == "interrupted":
+            child.send_signal(2)
+            assert child.wait(20) == 0
+        else:
+            child.kill()
+            child.wait()
+    if way == "untied":
+        assert importer.is_running()
+        incoming.reset()
+        assert not incoming.home.folder.exists()
+    elif way == "tied" and sys.platform == "linux":
+        wait_for_end(importer, 10)
+        assert not incoming.has_graph
+    assert importers(incoming) == []
+    incoming.reset()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of a file")
+def test_a_full_disk_says_so(real: Instance, slow: Path) -> None:
+    code = """
+        import resource
+        incoming = real.incoming()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20 << 20, 20 << 20))
+        try:
+            incoming.import_graph(files)
+        except Exception as error:
+            print(type(error).__name__, error.exit_code, incoming.has_graph, error)
+        """
+    with run(code, real, slow) as child:
+        assert child.stdout
+        said = child.stdout.read()
+    assert said.startswith("StorageError 10 False no room left on the disk of ")
+    assert "the graph needs about" in said
+    real.incoming().reset()
+
+
+@pytest.mark.parametrize("moment", ["brings nothing yet", "databases moved, transactions not"])
+def test_a_kill_within_the_exchange_leaves_the_old_or_the_new_graph(
+    real: Instance, tmp_path: Path, moment: str
+) -> None:
+    """The unit tests kill at every step; here Neo4j itself opens what a kill left."""
+    [old] = asked(real, "MATCH (n) RETURN count(n) AS num_nodes")
+    number = str(os.getpid()) + moment
+    written(tmp_path, Entity={":ID(n)": [0], "id": [number]})
+    code = """
+        renames = 0
+        rename = os.rename
+        def counted(source, target):
+            global renames
+            if "data" in Path(target).parts:
+                if renames == int(sys.argv[4]):
+                    os._exit(9)
+                renames += 1
+            rename(source, target)
+        incoming = real.incoming()
+        incoming.import_graph(files)
+        os.rename = counted
+        real.adopt(incoming, progress=False)
+        """
+    before = real.status()
+    with run(code, real, tmp_path, 0 if moment.startswith("brings") else 3) as child:
+        assert child.wait() == 9
+    assert not real.status().running
+    assert real.has_graph
+    after = real.start(progress=False)
+    assert (after.bolt_port, after.http_port) == (before.bolt_port, before.http_port)
+    if moment.startswith("brings"):
+        assert asked(real, "MATCH (n) RETURN count(n) AS num_nodes") == [old]
+        assert real.incoming().has_graph
+    else:
+        assert asked(real, "MATCH (n) RETURN n.id AS id") == [{"id": number}]
+        assert not real.incoming().has_graph
+    assert not (real.home.data / "arriving").exists()
+    assert {row["user"] for row in asked(real, "SHOW USERS YIELD user")} == {"neo4j", "ana"}

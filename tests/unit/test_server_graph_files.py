@@ -1,0 +1,225 @@
+"""The exchange of one graph for another, cut off at every step."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lodestar.engine.errors import ServerError
+from lodestar.engine.server import graph_files
+from lodestar.engine.server.home import ServerHome
+
+PARTS = ("databases", "transactions")
+
+
+def a_home(folder: Path, graph: str = "") -> ServerHome:
+    """Return a home whose users, and whose graph if it is to have one, are told apart by their text."""
+    home = ServerHome(folder)
+    home.create()
+    for part in PARTS:
+        (home.data / part / "system").mkdir(parents=True)
+        (home.data / part / "system" / "users").write_text(folder.name)
+    if graph:
+        make_graph(home, graph)
+    return home
+
+
+def make_graph(home: ServerHome, graph: str) -> None:
+    for part, file in zip(PARTS, ("neostore", "neostore.transaction.db.0"), strict=True):
+        (home.data / part / "neo4j").mkdir(parents=True, exist_ok=True)
+        (home.data / part / "neo4j" / file).write_text(graph)
+
+
+def graph_of(home: ServerHome) -> tuple[str, str]:
+    return (
+        (home.data / "databases" / "neo4j" / "neostore").read_text(),
+        (home.data / "transactions" / "neo4j" / "neostore.transaction.db.0").read_text(),
+    )
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> tuple[ServerHome, ServerHome]:
+    """A home with the graph "old", and one with the graph "new"."""
+    return a_home(tmp_path / "real", "old"), a_home(tmp_path / "incoming", "new")
+
+
+def test_an_exchange_takes_the_graph_and_leaves_the_users(homes: tuple[ServerHome, ServerHome]) -> None:
+    real, incoming = homes
+    graph_files.bring(real, incoming)
+    graph_files.settle(real)
+    graph_files.sweep(real)
+    assert graph_of(real) == ("new", "new")
+    assert {path.read_text() for path in real.data.rglob("users")} == {"real"}
+    assert not incoming.data.exists()
+    assert sorted(path.name for path in real.data.iterdir()) == ["databases", "transactions"]
+
+
+def test_a_home_that_never_had_a_graph_gets_one(tmp_path: Path) -> None:
+    real, incoming = ServerHome(tmp_path / "real"), a_home(tmp_path / "incoming", "new")
+    real.create()
+    assert not graph_files.has_graph(real)
+    graph_files.bring(real, incoming)
+    assert graph_files.has_graph(real)
+    graph_files.settle(real)
+    assert graph_of(real) == ("new", "new")
+
+
+class Killed(BaseException):
+    """The end of the process, as far as the code can tell."""
+
+
+class Killer:
+    """Ends the process before or after the step of this number, a change of a file or a folder being a step."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.steps, self.deadly, self.after = 0, -1, False
+        for holder, name in ((os, "mkdir"), (os, "rename"), (os, "unlink"), (os, "rmdir"), (Path, "touch")):
+            monkeypatch.setattr(holder, name, self.counted(getattr(holder, name)))
+
+    def counted(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **options: Any) -> Any:
+            number, self.steps = self.steps, self.steps + 1
+            if number == self.deadly and not self.after:
+                raise Killed
+            try:
+                return step(*arguments, **options)
+            finally:
+                if number == self.deadly:
+                    raise Killed
+
+        return run
+
+    def will_kill(self, step: int, *, after: bool) -> None:
+        self.steps, self.deadly, self.after = 0, step, after
+
+    def is_gone(self) -> None:
+        self.deadly = -1
+
+
+@pytest.fixture
+def killer(monkeypatch: pytest.MonkeyPatch) -> Killer:
+    return Killer(monkeypatch)
+
+
+def fresh(tmp_path: Path) -> Iterator[tuple[ServerHome, ServerHome]]:
+    while True:
+        for name in ("real", "incoming"):
+            if (tmp_path / name).exists():
+                shutil.rmtree(tmp_path / name)
+        yield a_home(tmp_path / "real", "old"), a_home(tmp_path / "incoming", "new")
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, killer: Killer, after: bool) -> None:
+    outcomes: list[tuple[str, str]] = []
+    for step, (real, incoming) in enumerate(fresh(tmp_path)):
+        killer.will_kill(step, after=after)
+        try:
+            graph_files.bring(real, incoming)
+            graph_files.settle(real)
+            graph_files.sweep(real)
+        except Killed:
+            killer.is_gone()
+        else:
+            break
+        assert graph_files.has_graph(real)
+        graph_files.settle(real)
+        outcomes.append(graph_of(real))
+        if outcomes[-1] == ("old", "old"):
+            assert graph_of(incoming) == ("new", "new")  # nothing of the load is lost
+        make_graph(a_home(tmp_path / f"next-{step}"), "next")
+        graph_files.sweep(real)
+        graph_files.bring(real, ServerHome(tmp_path / f"next-{step}"))
+        graph_files.settle(real)
+        assert graph_of(real) == ("next", "next")
+    assert len(outcomes) > 10
+    assert set(outcomes) == ({("new", "new")} if after else {("old", "old"), ("new", "new")})
+    assert outcomes == sorted(outcomes, reverse=True)  # never back
+
+
+def test_a_kill_while_a_kill_is_made_good_loses_nothing(tmp_path: Path, killer: Killer) -> None:
+    for step, (real, incoming) in enumerate(fresh(tmp_path)):
+        graph_files.bring(real, incoming)
+        killer.will_kill(2, after=True)
+        with pytest.raises(Killed):
+            graph_files.settle(real)
+        killer.will_kill(step, after=True)
+        try:
+            graph_files.settle(real)
+            graph_files.sweep(real)
+        except Killed:
+            killer.is_gone()
+            graph_files.settle(real)
+        else:
+            break
+        assert graph_of(real) == ("new", "new")
+    assert step > 3
+
+
+def test_a_half_import_is_no_graph_and_goes(tmp_path: Path) -> None:
+    home = a_home(tmp_path / "one", "half")
+    graph_files.begin_import(home)
+    assert not graph_files.has_graph(home)
+    with pytest.raises(ServerError, match="found no whole one"):
+        graph_files.require_whole(home)
+    graph_files.settle(home)
+    assert not (home.data / "databases" / "neo4j").exists()
+    assert (home.data / "databases" / "system").exists()
+
+
+def test_half_a_deletion_is_no_graph(tmp_path: Path, killer: Killer) -> None:
+    for step in range(20):
+        home = a_home(tmp_path / f"{step}", "old")
+        killer.will_kill(step, after=True)
+        try:
+            graph_files.delete_graph(home)
+        except Killed:
+            killer.is_gone()
+        else:
+            break
+        assert not graph_files.has_graph(home)
+    assert 3 < step < 19
+    assert not graph_files.has_graph(home)
+
+
+def test_a_graph_without_its_transactions_is_not_whole(tmp_path: Path) -> None:
+    home = a_home(tmp_path / "incoming", "new")
+    graph_files.require_whole(home)
+    shutil.rmtree(home.data / "transactions" / "neo4j")
+    with pytest.raises(ServerError, match=r"incoming: expected the graph that was loaded, found no whole one"):
+        graph_files.require_whole(home)
+
+
+def test_a_folder_that_cannot_be_renamed_changes_nothing(
+    homes: tuple[ServerHome, ServerHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "rename", refused)
+    real, incoming = homes
+    with pytest.raises(ServerError, match=r"Invalid cross-device link; the graph stays as it was"):
+        graph_files.bring(real, incoming)
+    assert graph_of(real) == ("old", "old")
+    assert graph_of(incoming) == ("new", "new")
+
+
+def test_homes_on_two_disks_are_refused(
+    homes: tuple[ServerHome, ServerHome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, incoming = homes
+    graph_files.require_same_disk(real, incoming)
+    graph_files.require_same_disk(ServerHome(tmp_path / "absent" / "one"), incoming)
+    stat = Path.stat
+
+    def other_disk(path: Path, **options: Any) -> os.stat_result:
+        found = stat(path, **options)
+        return os.stat_result((*found[:2], found.st_dev + 1, *found[3:])) if path == incoming.data else found
+
+    monkeypatch.setattr(Path, "stat", other_disk)
+    with pytest.raises(ServerError, match="on different disks"):
+        graph_files.require_same_disk(real, incoming)

@@ -1,0 +1,163 @@
+"""The incoming server's folder, lock and ports, without a Neo4j."""
+
+from __future__ import annotations
+
+import shutil
+from collections import namedtuple
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+import pytest
+from lodestar.engine.errors import LoadInProgressError, ServerError, StorageError
+from lodestar.engine.server import graph_files, machine, offline_import
+from lodestar.engine.server.home import ServerHome, ServerState
+from lodestar.engine.server.instance import Instance
+from lodestar.engine.server.offline_import import ImportFiles, import_graph
+from pyarrow import parquet
+
+STATE = ServerState("5.26.30", 9000, 9001, 512, 256)
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Instance:
+    return Instance("default", tmp_path / "home", tmp_path / "cache")
+
+
+def remembered(instance: Instance, bolt_port: int, http_port: int) -> None:
+    instance.home.create()
+    instance.home.write_state(replace(STATE, bolt_port=bolt_port, http_port=http_port))
+
+
+def test_it_has_a_folder_of_its_own(instance: Instance) -> None:
+    incoming = instance.incoming()
+    assert incoming.name == instance.name
+    assert incoming.home.folder.parts[-3:] == ("incoming", "servers", "default")
+    assert incoming.servers_dir != instance.servers_dir
+    incoming.home.create()
+    incoming.home.write_state(STATE)
+    assert instance.others() == []
+    assert not instance.home.folder.exists()
+    assert instance.status().bolt_port == 0
+
+
+def test_its_ports_are_never_another_servers(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    remembered(instance, 50_001, 50_002)
+    remembered(Instance("films", instance.servers_dir.parent, instance.jars.folder.parent), 50_003, 50_004)
+    asked: list[set[int]] = []
+
+    def free_port(avoid: set[int]) -> int:
+        asked.append(avoid)
+        return 50_010 + len(asked)
+
+    monkeypatch.setattr(machine, "is_free", lambda _port: True)
+    monkeypatch.setattr(machine, "free_port", free_port)
+    given: dict[str, int | None] = dict.fromkeys(("bolt_port", "http_port", "heap_mb", "pagecache_mb"))
+    state = instance.incoming()._planned(given)
+    assert (state.bolt_port, state.http_port) == (50_011, 50_012)
+    assert all(avoid >= {7687, 7474, 50_001, 50_002, 50_003, 50_004} for avoid in asked)
+    assert 50_011 in asked[1]
+
+
+def test_a_free_port_avoids_what_is_spoken_for() -> None:
+    class FirstTwo:
+        """Contains the first two numbers that are asked for, whatever they are."""
+
+        asked: ClassVar[list[object]] = []
+
+        def __contains__(self, port: object) -> bool:
+            self.asked.append(port)
+            return len(self.asked) < 3
+
+    assert machine.free_port(FirstTwo()) == FirstTwo.asked[-1]
+    assert len(FirstTwo.asked) == 3
+
+
+def test_reset_takes_what_a_load_left(instance: Instance) -> None:
+    incoming = instance.incoming()
+    incoming.home.create()
+    incoming.home.write_state(STATE)
+    instance.reset()
+    assert not incoming.home.folder.exists()
+    instance.reset()
+
+
+def test_one_load_at_a_time(instance: Instance) -> None:
+    with instance.loading() as incoming:
+        again = Instance(instance.name, instance.servers_dir.parent, instance.jars.folder.parent)
+        with pytest.raises(LoadInProgressError, match="another lodestar is loading into 'default'"), again.loading():
+            pass
+        assert incoming.home.folder.exists()
+    with instance.loading():
+        pass
+
+
+def test_a_load_begins_with_an_empty_server_and_leaves_no_graph(instance: Instance) -> None:
+    incoming = instance.incoming()
+    incoming.home.create()
+    (incoming.home.logs / "debug.log").write_text("of a load that failed")
+    with pytest.raises(ZeroDivisionError), instance.loading() as incoming:
+        assert list(incoming.home.logs.iterdir()) == []
+        for part in ("databases", "transactions"):
+            (incoming.home.data / part / "neo4j").mkdir(parents=True)
+        (incoming.home.data / "databases" / "neo4j" / "neostore").touch()
+        (incoming.home.logs / "import.log").write_text("why")
+        assert incoming.has_graph
+        raise ZeroDivisionError
+    assert not incoming.has_graph
+    assert not (incoming.home.data / "databases" / "neo4j").exists()
+    assert (incoming.home.logs / "import.log").read_text() == "why"
+
+
+def test_no_graph_before_the_first_start(instance: Instance) -> None:
+    assert not instance.has_graph
+    instance.home.create()
+    assert not instance.has_graph
+
+
+def test_what_was_never_imported_is_not_adopted(instance: Instance) -> None:
+    incoming = instance.incoming()
+    incoming.home.create()
+    with pytest.raises(ServerError, match="expected the graph that was loaded"):
+        instance.adopt(incoming, progress=False)
+    assert not instance.has_graph
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> ImportFiles:
+    parquet.write_table(pa.table({":ID(n)": [0, 1], "id": ["a", "b"]}), tmp_path / "n.parquet")
+    return ImportFiles(tmp_path, (("Entity", "n.parquet"),))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> ServerHome:
+    home = ServerHome(tmp_path / "one")
+    home.create()
+    return home
+
+
+def test_no_room_is_found_out_before_importing(
+    home: ServerHome, files: ImportFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 9 * 10**8, 10**8))
+    with pytest.raises(
+        StorageError, match=r"no room left on the disk of .*data: the graph needs about 0\.3 GB, 0\.1 GB"
+    ):
+        import_graph(home, [], files)
+    assert not graph_files.has_graph(home)
+
+
+def test_names_that_the_importer_would_take_apart_are_a_bug(home: ServerHome, files: ImportFiles) -> None:
+    with pytest.raises(AssertionError, match="a,b"):
+        import_graph(home, [], replace(files, relationships=("a,b.parquet",)))
+
+
+def test_logs_move(home: ServerHome, tmp_path: Path) -> None:
+    keeper = ServerHome(tmp_path / "two")
+    keeper.create()
+    (home.logs / offline_import.LOG).write_text("it went well")
+    offline_import.keep_logs(home, keeper)
+    assert (keeper.logs / "import.log").read_text() == "it went well"
+    assert list(home.logs.iterdir()) == []
