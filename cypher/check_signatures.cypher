@@ -6,11 +6,15 @@
 MATCH (e:Entity)
 CALL (e) {
   CALL (e) {
-    MATCH (e)-[r]->(:Entity)
-    RETURN type(r) AS name, 1 AS sign, count(*) AS size
+    MATCH (e)-[r]->(:Entity|Literal)
+    RETURN CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END AS name,
+           1 AS sign,
+           count(*) AS size
   UNION ALL
     MATCH (e)<-[r]-(:Entity)
-    RETURN type(r) AS name, -1 AS sign, count(*) AS size
+    RETURN CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END AS name,
+           -1 AS sign,
+           count(*) AS size
   }
   OPTIONAL MATCH (relation:Relation {name: name})
   WITH sign * relation.number AS number, size ORDER BY number

@@ -1,9 +1,12 @@
-// Write triples [head, relation, tail] of relations of which the graph has none yet.
+// Write triples [head, relation, tail] of relations of which the graph has none yet. The tails are all entities or all
+// literals; $loads is null for what the base load states.
 // mode:    write
-// params:  $triples :: LIST<LIST<STRING>>
+// params:  $triples :: LIST<LIST<STRING>>, $loads :: LIST<INTEGER>
+// names:   TAIL
 // returns:
-// needs:   constraint entity_id
+// needs:   constraint entity_id, constraint literal_id
 UNWIND $triples AS row
 MATCH (h:Entity {id: row[0]})
-MATCH (t:Entity {id: row[2]})
-CREATE (h)-[:$(row[1])]->(t)
+MATCH (t:{{TAIL}} {id: row[2]})
+CREATE (h)-[r:$(row[1])]->(t)
+SET r.loads = $loads

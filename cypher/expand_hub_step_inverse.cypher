@@ -13,6 +13,6 @@ CALL (e) {
 }
 WITH source, collect(t) AS tails
 RETURN source,
-       [t IN tails | [t.id, t.name, t.degree]] AS tails,
+       [t IN tails | [t.id, t.name, t.degree, false]] AS tails,
        [t IN tails[..$signatures] |
         CASE WHEN $last AND t.name IS NOT NULL THEN null ELSE t.signature_relations END] AS signatures

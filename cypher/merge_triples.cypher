@@ -1,9 +1,14 @@
-// Write triples [head, relation, tail] that the graph may have already; those it has are left alone.
+// Write triples [head, relation, tail] that the graph may have already; those it has are stated by this load too. The
+// tails are all entities or all literals. Load 1, the base load, leaves no trace where it is the only one.
 // mode:    write
-// params:  $triples :: LIST<LIST<STRING>>
+// params:  $triples :: LIST<LIST<STRING>>, $load :: INTEGER
+// names:   TAIL
 // returns:
-// needs:   constraint entity_id
+// needs:   constraint entity_id, constraint literal_id
 UNWIND $triples AS row
 MATCH (h:Entity {id: row[0]})
-MATCH (t:Entity {id: row[2]})
-MERGE (h)-[:$(row[1])]->(t)
+MATCH (t:{{TAIL}} {id: row[2]})
+MERGE (h)-[r:$(row[1])]->(t)
+ON CREATE SET r.loads = CASE $load WHEN 1 THEN null ELSE [$load] END
+ON MATCH SET r.loads =
+  CASE WHEN $load IN coalesce(r.loads, [1]) THEN r.loads ELSE coalesce(r.loads, [1]) + [$load] END

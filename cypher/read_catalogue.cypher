@@ -2,7 +2,7 @@
 // mode:    read
 // params:
 // returns: number :: INTEGER, name :: STRING, label :: STRING, count :: INTEGER,
-//          domain :: STRING, range :: STRING, inverse :: STRING
+//          domain :: STRING, range :: STRING, inverse :: STRING, stored_as :: STRING
 // needs:   nothing
 MATCH (r:Relation)
 RETURN r.number AS number,
@@ -11,5 +11,6 @@ RETURN r.number AS number,
        r.count AS count,
        r.domain AS domain,
        r.range AS range,
-       r.inverse AS inverse
+       r.inverse AS inverse,
+       r.stored_as AS stored_as
 ORDER BY number

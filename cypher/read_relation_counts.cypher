@@ -3,5 +3,6 @@
 // params:
 // returns: relation :: STRING, num_triples :: INTEGER
 // needs:   nothing
-MATCH (:Entity)-[r]->(:Entity)
-RETURN type(r) AS relation, count(*) AS num_triples
+MATCH (:Entity)-[r]->(:Entity|Literal)
+RETURN CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END AS relation,
+       count(*) AS num_triples

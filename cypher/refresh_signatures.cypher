@@ -7,11 +7,13 @@
 MATCH (e:Entity)
 CALL (e) {
   CALL (e) {
-    MATCH (e)-[r]->(:Entity)
-    RETURN $numbers[type(r)] AS number, count(*) AS size
+    MATCH (e)-[r]->(:Entity|Literal)
+    RETURN $numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] AS number,
+           count(*) AS size
   UNION ALL
     MATCH (e)<-[r]-(:Entity)
-    RETURN -$numbers[type(r)] AS number, count(*) AS size
+    RETURN -$numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] AS number,
+           count(*) AS size
   }
   WITH number, size ORDER BY number
   WITH collect(number) AS numbers, collect(size) AS sizes

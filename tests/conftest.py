@@ -17,9 +17,8 @@ from lodestar import Engine
 from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.server.instance import Instance
 from lodestar.engine.settings import Settings
-from lodestar.loaders.online import load
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 HEAP_MB = 512
 PAGECACHE_MB = 128

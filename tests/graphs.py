@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from lodestar.loaders.source import RelationFacts, SourceName, SourceTriple
+from lodestar.engine.database.gateway import Gateway
+from lodestar.loaders.loading import LoadOptions
+from lodestar.loaders.loading import load as load_source
+from lodestar.loaders.report import LoadReport
+from lodestar.loaders.rows import Row, name_row, row_batches, triple_row
+from lodestar.loaders.source import Part, RelationFacts, RowPart, Source
 
 COUNTRIES: tuple[tuple[str, str, str], ...] = (
     ("m.peru", "location.country.capital", "m.lima"),
@@ -45,16 +53,43 @@ class TripleSource:
     all_names: Mapping[str, str] = field(default_factory=dict)
     kind: str = "test"
     name: str = "test triples"
-    place: str = "test triples"
+    max_rejects: int = 0
+    languages: Sequence[str] = ()
+    unnamed_ids: str | None = None
+    size_bytes: int | None = None
+    position_bytes: int = 0
 
     def digest(self) -> str:
         return hashlib.sha256(repr((list(self.all_triples), dict(self.all_names))).encode()).hexdigest()
 
-    def triples(self) -> Iterator[SourceTriple]:
-        return (SourceTriple(*triple) for triple in self.all_triples)
+    def options(self) -> Mapping[str, object]:
+        return {}
 
-    def names(self) -> Iterator[SourceName]:
-        return (SourceName(id_, name) for id_, name in self.all_names.items())
+    def parts(self) -> Iterator[Part]:
+        triples = (triple_row(line, *triple) for line, triple in enumerate(self.all_triples, start=1))
+        yield RowPart(self.name, row_batches(triples))
+        names = (name_row(line, *name) for line, name in enumerate(self.all_names.items(), start=1))
+        yield RowPart("test names", row_batches(names))
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return {}
+
+
+class RowSource(TripleSource):
+    """A `Source` of rows as a parser gives them."""
+
+    def __init__(self, rows: Sequence[Row], *, unnamed_ids: str | None = None, languages: Sequence[str] = ()) -> None:
+        super().__init__((), unnamed_ids=unnamed_ids, languages=languages)
+        self.rows = rows
+
+    def digest(self) -> str:
+        return hashlib.sha256(repr((list(self.rows), self.unnamed_ids, self.languages)).encode()).hexdigest()
+
+    def parts(self) -> Iterator[Part]:
+        yield RowPart("test rows", row_batches(self.rows))
+
+
+def load(source: Source, gateway: Gateway, **options: Any) -> LoadReport:
+    """Load a source by the online writer, with a staging folder of its own; `options` are those of `LoadOptions`."""
+    with tempfile.TemporaryDirectory() as folder:
+        return load_source(source, gateway, LoadOptions(staging=Path(folder), **options))

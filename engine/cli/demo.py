@@ -43,12 +43,13 @@ def command(as_json: bool, **flags: Any) -> None:
     started = time.perf_counter()
 
     from ...loaders.formats import source_class
-    from ...loaders.online import load
+    from ...loaders.loading import LoadOptions, load
     from ...loaders.progress import progress_bar
     from ..api import Engine
     from ..browser import BrowserView
     from ..database.gateway import Gateway
     from ..serialise import answer_data
+    from ..server.connecting import loading_connection
     from ..server.instance import Instance
     from ..values import Question
     from .render import answer_lines
@@ -59,10 +60,10 @@ def command(as_json: bool, **flags: Any) -> None:
     _say(f"   {status.version} at {status.bolt_uri}")
 
     _say("2. The world: countries, capitals, borders, currencies, languages, cities")
-    with Gateway(instance.connection()) as gateway:
+    with Gateway(loading_connection(settings)) as gateway:
         source = source_class("geonames")()
-        with progress_bar(source.name) as progress:
-            report = load(source, gateway, progress=progress)
+        with progress_bar(source.name) as (progress, _):
+            report = load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)
     _say(f"   {report}")
 
     _say("3. The sentence encoder and the relation index")

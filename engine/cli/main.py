@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 from importlib import import_module
 
 import click
 
 from ..errors import LodestarError
+from .warnings import show_warnings
 
 VERBS = {
     "ask": "Answer questions from the graph, with the paths the answers rest on.",
@@ -18,9 +20,13 @@ VERBS = {
     "demo": "Load a small world, ask five questions, show the answers.",
     "doctor": "Say what is there, what is missing, and what to do about it.",
     "entities": "Find the entities that a text mentions.",
+    "export": "Write the graph to files: TSV, N-Triples or parquet.",
     "load": "Load a knowledge graph into Neo4j.",
+    "loads": "List what was loaded into the graph, or delete a load.",
     "relations": "Find the relations nearest to a text.",
     "retrieve": "Find and rank the reasoning paths for questions.",
+    "stats": "Show what the graph holds: sizes, degrees, relations, hubs, components.",
+    "verify": "Check the graph against the manifests of its loads.",
 }
 
 
@@ -60,6 +66,7 @@ def main() -> None:
 
 def run() -> None:
     """Run the command line; errors that are answers become one line and an exit code."""
+    show_warnings()
     try:
         code = main(standalone_mode=False)
     except LodestarError as error:
@@ -73,6 +80,9 @@ def run() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("lodestar: interrupted", err=True)
         sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what could not be written would be tried again at the exit
+        sys.exit(1)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise

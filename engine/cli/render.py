@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
-from ..values import Answer, EntityCandidate, Path, Retrieval, RetrievedPath, Scored
+from ..answering.evidence import one_line
+from ..values import Answer, Entity, EntityCandidate, Path, Retrieval, RetrievedPath, Scored
 
 MAX_ENDS = 5
 
@@ -43,7 +45,7 @@ def retrieval_lines(retrieval: Retrieval, max_paths: int) -> Iterator[str]:
 
 def path_line(path: RetrievedPath) -> str:
     """Return one line for a path: its first entity path, with the other ends after it."""
-    others = [end.label for end in path.ends[1:MAX_ENDS]]
+    others = [_shown(end) for end in path.ends[1:MAX_ENDS]]
     more = len(path.ends) - 1 - len(others)
     tail = f"; also {', '.join(others)}" if others else ""
     return entity_path_line(path.instances[0]) + tail + (f" and {more:,} more" if more > 0 else "")
@@ -51,7 +53,16 @@ def path_line(path: RetrievedPath) -> str:
 
 def entity_path_line(path: Path) -> str:
     """Return an entity path as text; the arrows show which way each relation points."""
-    return str(path)
+    if not path.end.is_literal:
+        return str(path)
+    end = replace(path.end, name=_shown(path.end))
+    last = replace(path.triples[-1], tail=end)
+    return str(Path((*path.triples[:-1], last), path.inverses))
+
+
+def _shown(entity: Entity) -> str:
+    """Return the label of an entity, or a literal's value on one line, cut where it is long."""
+    return one_line(entity.label) if entity.is_literal else entity.label
 
 
 def candidate_line(candidate: Scored[EntityCandidate]) -> str:

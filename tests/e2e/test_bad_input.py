@@ -19,11 +19,10 @@ from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.errors import EntityNotFoundError
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
-from lodestar.loaders.online import load
 
 from tests.conftest import emptied
 from tests.e2e.conftest import Lodestar
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 CAPITAL = "What is the capital of Peru?"
 COMMAND = [sys.executable, "-c", "from lodestar.engine.cli.main import run; run()"]
@@ -121,7 +120,7 @@ def test_an_engine_takes_in_what_is_loaded_while_it_lives(
     with Engine(settings) as engine:
         assert engine.ask(CAPITAL).text == "Lima"
         more = (("m.peru", "zoo.country.national_bird", "m.cock"),)
-        load(TripleSource(more, {"m.peru": "Peru", "m.cock": "Cock-of-the-rock"}), gateway)
+        load(TripleSource(more, {"m.peru": "Peru", "m.cock": "Cock-of-the-rock"}), gateway, mode="append")
         assert engine.ask("What is the national bird of Peru?").text == "Cock-of-the-rock"
         assert engine.relations("national bird", top_k=1)[0].value.name == "zoo.country.national_bird"
 

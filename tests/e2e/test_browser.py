@@ -16,10 +16,9 @@ from urllib.parse import unquote, urlsplit
 import neo4j
 import pytest
 from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.loaders.online import load
 from playwright.sync_api import Locator, Page, Route, sync_playwright
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 QUESTION = "Which currency is used in the country whose capital is Lima?"
 NUM_PATHS = 2

@@ -46,16 +46,87 @@ def test_tsv_loads_once(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> 
     ran = lodestar("tsv", str(kg), "--names", str(names))
     assert ran.returncode == 0
     assert ran.stdout == ""
-    start, end = ran.stderr.splitlines()
+    start, *_, end = ran.stderr.splitlines()
     assert start == "loading kg.tsv …"
     assert end.startswith("2 triples, 2 entities, 2 relations in ")
-    assert end.endswith("; 1 duplicate stored once; 1 name of an unknown id ignored")
+    assert end.endswith(" online); 1 duplicate stored once; 1 name of unknown ids or said twice ignored")
     assert num_triples(driver) == 2
     again = lodestar("tsv", str(kg), "--names", str(names), "--json")
     assert "already loaded" in again.stderr
     report = json.loads(again.stdout)
     assert (report["already_loaded"], report["num_triples"], report["num_duplicates"]) == (True, 2, 1)
-    assert json.loads(lodestar("tsv", str(kg), "--json").stdout)["already_loaded"] is False
+    other = lodestar("tsv", str(kg))
+    assert other.returncode == 2
+    assert other.stderr.splitlines()[-1] == (
+        "lodestar: the graph holds 2 triples of kg.tsv: give --append to add to them or --replace to load in their place"
+    )
+    added = json.loads(lodestar("tsv", str(kg), "--json", "--append").stdout)
+    assert (added["already_loaded"], added["number"], added["num_triples"]) == (False, 2, 2)
+    assert num_triples(driver) == 2
+
+
+def test_a_file_says_what_it_is(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> None:
+    kg = tmp_path / "some.data"
+    kg.write_text(
+        '</m.1>\t</people.person.born>\t"1983"^^<http://www.w3.org/2001/XMLSchema#gYear>\t.\n'
+        '</m.1>\t</type.object.name>\t"Mine"@en\t.\n</m.1>\t</type.object.key>\t"/en/mine"\t.\n'
+    )
+    dry = lodestar(str(kg), "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert "some.data: freebase, 100.0% of it read" in dry.stdout
+    assert "1 name, 1 noise, 1 triple" in dry.stdout
+    assert num_triples(driver) == 0
+    ran = lodestar(str(kg), "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.startswith(f"{kg} looks like freebase\n")
+    assert json.loads(ran.stdout)["categories"] == {"name": 1, "noise": 1, "triple": 1}
+    assert answers(driver, "MATCH (:Entity {name: 'Mine'})-->(l:Literal) RETURN l.value") == {"1983"}
+    unknown = tmp_path / "unknown"
+    unknown.write_text("what is this\n")
+    asked = lodestar(str(unknown))
+    assert asked.returncode == 3
+    assert "the format cannot be told from the file: name one of csv, freebase" in asked.stderr
+
+
+def test_rejects_are_written_down_up_to_a_limit(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> None:
+    kg, rejects = tmp_path / "kg.tsv", tmp_path / "rejects.tsv"
+    kg.write_bytes(b"a\tr\tb\nx\nc\tr\td\ne\t\xff\tf\n" + b"g" * 8_001 + b"\tr\tb\n")
+    few = lodestar("tsv", str(kg), "--max-rejects", "2", "--rejects", str(rejects))
+    assert few.returncode == 3
+    assert "3 lines rejected, more than --max-rejects 2" in few.stderr
+    assert num_triples(driver) == 0
+    ran = lodestar("tsv", str(kg), "--max-rejects", "3", "--rejects", str(rejects), "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert (json.loads(ran.stdout)["num_rejects"], num_triples(driver)) == (3, 2)
+    assert [line.split("\t")[:2] for line in rejects.read_text().splitlines()] == [
+        [f"{kg}:2", "expected head, relation and tail parted by tabs, found 1 column"],
+        [f"{kg}:4", "expected UTF-8, found byte 0xff"],
+        [f"{kg}:5", "an id is longer than 8,000 bytes"],
+    ]
+
+
+def test_loads_are_listed_checked_and_deleted(
+    lodestar: Run, driver: neo4j.Driver, environment: dict[str, str], tmp_path: Path
+) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*LODESTAR, *arguments], env=environment, capture_output=True, text=True, check=False)
+
+    for name, content in (("one.tsv", "a\tr\tb\n"), ("two.tsv", "a\tr\tb\nb\ts\tc\n")):
+        (tmp_path / name).write_text(content)
+        assert lodestar("tsv", str(tmp_path / name), *(["--append"] if name == "two.tsv" else [])).returncode == 0
+    listed = run("loads", "list")
+    assert [line.split("  ")[:4] for line in listed.stdout.splitlines()] == [
+        ["  1", "one.tsv", "tsv", "1 triples"],
+        ["  2", "two.tsv", "tsv", "2 triples"],
+    ]
+    assert run("verify").returncode == 0
+    assert run("loads", "delete", "two.tsv").returncode == 2
+    gone = run("loads", "delete", "two.tsv", "--yes")
+    assert gone.stderr.splitlines()[-1] == "two.tsv: 1 triples deleted, 1 triples of 2 entities left"
+    driver.execute_query("MATCH (:Entity)-[r]->() DELETE r")
+    broken = run("verify")
+    assert broken.returncode == 5
+    assert "load 1 (one.tsv) has 0 triples in the graph, its manifest says 1" in broken.stdout
 
 
 def test_stdin(lodestar: Run, driver: neo4j.Driver) -> None:

@@ -15,9 +15,8 @@ from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.database.requests import Request
 from lodestar.engine.database.templates import template
 from lodestar.engine.values import Entity, Path, Question, Retrieval, Triple
-from lodestar.loaders.online import load
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.pictures import country_retrieval, neighbours, retrieved
 
 BROWSER_URL = "http://127.0.0.1:7474/browser/"

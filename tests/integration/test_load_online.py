@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import neo4j
 import pytest
@@ -17,15 +18,19 @@ from lodestar.engine.database.catalogue import (
     check_signatures,
     read_catalogue,
     read_graph_state,
+    read_loads,
 )
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.database.requests import Request
-from lodestar.engine.errors import GraphError, InputError
-from lodestar.loaders.online import load
-from lodestar.loaders.source import SourceName
-from lodestar.loaders.tsv import TsvSource
+from lodestar.engine.errors import GraphError, InputError, LoadInProgressError, UsageError
+from lodestar.loaders.delimited import TsvSource
+from lodestar.loaders.loading import Mode
+from lodestar.loaders.lock import load_lock
+from lodestar.loaders.unloading import unload
+from lodestar.loaders.verifying import verify
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.snapshot import snapshot
 
 T = TypeVar("T")
 Triples = Sequence[tuple[str, str, str]]
@@ -52,16 +57,6 @@ pytestmark = pytest.mark.usefixtures("empty_graph")
 def triples_of(driver: neo4j.Driver) -> list[tuple[str, str, str]]:
     records = driver.execute_query("MATCH (h:Entity)-[r]->(t:Entity) RETURN h.id, type(r), t.id").records
     return sorted((head, relation, tail) for head, relation, tail in records)
-
-
-def everything(driver: neo4j.Driver) -> list[Any]:
-    """All nodes and relationships by content; when a load ran is left out."""
-    nodes = driver.execute_query("MATCH (n) RETURN labels(n), properties(n)").records
-    kept = [
-        (labels, sorted((k, str(v)) for k, v in properties.items() if k not in ("started", "finished")))
-        for labels, properties in nodes
-    ]
-    return [sorted(kept), triples_of(driver)]
 
 
 class InterruptedLoadError(Exception):
@@ -102,15 +97,29 @@ def test_hostile_strings_parallel_edges_and_self_loops_survive(gateway: Gateway,
     st.lists(st.tuples(*[st.sampled_from("abc`'\\$")] * 3), min_size=1, max_size=25),
     st.lists(st.tuples(*[st.sampled_from("abc`'\\$")] * 3), min_size=1, max_size=25),
 )
-def test_two_loads_are_the_union(gateway: Gateway, driver: neo4j.Driver, first: Triples, second: Triples) -> None:
+def test_two_loads_are_the_union_and_either_can_go(
+    gateway: Gateway, driver: neo4j.Driver, first: Triples, second: Triples
+) -> None:
     driver.execute_query("MATCH (n) DETACH DELETE n")
-    load(TripleSource(first), gateway, batch_size=7)
-    load(TripleSource(second), gateway, batch_size=5)
+    load(TripleSource(first, {"a": "A"}), gateway, batch_size=7)
+    alone = snapshot(driver)
+    added = load(TripleSource(second, {"a": "Alpha", "b": "B"}), gateway, batch_size=5, mode="append")
+    if added.already_loaded:
+        return
     assert triples_of(driver) == sorted({*first, *second})
     assert gateway.fetch(check_signatures()) == 0
     counts = {r.name: r.count for r in gateway.fetch(read_catalogue()).relations}
     relations = [relation for _, relation, _ in {*first, *second}]
     assert counts == {relation: relations.count(relation) for relation in relations}
+    assert verify(gateway).faults == ()
+    both = snapshot(driver)
+    unload(gateway, "2", batch_size=3)
+    assert snapshot(driver) == alone
+    load(TripleSource(second, {"a": "Alpha", "b": "B"}), gateway, mode="append")
+    assert snapshot(driver) == both
+    unload(gateway, "1")
+    assert triples_of(driver) == sorted(set(second))
+    assert verify(gateway).faults == ()
 
 
 def test_the_signature_is_as_defined(gateway: Gateway, driver: neo4j.Driver) -> None:
@@ -135,21 +144,21 @@ def test_a_wrong_signature_is_noticed(gateway: Gateway, driver: neo4j.Driver) ->
 def test_the_same_load_again_does_nothing(gateway: Gateway, driver: neo4j.Driver) -> None:
     source = TripleSource(COUNTRIES, COUNTRY_NAMES)
     first = load(source, gateway)
-    before = everything(driver)
+    before = snapshot(driver)
     again = load(source, gateway)
     assert not first.already_loaded
     assert again.already_loaded
     assert again.num_triples == first.num_triples == len(COUNTRIES)
-    assert everything(driver) == before
+    assert snapshot(driver) == before
     forced = load(source, gateway, force=True)
     assert not forced.already_loaded
-    assert everything(driver) == before
+    assert snapshot(driver) == before
 
 
 def test_a_larger_load_keeps_the_catalogue_numbers(gateway: Gateway) -> None:
     load(TripleSource(COUNTRIES), gateway)
     first = gateway.fetch(read_catalogue())
-    load(TripleSource([("m.peru", "aaa.first.in_order", "m.inca"), *COUNTRIES]), gateway)
+    load(TripleSource([("m.peru", "aaa.first.in_order", "m.inca"), *COUNTRIES]), gateway, mode="append")
     second = gateway.fetch(read_catalogue())
     assert {r.name: r.number for r in first.relations}.items() <= {r.name: r.number for r in second.relations}.items()
     assert sorted(r.number for r in second.relations) == list(range(1, len(second.relations) + 1))
@@ -158,16 +167,12 @@ def test_a_larger_load_keeps_the_catalogue_numbers(gateway: Gateway) -> None:
 
 
 def test_names_of_several_loads_add_up(gateway: Gateway, driver: neo4j.Driver) -> None:
-    class Named(TripleSource):
-        def names(self) -> Any:
-            return iter([SourceName("a", name) for name in self.all_names])
-
     triples = [("a", "r", "b")]
-    load(Named(triples, {"El_Paso": "", "Ysleta": ""}), gateway)
-    load(Named(triples, {"Paso": "", "Ysleta": ""}), gateway)
-    load(TripleSource([("a", "s", "b")]), gateway)
+    load(TripleSource(triples, {"a": "El_Paso"}), gateway)
+    load(TripleSource(triples, {"a": "Paso"}), gateway, mode="append")
+    load(TripleSource([("a", "s", "b")]), gateway, mode="append")
     (record,) = driver.execute_query("MATCH (e:Entity {id: 'a'}) RETURN e.name, e.aliases, e.search_names").records
-    assert tuple(record) == ("Paso", ["Ysleta", "El_Paso"], ["Paso", "Ysleta", "El Paso"])
+    assert tuple(record) == ("El_Paso", ["Paso"], ["El Paso", "Paso"])
 
 
 def test_names_are_found_without_accents_and_case(gateway: Gateway, driver: neo4j.Driver) -> None:
@@ -182,34 +187,102 @@ def test_names_are_found_without_accents_and_case(gateway: Gateway, driver: neo4
     assert found("r") == []
 
 
-@pytest.mark.parametrize("batch_size", [4, 1_000])
+@pytest.mark.parametrize(("mode", "batch_size"), [("new", 4), ("new", 1_000), ("append", 4), ("replace", 4)])
 def test_a_load_that_died_anywhere_is_repaired_by_the_same_load(
-    gateway: Gateway, driver: neo4j.Driver, batch_size: int
+    gateway: Gateway, driver: neo4j.Driver, mode: Mode, batch_size: int
 ) -> None:
+    first = TripleSource([("m.peru", "location.country.capital", "m.lima"), ("a", "r", "b")], {"a": "A", "b": "Bee"})
     source = TripleSource([*COUNTRIES, *HOSTILE], COUNTRY_NAMES)
-    load(source, gateway, batch_size=batch_size)
-    undisturbed = everything(driver)
+
+    def prepared() -> None:
+        driver.execute_query("MATCH (n) DETACH DELETE n")
+        if mode != "new":
+            load(first, gateway)
+
+    prepared()
+    load(source, gateway, mode=mode, batch_size=batch_size)
+    undisturbed = snapshot(driver)
     died = 0
     with FragileGateway(gateway.connection) as fragile:
         while True:
-            driver.execute_query("MATCH (n) DETACH DELETE n")
+            prepared()
             fragile.calls = died
             try:
-                load(source, fragile, batch_size=batch_size)
+                load(source, fragile, mode=mode, batch_size=batch_size)
                 break
             except InterruptedLoadError:
                 died += 1
-            load(source, gateway, batch_size=batch_size)
-            assert everything(driver) == undisturbed, f"died before request {died}"
+            state = gateway.fetch(read_graph_state())
+            assert state.num_finished_loads <= (mode != "new")
+            if mode == "new":
+                with pytest.raises(GraphError):
+                    state.check()
+            load(source, gateway, mode=mode, batch_size=batch_size)
+            assert snapshot(driver) == undisturbed, f"died before request {died}"
     assert died > 10
     assert gateway.fetch(read_graph_state()).unfinished_loads == ()
+
+
+def test_a_deletion_that_died_anywhere_is_finished_by_the_same_one(gateway: Gateway, driver: neo4j.Driver) -> None:
+    more = TripleSource([("m.peru", "location.country.capital", "m.lima"), ("a", "r", "b")], {"m.peru": "Perú"})
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    before = snapshot(driver)
+    died = 0
+    with FragileGateway(gateway.connection) as fragile:
+        while True:
+            load(more, gateway, mode="append")
+            fragile.calls = died
+            try:
+                unload(fragile, "2")
+                break
+            except InterruptedLoadError:
+                died += 1
+            if "2" in {str(manifest.number) for manifest in gateway.fetch(read_loads())}:
+                unload(gateway, "2")
+            assert snapshot(driver) == before, f"died before request {died}"
+    assert died > 10
+    assert snapshot(driver) == before
+
+
+def test_what_the_graph_holds_is_never_guessed_at(gateway: Gateway) -> None:
+    load(TripleSource(COUNTRIES), gateway)
+    other = TripleSource([("a", "r", "b")])
+    with pytest.raises(UsageError, match="the graph holds 13 triples of test triples: give --append"):
+        load(other, gateway)
+    with pytest.raises(UsageError, match="--writer bulk works on the files of an embedded server"):
+        load(other, gateway, writer="bulk")
+    load(other, gateway, mode="replace")
+    assert gateway.fetch(read_graph_state()).num_triples == 1
+    with pytest.raises(GraphError, match=r"the graph has no load '7': give the number of one of 1 \(test triples\)"):
+        unload(gateway, "7")
+
+
+def test_two_loads_at_once_do_not_mix(gateway: Gateway) -> None:
+    with load_lock(gateway), pytest.raises(LoadInProgressError):
+        load(TripleSource(COUNTRIES), gateway)
+
+
+def test_verify_names_what_is_wrong(gateway: Gateway, driver: neo4j.Driver) -> None:
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    assert verify(gateway).faults == ()
+    driver.execute_query(
+        "MATCH (:Entity {id: 'm.peru'})-[r:`location.country.capital`]->() DELETE r "
+        "WITH 1 AS one MATCH (a:Entity {id: 'm.peru'}), (b:Entity {id: 'm.sol'}) CREATE (a)-[:`location.country.capital`]->(b)"
+    )
+    assert verify(gateway).faults == (
+        "2 entities have a relation signature that disagrees with their triples",
+        "load 1 (test triples) has as many triples as its manifest says, but not the same ones",
+    )
+    driver.execute_query("MATCH (:Entity {id: 'm.peru'})-[r:`location.country.capital`]->() DELETE r")
+    assert "the catalogue says 2 triples of location.country.capital, the graph has 1" in verify(gateway).faults
+    assert "load 1 (test triples) has 12 triples in the graph, its manifest says 13" in verify(gateway).faults
 
 
 def test_an_interrupted_load_is_seen(gateway: Gateway) -> None:
     with pytest.raises(GraphError, match="the graph is empty: load one with"):
         gateway.fetch(read_graph_state()).check()
     with FragileGateway(gateway.connection) as fragile:
-        fragile.calls = 10
+        fragile.calls = 12
         with pytest.raises(InterruptedLoadError):
             load(TripleSource(COUNTRIES), fragile)
     state = gateway.fetch(read_graph_state())
@@ -224,17 +297,17 @@ def test_an_interrupted_load_is_seen(gateway: Gateway) -> None:
 
 def test_a_fault_changes_nothing(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
-    before = everything(driver)
+    before = snapshot(driver)
     path = tmp_path / "kg.tsv"
     path.write_text("a\tr\tb\n" * 20_000 + "a r b\n")
     with pytest.raises(InputError, match=r"kg\.tsv:20001: "):
-        load(TsvSource(str(path)), gateway)
+        load(TsvSource(str(path)), gateway, mode="append")
     names = tmp_path / "names.tsv"
     names.write_text("a\n")
     path.write_text("a\tr\tb\n")
     with pytest.raises(InputError, match=r"names\.tsv:1: "):
-        load(TsvSource(str(path), str(names)), gateway)
-    assert everything(driver) == before
+        load(TsvSource(str(path), str(names)), gateway, mode="append")
+    assert snapshot(driver) == before
 
 
 def test_what_is_not_an_entity_is_left_alone(gateway: Gateway, driver: neo4j.Driver) -> None:
@@ -255,7 +328,8 @@ def test_fb15k_237(gateway: Gateway, driver: neo4j.Driver) -> None:
     state = gateway.fetch(read_graph_state())
     assert (state.num_triples, state.num_entities, state.num_relations) == (310_116, 14_541, 237)
     assert gateway.execute(check_signatures()) == 0
-    assert triples_of(driver) == sorted(tuple(triple) for triple in source.triples())
+    with gzip.open(FB237 / "kg.tsv.gz", "rt", encoding="utf-8") as file:
+        assert triples_of(driver) == sorted(tuple(line.rstrip("\n").split("\t")) for line in file)
     started_s = time.monotonic()
     assert load(source, gateway).already_loaded
     assert time.monotonic() - started_s < 2

@@ -13,9 +13,8 @@ from lodestar.engine.linking import FullTextLinker, explicit
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.values import Question, Retrieval
-from lodestar.loaders.online import load
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.memory_graph import MemoryGraph
 from tests.word_scorer import WordScorer
 

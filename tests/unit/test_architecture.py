@@ -21,7 +21,15 @@ ALLOWED = {
     "engine/errors.py": set[str](),
     "engine/database": {"engine/database", "engine/errors.py", "engine/values.py", "cypher"},
     "engine/retrieval": {"engine/retrieval", "engine/database", "engine/errors.py", "engine/values.py", "models"},
-    "loaders": {"loaders", "cypher", "engine/values.py", "engine/errors.py", "engine/database"},
+    "loaders": {
+        "loaders",
+        "cypher",
+        "engine/values.py",
+        "engine/errors.py",
+        "engine/settings.py",
+        "engine/database",
+        "engine/server",
+    },
 }
 NO_DATABASE = {"neo4j"}
 

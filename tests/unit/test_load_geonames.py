@@ -6,33 +6,37 @@ from collections import defaultdict
 
 import pytest
 from lodestar.loaders import freebase_vocabulary as fb
-from lodestar.loaders.checked import CheckedGraph, read_checked
 from lodestar.loaders.geonames import GeonamesSource
 from lodestar.loaders.place_names import aliases, fold
 
-
-@pytest.fixture(scope="module")
-def graph() -> CheckedGraph:
-    return read_checked(GeonamesSource())
+from tests.read_source import ReadSource, read_source
 
 
 @pytest.fixture(scope="module")
-def tails(graph: CheckedGraph) -> dict[tuple[str, str], set[str]]:
+def graph() -> ReadSource:
+    return read_source(GeonamesSource())
+
+
+def ids(graph: ReadSource) -> set[str]:
+    return {id_ for head, _, tail in graph.triples for id_ in (head, tail)}
+
+
+@pytest.fixture(scope="module")
+def tails(graph: ReadSource) -> dict[tuple[str, str], set[str]]:
     """By head and relation, the names of the tails (ids where they have none)."""
     found: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for relation in graph.relations:
-        for head, tail in graph.pairs(relation):
-            found[head, relation].add(next(iter(graph.names.get(tail, {tail: None}))))
+    for head, relation, tail in graph.triples:
+        found[head, relation].add(graph.names.get(tail, [tail])[0])
     return found
 
 
-def test_only_mediators_are_unnamed(graph: CheckedGraph) -> None:
-    unnamed = [id_ for id_ in graph.ids if id_ not in graph.names]
+def test_only_mediators_are_unnamed(graph: ReadSource) -> None:
+    unnamed = ids(graph) - set(graph.names)
     assert unnamed
     assert all(id_.startswith(("geo.border.", "geo.population.")) for id_ in unnamed)
-    assert graph.num_names_ignored == 0
-    assert graph.num_duplicates == 0
-    assert 30_000 < graph.num_triples < 80_000
+    assert set(graph.names) <= ids(graph)
+    assert len(set(graph.triples)) == len(graph.triples)
+    assert 30_000 < len(graph.triples) < 80_000
 
 
 @pytest.mark.parametrize(
@@ -68,16 +72,19 @@ def test_a_border_leads_to_the_neighbour_and_not_back(tails: dict[tuple[str, str
     }
 
 
-def test_inverses_hold_triple_by_triple(graph: CheckedGraph) -> None:
-    assert set(graph.relations) == set(fb.FACTS)
+def test_inverses_hold_triple_by_triple(graph: ReadSource) -> None:
+    pairs: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    for head, relation, tail in graph.triples:
+        pairs[relation].add((head, tail))
+    assert set(pairs) == set(fb.FACTS)
     for relation, facts in fb.FACTS.items():
         if facts.inverse:
             assert fb.FACTS[facts.inverse].inverse == relation
-            assert set(graph.pairs(relation)) == {(tail, head) for head, tail in graph.pairs(facts.inverse)}
+            assert pairs[relation] == {(tail, head) for head, tail in pairs[facts.inverse]}
 
 
-def test_countries_have_the_names_people_use(graph: CheckedGraph) -> None:
-    assert next(iter(graph.names["geo.country.US"])) == "United States"
+def test_countries_have_the_names_people_use(graph: ReadSource) -> None:
+    assert graph.names["geo.country.US"][0] == "United States"
     assert {"USA", "United States of America"} <= set(graph.names["geo.country.US"])
     assert {"UK", "Great Britain"} <= set(graph.names["geo.country.GB"])
     assert {"Netherlands", "Holland"} <= set(graph.names["geo.country.NL"])
@@ -90,11 +97,11 @@ def test_aliases_are_few_and_latin() -> None:
     assert fold("Saint John’s") == fold("saint_john's")
 
 
-def test_smaller_cities_on_request(graph: CheckedGraph) -> None:
+def test_smaller_cities_on_request(graph: ReadSource) -> None:
     smaller = GeonamesSource(min_population=200_000)
-    fewer = read_checked(smaller)
-    assert fewer.num_triples < graph.num_triples
-    assert {id_ for id_ in fewer.ids if id_.startswith("geo.country.")} == {
-        id_ for id_ in graph.ids if id_.startswith("geo.country.")
+    fewer = read_source(smaller)
+    assert len(fewer.triples) < len(graph.triples)
+    assert {id_ for id_ in ids(fewer) if id_.startswith("geo.country.")} == {
+        id_ for id_ in ids(graph) if id_.startswith("geo.country.")
     }
     assert smaller.digest() != GeonamesSource().digest() == GeonamesSource().digest()

@@ -1,35 +1,75 @@
-"""Reading sources: the formats, the names, and every fault with its place."""
+"""The sources: what each reads, what its options change, and every fault with its place."""
 
 from __future__ import annotations
 
 import gzip
-import io
-import os
+import inspect
+import json
 import sys
-import threading
 from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
-import click
+import pyarrow as pa
 import pytest
-from lodestar.engine.cli.load import command
 from lodestar.engine.errors import InputError
-from lodestar.loaders.checked import read_checked
-from lodestar.loaders.formats import FORMATS, source_class
+from lodestar.loaders.delimited import CsvSource, DelimitedSource, TsvSource
+from lodestar.loaders.formats import FORMATS, detect, source_class
+from lodestar.loaders.freebase import FreebaseSource
+from lodestar.loaders.freebase_noise import noise_parameters, read_noise_rules
+from lodestar.loaders.graphml import GraphmlSource
+from lodestar.loaders.metaqa import MetaqaSource
+from lodestar.loaders.ntriples import NtriplesSource
+from lodestar.loaders.pathquestion import PathquestionSource
+from lodestar.loaders.rog import FREEBASE_ID, RogSource
 from lodestar.loaders.source import (
     MAX_ID_BYTES,
+    NO_ID,
+    LinePart,
+    Source,
     domain_of,
     fault_of_id,
     fault_of_relation,
     label_of,
     search_name,
 )
-from lodestar.loaders.tsv import TsvSource
+from pyarrow import parquet
 
 from tests.graphs import TripleSource
+from tests.read_source import read_source
 
 KG = "m.1\tp.q.capital\tm.2\nm.1\tp.q.capital\tm.2\nm.2\tinside\tm.1\n"
 NAMES = "m.1\tPeru\nm.2\tLima\tCity_of_Kings\nm.9\tNobody\nm.2\tLima\nm.1\tRepública del Perú\nm.1\t\n"
+RECORDS: list[dict[str, Any]] = [
+    {"id": "q1", "graph": [["Lima", "in", "m.0abc_1"], ["m.0abc_1", "of", "Perú"]]},
+    {"id": "q2", "subgraph": [["Lima", "in", "m.0abc_1"]]},
+    {"id": "q3", "subgraph": {"tuples": [["a", "b", "c"]], "entities": []}},
+]
+GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d1" for="edge" attr.name="relation" attr.type="string" />
+  <key id="d0" for="node" attr.name="name" attr.type="string" />
+  <graph edgedefault="directed">
+    <node id="a"><data key="d0">A &amp; B</data></node>
+    <node id="b" />
+    <edge source="a" target="b" id="0"><data key="d1">likes</data></edge>
+    <edge source="b" target="a" id="knows" />
+    <edge source="b" target="b" id="1" />
+  </graph>
+</graphml>
+"""
+SAMPLES: dict[str, Callable[[Path], Source]] = {
+    "csv": lambda folder: CsvSource(written(folder, KG.replace("\t", ","), "kg.csv")),
+    "freebase": lambda folder: FreebaseSource(written(folder, "</a>\t</b>\t</c>\t.\n", "fb.nt")),
+    "geonames": lambda folder: source_class("geonames")(min_population=5_000_000),
+    "graphml": lambda folder: GraphmlSource(written(folder, GRAPHML, "kg.graphml")),
+    "metaqa": lambda folder: MetaqaSource(written(folder, KG.replace("\t", "|"), "kb.txt")),
+    "ntriples": lambda folder: NtriplesSource(written(folder, "<a> <b> <c> .\n", "kg.nt")),
+    "pathquestion": lambda folder: PathquestionSource(written(folder, KG, "kb.txt")),
+    "rog": lambda folder: RogSource(written(folder, json_lines(RECORDS), "q.jsonl")),
+    "tsv": lambda folder: TsvSource(written(folder, KG), written(folder, NAMES, "names.tsv")),
+}
 
 
 def written(folder: Path, content: bytes | str, name: str = "kg.tsv") -> str:
@@ -38,11 +78,76 @@ def written(folder: Path, content: bytes | str, name: str = "kg.tsv") -> str:
     return str(path)
 
 
-def test_every_format_has_its_verb() -> None:
-    assert isinstance(command, click.Group)
-    assert set(command.commands) == set(FORMATS)
-    assert all(callable(source_class(name)) for name in FORMATS)
-    assert all(getattr(source_class(name), "kind", None) == name for name in FORMATS)
+def json_lines(records: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+# Every source
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_a_source(tmp_path: Path, name: str) -> None:
+    source = SAMPLES[name](tmp_path)
+    assert isinstance(source, source_class(name))  # type: ignore[arg-type]
+    assert source.kind == name
+    assert source.name
+    assert source.max_rejects >= 0
+    assert all(language == language.lower() for language in source.languages)
+    assert json.loads(json.dumps(source.options())) == source.options()
+    assert source.digest() == SAMPLES[name](tmp_path).digest()
+    assert len(source.digest()) == 64
+    first, second = read_source(source), read_source(source)
+    assert first == second
+    assert first.triples
+    if source.size_bytes is not None:
+        assert source.position_bytes == source.size_bytes
+    assert all(fact is not None for fact in source.relation_facts().values())
+
+
+def test_every_format_has_a_sample() -> None:
+    assert set(SAMPLES) == set(FORMATS)
+
+
+def test_a_source_of_tests_is_one_too() -> None:
+    read = read_source(TripleSource([("a", "r", "b")], {"a": "A"}))
+    assert (read.triples, read.names) == ([("a", "r", "b")], {"a": ["A"]})
+
+
+@pytest.mark.parametrize(
+    ("make", "changed"),
+    [
+        (TsvSource, {"columns": ("3", "2", "1")}),
+        (TsvSource, {"header": "yes"}),
+        (TsvSource, {"literals": False}),
+        (TsvSource, {"separator": "\t\t"}),
+        (FreebaseSource, {"languages": ("de",)}),
+        (FreebaseSource, {"languages": ("en", "de")}),
+        (FreebaseSource, {"languages": ("de", "en")}),
+        (FreebaseSource, {"languages": ("en", "*")}),
+        (NtriplesSource, {"bases": ("http://a/",)}),
+        (NtriplesSource, {"names": ("http://a/name",)}),
+        (NtriplesSource, {"aliases": ()}),
+        (NtriplesSource, {"languages": ("*",)}),
+    ],
+)
+def test_options_that_change_the_result_change_the_digest(
+    tmp_path: Path, make: Callable[..., Source], changed: dict[str, Any]
+) -> None:
+    path = written(tmp_path, KG)
+    assert make(path, **changed).digest() != make(path).digest()
+    assert set(changed) <= set(inspect.signature(make).parameters)
+
+
+def test_the_digest_is_of_all_files(tmp_path: Path) -> None:
+    kg, names = written(tmp_path, KG), written(tmp_path, NAMES, "names.tsv")
+    other = written(tmp_path, NAMES + "m.2\tCiudad\n", "other.tsv")
+    digests = {TsvSource(*paths).digest() for paths in [(kg,), (kg, names), (kg, other), (names,)]}
+    assert len(digests) == 4
+    noise = [written(tmp_path, text, f"noise{number}.txt") for number, text in enumerate(["a.*\n", "b.*\n"])]
+    assert len({FreebaseSource(kg, noise_path=path).digest() for path in (None, *noise)}) == 3
+
+
+# TSV and CSV
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
@@ -50,134 +155,382 @@ def test_every_format_has_its_verb() -> None:
 def test_tsv_is_read_with_names(tmp_path: Path, pack: Callable[[bytes], bytes], line_end: str) -> None:
     kg = written(tmp_path, pack(KG.replace("\n", line_end).encode()))
     names = written(tmp_path, pack(b"\xef\xbb\xbf" + NAMES.replace("\n", line_end).encode()), "names.tsv")
-    graph = read_checked(TsvSource(kg, names))
-    assert graph.ids == ["m.1", "m.2"]
-    assert graph.relations == ["inside", "p.q.capital"]
-    assert list(graph.pairs("p.q.capital")) == [("m.1", "m.2")]
-    assert (graph.num_triples, graph.num_duplicates, graph.num_names_ignored) == (2, 1, 1)
-    assert list(graph.entity_rows()) == [
-        {
-            "id": "m.1",
-            "name": "Peru",
-            "aliases": ["República del Perú"],
-            "search_names": ["Peru", "República del Perú"],
-        },
-        {
-            "id": "m.2",
-            "name": "Lima",
-            "aliases": ["City_of_Kings"],
-            "search_names": ["Lima", "City of Kings"],
-        },
-    ]
-
-
-def test_an_unnamed_entity_has_no_name(tmp_path: Path) -> None:
-    names = tmp_path / "names.tsv"
-    names.write_text("b\tB\n")
-    (row, _) = read_checked(TsvSource(written(tmp_path, "a\tr\tb\n"), str(names))).entity_rows()
-    assert row == {"id": "a", "name": None, "aliases": [], "search_names": []}
+    source = TsvSource(kg, names)
+    read = read_source(source)
+    assert source.unnamed_ids is None
+    assert read.triples == [("m.1", "p.q.capital", "m.2")] * 2 + [("m.2", "inside", "m.1")]
+    assert read.names == {
+        "m.1": ["Peru", "República del Perú"],
+        "m.2": ["Lima", "City_of_Kings"],
+        "m.9": ["Nobody"],
+    }
+    assert read.rejects == []
 
 
 def test_without_a_names_file_ids_are_names(tmp_path: Path) -> None:
-    rows = read_checked(TsvSource(written(tmp_path, "a_b\tr\tc\na_b\tr\td\n"))).entity_rows()
-    assert [(row["name"], row["search_names"]) for row in rows] == [("a_b", ["a b"]), ("c", ["c"]), ("d", ["d"])]
+    source = TsvSource(written(tmp_path, "a_b\tr\tc\n"))
+    assert source.unnamed_ids == NO_ID
+    assert read_source(source).names == {}
 
 
 @pytest.mark.parametrize(
-    ("content", "place", "fault"),
+    ("content", "options", "triples"),
     [
-        (b"a\tr\tb\na r b\n", ":2", "found 1 column: 'a r b'"),
-        (b"a\tr\tb\tc\n", ":1", "found 4 columns"),
-        (b"a\tr\tb\n\n" + b"x" * 500, ":3", "…'"),
-        (b"", "", "the file is empty"),
-        (b"\n\n", "", "found only empty lines"),
-        (bytes(range(128, 256)), ":1", "expected UTF-8, found byte 0x80"),
-        (b"a\tr\tb\nPNG\0\0\n", ":2", "found a zero byte"),
-        (b"a\tr\tb\nLim\xe1\tr\tb\n", ":2", "expected UTF-8, found byte 0xe1"),
-        ("a\tr\tb\n".encode("utf-16"), "", "found UTF-16"),
-        (gzip.compress(KG.encode() * 500)[:60], "", "the gzip file is cut off"),
-        (gzip.compress(KG.encode())[:20] + b"\0" * 20, "", "the gzip file is"),
-        (b"\x1f\x8bnot gzip", "", "the gzip file is damaged"),
-        (b"a\t\tb\n", ":1", "the relation is empty"),
-        (b"\tr\tb\n", ":1", "an id is empty"),
-        (b"a\tr\t\n", ":1", "an id is empty"),
-        (b"a\tr\tb\na\tx\\u0060]->() DETACH DELETE h//\tb\n", ":2", "\\u in it"),
-        (b"a\tr\t" + b"x" * (MAX_ID_BYTES + 1), ":1", "longer than 8,000 bytes"),
-        (b"a\tr\t" + b"x" * 1_100_000, ":1", "the line is longer than"),
+        ("head\trelation\ttail\na\tr\tb\n", {}, [("a", "r", "b")]),
+        ("\nSubject\tObject\tPredicate\na\tb\tr\n", {}, [("a", "r", "b")]),
+        ("id\ttail\thead\tscore\trelation\n1\tb\ta\t0.5\tr\n", {}, [("a", "r", "b")]),
+        ("head\trelation\ttail\n", {"header": "no"}, [("head", "relation", "tail")]),
+        ("x\ty\tz\na\tr\tb\n", {"header": "yes"}, [("a", "r", "b")]),
+        ("x\ty\tz\na\tr\tb\n", {"columns": ("z", "y", "x")}, [("b", "r", "a")]),
+        ("a\tr\tb\tsrc\n", {"columns": ("1", "2", "3")}, [("a", "r", "b")]),
+        ("a\tr\tb\tsrc\n", {"columns": ("3", "2", "1")}, [("b", "r", "a")]),
+        ("head\trelation\ttail\tsrc\na\tr\tb\tc\n", {"columns": ("1", "2", "3")}, [("a", "r", "b")]),
+        ("a b\tr\tb\n", {"separator": "\t"}, [("a b", "r", "b")]),
+        ("a||r||b\n", {"separator": "||"}, [("a", "r", "b")]),
+        ("h\tr\tt\n", {}, []),
     ],
 )
-def test_a_fault_is_one_line_with_its_place(tmp_path: Path, content: bytes, place: str, fault: str) -> None:
+def test_columns(tmp_path: Path, content: str, options: dict[str, Any], triples: list[tuple[str, ...]]) -> None:
+    read = read_source(TsvSource(written(tmp_path, content), **options))
+    assert read.triples == triples
+    assert read.rejects == []
+
+
+@pytest.mark.parametrize(
+    ("make", "content", "options", "fault"),
+    [
+        (
+            TsvSource,
+            "a\tr\tb\tc\n",
+            {},
+            ":1: expected head, relation and tail parted by tabs, found 4 columns: "
+            "say which with --columns 1,2,3: 'a\\tr\\tb\\tc'",
+        ),
+        (
+            CsvSource,
+            '\na,r,"b,c",d\n',
+            {"header": "yes"},
+            ":2: expected head, relation and tail parted by commas, found 4 columns: "
+            "say which with --columns 1,2,3: 'a,r,\"b,c\",d'",
+        ),
+        (TsvSource, "a\tr\tb\n", {"columns": ("1", "2", "4")}, ":1: expected columns 1,2,4, found only 3: 'a\\tr\\tb'"),
+        (TsvSource, "a\tr\tb\n", {"columns": ("0", "2", "3")}, ":1: expected columns 0,2,3, found only 3: 'a\\tr\\tb'"),
+        (TsvSource, "a\tr\tb\n", {"columns": ("a", "r", "x")}, ":1: expected one column called 'x', found 'a, r, b'"),
+        (TsvSource, "a\ta\tb\n", {"columns": ("a", "a", "b")}, ":1: expected one column called 'a', found 'a, a, b'"),
+    ],
+)
+def test_columns_that_are_not_there(
+    tmp_path: Path, make: Callable[..., DelimitedSource], content: str, options: dict[str, Any], fault: str
+) -> None:
     path = written(tmp_path, content)
     with pytest.raises(InputError) as caught:
-        read_checked(TsvSource(path))
-    message = str(caught.value)
-    assert message.startswith(f"{path}{place}")
-    assert fault in message
-    assert "\n" not in message
-    assert len(message) < len(path) + 250
+        list(make(path, **options).parts())
+    assert str(caught.value) == path + fault
 
 
-def test_a_fault_in_the_names_names_that_file(tmp_path: Path) -> None:
-    names = written(tmp_path, "m.1\tPeru\nm.2\n", "names.tsv")
-    with pytest.raises(InputError, match=r"names\.tsv:2: expected an id and a name"):
-        read_checked(TsvSource(written(tmp_path, KG), names))
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"columns": ("1", "2")}, "expected three columns, those of head, relation and tail, found '1,2'"),
+        (
+            {"columns": ("a", "b", "c"), "header": "no"},
+            "expected three numbers of columns, as there is no header, found a,b,c",
+        ),
+        ({"separator": ""}, "expected a separator of one character, no quote and no line end, found ''"),
+        ({"separator": '"'}, "expected a separator of one character, no quote and no line end, found '\"'"),
+        ({"separator": ", "}, "expected a separator of one character, no quote and no line end, found ', '"),
+    ],
+)
+def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], fault: str) -> None:
+    with pytest.raises(InputError) as caught:
+        list(CsvSource(written(tmp_path, "a,b,c\n"), **options).parts())
+    assert str(caught.value) == fault
 
 
-def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        TsvSource(str(tmp_path / "missing.tsv"))
-    with pytest.raises(InputError, match="found a folder"):
-        TsvSource(str(tmp_path))
+def test_every_line_has_as_many_columns_as_the_first(tmp_path: Path) -> None:
+    source = TsvSource(written(tmp_path, "a\tr\tb\tx\na\tr\tb\n"), columns=("1", "2", "3"))
+    assert read_source(source).rejects == [
+        (2, "expected 4 columns parted by tabs, as in the first line, found 3 columns")
+    ]
+
+
+def test_csv(tmp_path: Path) -> None:
+    content = 'Subject,Predicate,Object\r\n"Lima, Perú",in,"""Mine""@en"\r\nx,"y""z",w\r\nx,"y\r\nz",w\r\n'
+    read = read_source(CsvSource(written(tmp_path, content, "kg.csv")))
+    assert read.triples == [("Lima, Perú", "in", "Mine"), ("x", 'y"z', "w")]
+    assert read.literals == [("Mine", None, "en")]
+    assert read.rejects == [(number, "a quote is out of place, or does not end on its line") for number in (4, 5)]
+    assert read.counts == {"header": 1, "triple": 2, "reject": 2}
+
+
+def test_literals_may_be_switched_off(tmp_path: Path) -> None:
+    content = '"Al" Yankovic\tin\t"x"@en\n"Al"\tin\t9^^http://t\n'
+    read = read_source(TsvSource(written(tmp_path, content)))
+    assert read.rejects == [(2, "a literal cannot be the head of a triple")]
+    assert read.literals == [("x", None, "en")]
+    read = read_source(TsvSource(written(tmp_path, content), literals=False))
+    assert read.triples == [('"Al" Yankovic', "in", '"x"@en'), ('"Al"', "in", "9^^http://t")]
+    assert read.literals == []
+
+
+def test_lines_that_are_not_text_are_rejected(tmp_path: Path) -> None:
+    read = read_source(TsvSource(written(tmp_path, b"a\tr\tb\nLim\xe1\tr\tb\nc\tr\t\0\n")))
+    assert read.triples == [("a", "r", "b")]
+    assert read.rejects == [(2, "expected UTF-8, found byte 0xe1"), (3, "expected text, found a zero byte")]
+
+
+def test_stdin_cannot_be_both(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="asked to be both"):
         TsvSource("-", "-")
-
-
-def test_stdin_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(KG.encode()))))
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(gzip.compress(KG.encode()))))
     source = TsvSource("-")
     assert source.digest() == source.digest()
-    assert read_checked(source).num_triples == 2
-    assert read_checked(source).num_triples == 2
-    assert source.place == "stdin:3"
+    assert len(read_source(source).triples) == 3
 
 
-def test_closed_stdin_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(InputError, match="standard input closed"):
-        TsvSource("-")
+def test_a_file_that_is_empty_is_said(tmp_path: Path) -> None:
+    for make in (TsvSource, CsvSource, MetaqaSource, PathquestionSource, RogSource):
+        path = written(tmp_path, "", "empty")
+        with pytest.raises(InputError, match="empty: the file is empty"):
+            read_source(make(path))
 
 
-def test_a_pipe_is_read_more_than_once(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(KG.encode(),))
-    writer.start()
-    source = TsvSource(str(pipe))
-    writer.join()
-    assert source.digest() == source.digest()
-    assert read_checked(source).num_triples == 2
+def test_kbs_of_question_sets_have_no_literals(tmp_path: Path) -> None:
+    metaqa = MetaqaSource(written(tmp_path, 'Kismet|release_year|1930\nKismet|by|"x"\n', "kb.txt"))
+    assert read_source(metaqa).triples == [("Kismet", "release_year", "1930"), ("Kismet", "by", '"x"')]
+    assert metaqa.unnamed_ids == NO_ID
+    pathquestion = PathquestionSource(written(tmp_path, "h\tr\tt\n", "kb.txt"))
+    assert read_source(pathquestion).triples == [("h", "r", "t")]
 
 
-def test_the_digest_is_of_both_files(tmp_path: Path) -> None:
-    kg, names = written(tmp_path, KG), written(tmp_path, NAMES, "names.tsv")
-    other = written(tmp_path, NAMES + "m.2\tCiudad\n", "other.tsv")
-    digests = {TsvSource(*paths).digest() for paths in [(kg,), (kg, names), (kg, other), (names,)]}
-    assert len(digests) == 4
-    assert TsvSource(kg, names).digest() == TsvSource(kg, names).digest()
+# Freebase and N-Triples
 
 
-def test_a_fault_is_found_whatever_the_format() -> None:
-    with pytest.raises(InputError, match="test triples: the relation has"):
-        read_checked(TripleSource([("a", "x\\u0041", "b")]))
-    with pytest.raises(InputError, match="test triples: an id has a zero byte"):
-        read_checked(TripleSource([("a\0", "r", "b")]))
+def test_languages_are_in_the_order_of_preference(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "".join(f'</a>\t</type.object.name>\t"A-{tag}"@{tag}\t.\n' for tag in ("en", "de", "pt-BR"))
+    )
+    source = FreebaseSource(path, languages=("pt-br", " DE"))
+    assert source.languages == ("pt-br", "de")
+    assert read_source(source).counts == {"name": 2, "other language": 1}
+    assert read_source(FreebaseSource(path, languages=("*",))).counts == {"name": 3}
+    with pytest.raises(InputError, match="expected a language such as en or pt-br, or \\* for all, found 'english!'"):
+        FreebaseSource(path, languages=("english!",))
 
 
-def test_too_many_relations_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.loaders.checked.MAX_RELATIONS", 2)
-    assert read_checked(TripleSource([("a", "r1", "b"), ("a", "r2", "b"), ("b", "r1", "a")])).num_triples == 3
-    with pytest.raises(InputError, match="more than 2 relations"):
-        read_checked(TripleSource([("a", f"r{i}", "b") for i in range(3)]))
+def test_bases_are_taken_off(tmp_path: Path) -> None:
+    lines = [
+        "<http://a/x> <http://a/b/r> <http://a/> .",
+        '<http://c> <http://a/name> "N"@en .',
+        "<http://a/b/> <r.*> <o> .",
+    ]
+    path = written(tmp_path, "\n".join(lines), "kg.nt")
+    source = NtriplesSource(path, bases=["http://a/", "http://a/b/", "r.*"], names=["http://a/name"])
+    read = read_source(source)
+    assert read.triples == [("x", "r", "http://a/"), ("b/", "r.*", "o")]
+    assert read.names == {"http://c": ["N"]}
+
+
+def test_a_rule_file_decides_what_is_noise(tmp_path: Path) -> None:
+    rules = "# comment\n\na.*\n!a.b.?\na.b.c tail.*\n!a.b.c tail.ok\n*.[x]%_\\\n"
+    noise = written(tmp_path, rules, "noise.txt")
+    lines = {
+        "a.b": "noise",
+        "a.b.x": "triple",
+        "a.b.xy": "noise",
+        "a.b.c": "triple",
+        "z": "triple",
+        "a.[x]%_\\": "noise",
+        "a.x%_\\": "noise",
+        "b.x%_\\": "triple",
+        "b.[x]%_\\": "noise",
+    }
+    text = "".join(f"</m.1>\t</{relation}>\t</m.2>\t.\n" for relation in lines)
+    text += "</m.1>\t</a.b.c>\t</tail.x>\t.\n</m.1>\t</a.b.c>\t</tail.ok>\t.\n"
+    source = FreebaseSource(written(tmp_path, text, "fb.nt"), noise_path=noise)
+    kept = [relation for relation, category in lines.items() if category == "triple"] + ["a.b.c"]
+    assert [relation for _, relation, _ in read_source(source).triples] == kept
+    assert read_source(source).counts["noise"] == len(lines) + 2 - len(kept)
+
+
+def test_no_rules_leave_everything_in(tmp_path: Path) -> None:
+    noise = written(tmp_path, "# nothing\n", "noise.txt")
+    source = FreebaseSource(written(tmp_path, "</m.1>\t</type.object.key>\t</m.2>\t.\n"), noise_path=noise)
+    assert read_source(source).counts == {"triple": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (b"a\nb c d\n", ":2: expected a pattern of relations and at most one of tails, found 'b c d'"),
+        (b"!\n", ":1: expected a pattern of relations and at most one of tails, found '!'"),
+        (b"\xff", ": expected UTF-8, found byte 0xff"),
+    ],
+)
+def test_a_rule_that_is_none_is_said(tmp_path: Path, text: bytes, fault: str) -> None:
+    path = written(tmp_path, text, "noise.txt")
+    with pytest.raises(InputError) as caught:
+        read_noise_rules(path)
+    assert str(caught.value) == path + fault
+
+
+def test_the_rules_that_come_with_lodestar_touch_the_tail_once() -> None:
+    parameters = noise_parameters(read_noise_rules())
+    assert parameters["noise_in_doubt"] == r"type\.object\.type"
+    assert parameters["noise_rules"] == [{"relation": "type.object.type", "tail": "common.topic", "noise": True}]
+
+
+# Subgraphs of questions
+
+
+@pytest.mark.parametrize("shape", ["jsonl", "gzip", "parquet"])
+def test_subgraphs_are_one_graph(tmp_path: Path, shape: str) -> None:
+    text = json_lines(RECORDS).encode()
+    path = str(tmp_path / "questions")
+    if shape == "parquet":
+        graphs: list[Any] = [record.get("graph") or record["subgraph"] for record in RECORDS[:2]]
+        parquet.write_table(pa.table({"id": ["q1", "q2"], "graph": graphs}), path)
+    else:
+        Path(path).write_bytes(gzip.compress(text) if shape == "gzip" else text)
+    source = RogSource(path)
+    read = read_source(source)
+    expected = [("Lima", "in", "m.0abc_1"), ("m.0abc_1", "of", "Perú"), ("Lima", "in", "m.0abc_1"), ("a", "b", "c")]
+    assert read.triples == (expected[:3] if shape == "parquet" else expected)
+    assert source.unnamed_ids == FREEBASE_ID
+    assert detect(path) == "rog"
+
+
+def test_records_that_cannot_be_read_are_rejected(tmp_path: Path) -> None:
+    lines = [
+        b"\xef\xbb\xbf" + json.dumps(RECORDS[0]).encode(),
+        b"",
+        b'{"graph": [["a", "b"',
+        b'{"graph": "none"}',
+        b'{"id": 1}',
+        b"[]",
+        b'{"graph": [["a", "b"], ["a", "b", 1], ["", "b", "c"], ["a", "b", "\\ud800"], ["a", "\\u0000", "c"], 7]}',
+        b'{"graph": [["Lim\xe1", "b", "c"]]}',
+        b"[" * 100_000,
+        b'{"graph": []}',
+    ]
+    read = read_source(RogSource(written(tmp_path, b"\n".join(lines), "q.jsonl")))
+    assert len(read.triples) == 2
+    text = "expected a head, a relation and a tail that are text as item {} of the graph"
+    none = "expected a list called graph or subgraph, found none"
+    assert read.rejects == [
+        (3, "expected JSON, found a fault at character 21"),
+        (4, none),
+        (5, none),
+        (6, none),
+        *((7, text.format(number)) for number in range(1, 7)),
+        (8, "expected UTF-8, found byte 0xe1"),
+        (9, "expected JSON, found too many brackets"),
+    ]
+    assert read.counts["blank"] == 1
+
+
+def test_parquet_without_graphs_is_said(tmp_path: Path) -> None:
+    path = str(tmp_path / "q.parquet")
+    parquet.write_table(pa.table({"id": ["q1"], "text": ["?"]}), path)
+    with pytest.raises(InputError, match="expected a column graph or subgraph, found 'id, text'"):
+        read_source(RogSource(path))
+    Path(path).write_bytes(b"PAR1 and nothing more")
+    with pytest.raises(InputError, match="the parquet file is damaged"):
+        read_source(RogSource(path))
+
+
+def test_a_cut_file_of_records_is_said(tmp_path: Path) -> None:
+    path = written(tmp_path, gzip.compress(json_lines(RECORDS * 10_000).encode())[:-20], "q.jsonl.gz")
+    with pytest.raises(InputError, match=r"q\.jsonl\.gz:\d+: the gzip file is cut off"):
+        read_source(RogSource(path))
+
+
+# GraphML
+
+
+def test_graphml(tmp_path: Path) -> None:
+    for content in (GRAPHML.encode(), gzip.compress(GRAPHML.encode())):
+        read = read_source(GraphmlSource(written(tmp_path, content, "kg.graphml")))
+        assert read.triples == [("a", "likes", "b"), ("b", "knows", "a")]
+        assert read.names == {"a": ["A & B"]}
+        assert read.rejects == [(10, "expected a relation of an edge, found none")]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("<graphml><node>", ":1: expected GraphML, found a fault: no element found"),
+        ("not XML", ":1: expected GraphML, found a fault: syntax error"),
+        ("<html></html>", ": expected GraphML, found another kind of XML"),
+        ("", ":1: expected GraphML, found a fault: no element found"),
+        (
+            '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">'
+            + "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9))
+            + "]><graphml>&j;</graphml>",
+            ":1: expected GraphML, found a fault: limit on input amplification factor",
+        ),
+    ],
+)
+def test_xml_that_is_no_graph_is_said(tmp_path: Path, content: str, fault: str) -> None:
+    path = written(tmp_path, content, "kg.graphml")
+    with pytest.raises(InputError) as caught:
+        read_source(GraphmlSource(path))
+    assert str(caught.value).startswith(path + fault)
+
+
+# Which format
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("kg.csv", "anything", "csv"),
+        ("kg.TSV.gz", gzip.compress(b"anything"), "tsv"),
+        ("q.jsonl", "{}", "rog"),
+        ("q.parquet", "PAR1", "rog"),
+        ("kg.graphml", "<graphml>", "graphml"),
+        ("kb.txt", "a|b|c\n", "metaqa"),
+        ("kb.txt.gz", gzip.compress(b"a\tb\tc\n"), "pathquestion"),
+        ("kg.nt", "<http://rdf.freebase.com/ns/a>\t</b>\t</c>\t.\n", "freebase"),
+        ("kg.nt", '# c\n<http://a> <b> <c> .\n_:b <p> "x" .\n', "ntriples"),
+        ("kg", '\n</a>\t</type.object.name>\t"A\\"B"@en\t.\n', "freebase"),
+        ("kg", "<http://a>\t<b>\t<c>\t.\n", "ntriples"),
+        ("kg", "a\tb\tc\nd\te\tf\n", "tsv"),
+        ("kg", "a,b,c\nd,e,f\n", "csv"),
+        ("kg", "a|b|c\nd|e|f\n", "metaqa"),
+        ("kg", '{"id": 1, "graph": []}\n', "rog"),
+        ("kg", "PAR1", "rog"),
+        ("kg.xml", GRAPHML, "graphml"),
+        ("kg", "a\tb\tc\n" * 50_000, "tsv"),
+    ],
+)
+def test_a_file_tells_its_format(tmp_path: Path, name: str, content: bytes | str, found: str) -> None:
+    assert detect(written(tmp_path, content, name)) == found
+
+
+@pytest.mark.parametrize("content", [b"a b c\n", b"\x89PNG\r\n\x1a\n", b"\n\n", b"# only this\n", b"a\tb\tc\nd,e,f\n"])
+def test_a_file_that_does_not_tell_its_format(tmp_path: Path, content: bytes) -> None:
+    path = written(tmp_path, content, "kg")
+    with pytest.raises(InputError) as caught:
+        detect(path)
+    assert str(caught.value) == (
+        f"{path}: the format cannot be told from the file: "
+        "name one of csv, freebase, graphml, metaqa, ntriples, pathquestion, rog, tsv"
+    )
+
+
+def test_what_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="stdin: cannot be looked at before it is read: name one of csv, "):
+        detect("-")
+    with pytest.raises(InputError, match="kg: the file is empty"):
+        detect(written(tmp_path, "", "kg"))
+    with pytest.raises(InputError, match="no such file"):
+        detect(str(tmp_path / "missing"))
+    with pytest.raises(InputError, match="found a folder"):
+        detect(str(tmp_path))
+
+
+# Names, relations and ids
 
 
 @pytest.mark.parametrize(
@@ -212,3 +565,9 @@ def test_faults_of_ids_and_relations() -> None:
     assert fault_of_id("é" * (MAX_ID_BYTES // 2 + 1)) is not None
     assert fault_of_relation("`x` $p {{N}} '\" //") is None
     assert fault_of_relation("x" * (MAX_ID_BYTES + 1)) is not None
+
+
+def test_parts_may_be_read_again(tmp_path: Path) -> None:
+    (part,) = TsvSource(written(tmp_path, KG)).parts()
+    assert isinstance(part, LinePart)
+    assert len(list(part.file.batches(print))) == len(list(part.file.batches(print))) == 1

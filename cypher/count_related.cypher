@@ -1,0 +1,7 @@
+// How many triples each relation has that is no relationship type of its own.
+// mode:    read
+// params:
+// returns: relation :: STRING, num_triples :: INTEGER
+// needs:   nothing
+MATCH ()-[r:RELATED]->()
+RETURN coalesce(r.relation, 'RELATED') AS relation, count(*) AS num_triples

@@ -1,0 +1,7 @@
+// Delete the manifest of a load of which nothing is left.
+// mode:    write
+// params:  $sha256 :: STRING
+// returns:
+// needs:   constraint load_sha256
+MATCH (l:Load {sha256: $sha256})
+DELETE l

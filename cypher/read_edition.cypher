@@ -1,0 +1,10 @@
+// What differs after a load began, finished or was deleted: by it a reader knows that its catalogue is the present one.
+// mode:    read
+// params:
+// returns: num_loads :: INTEGER, started :: STRING, finished :: STRING, num_relations :: INTEGER
+// needs:   nothing
+MATCH (l:Load)
+RETURN count(l) AS num_loads,
+       toString(max(l.started)) AS started,
+       toString(max(l.finished)) AS finished,
+       COUNT { MATCH (:Relation) } AS num_relations

@@ -1,0 +1,8 @@
+// The manifests of all loads, by number and by when they began: their properties, times as ISO 8601 text.
+// mode:    read
+// params:
+// returns: manifest :: MAP
+// needs:   nothing
+MATCH (l:Load)
+WITH l ORDER BY coalesce(l.number, 1), l.started
+RETURN l {.*, started: toString(l.started), finished: toString(l.finished)} AS manifest

@@ -1,0 +1,23 @@
+// Bring the relation signatures of these entities in line with the graph. Otherwise as refresh_signatures.
+// mode:    write
+// params:  $ids :: LIST<STRING>, $numbers :: MAP
+// returns:
+// needs:   constraint entity_id
+UNWIND $ids AS id
+MATCH (e:Entity {id: id})
+CALL (e) {
+  CALL (e) {
+    MATCH (e)-[r]->(:Entity|Literal)
+    RETURN $numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] AS number,
+           count(*) AS size
+  UNION ALL
+    MATCH (e)<-[r]-(:Entity)
+    RETURN -$numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] AS number,
+           count(*) AS size
+  }
+  WITH number, size ORDER BY number
+  WITH collect(number) AS numbers, collect(size) AS sizes
+  SET e.signature_relations = numbers,
+      e.signature_counts = sizes,
+      e.degree = reduce(degree = 0, size IN sizes | degree + size)
+}

@@ -1,0 +1,8 @@
+// Set the catalogue's counts of the relations among these; the others keep theirs.
+// mode:    write
+// params:  $counts :: MAP
+// returns:
+// needs:   constraint relation_name
+UNWIND keys($counts) AS name
+MATCH (r:Relation {name: name})
+SET r.count = $counts[name]

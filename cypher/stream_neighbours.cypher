@@ -1,0 +1,12 @@
+// Every entity with the entities that its triples lead to, as the numbers that the database keeps nodes under: small, nearly
+// without gaps, and good for one query only. They are the last part of an element id.
+// mode:    read
+// params:
+// returns: entity :: INTEGER, neighbours :: LIST<INTEGER>
+// needs:   nothing
+MATCH (e:Entity)
+RETURN toIntegerOrNull(split(elementId(e), ':')[-1]) AS entity,
+       COLLECT {
+         MATCH (e)-->(t:Entity)
+         RETURN toIntegerOrNull(split(elementId(t), ':')[-1])
+       } AS neighbours

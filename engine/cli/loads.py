@@ -1,0 +1,93 @@
+"""`lodestar loads`: what was loaded into a graph, and how to take it out again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from ..errors import UsageError
+from .options import database_options, json_option, settings_from
+
+
+@click.group()
+def command() -> None:
+    """List what was loaded into the graph, or delete a load.
+
+    \b
+    Example:
+      lodestar loads list
+      lodestar loads delete 2 --yes
+    """
+
+
+@command.command("list")
+@json_option
+@database_options
+def list_(as_json: bool, **flags: Any) -> None:
+    """List the loads of the graph by number, with what their manifests say.
+
+    \b
+    Example:
+      lodestar loads list --json
+    """
+    from ..database.catalogue import read_loads
+    from ..database.gateway import Gateway
+    from ..server.connecting import connection_of
+
+    with Gateway(connection_of(settings_from(**flags))) as gateway:
+        loads = gateway.fetch(read_loads())
+    if as_json:
+        click.echo(json.dumps([asdict(load) for load in loads]))
+        return
+    for load in loads:
+        state = "being deleted" if load.deleting else load.finished or "did not finish"
+        click.echo(f"{load.number:>3}  {load.source}  {load.kind}  {load.num_triples:,} triples  {state}")
+
+
+@command.command()
+@click.argument("load", metavar="NUMBER|SOURCE|SHA256")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@database_options
+@click.pass_context
+def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: Any) -> None:
+    """Delete what a load alone brought: its triples, names, relations and entities; what others state too stays.
+
+    Safe to run again where it was interrupted.
+
+    \b
+    Example:
+      lodestar loads delete 2
+      lodestar loads delete more.tsv --yes
+    """
+    from ...loaders.progress import progress_bar
+    from ...loaders.unloading import found_load, unload
+    from ..database.catalogue import read_loads
+    from ..database.gateway import Gateway
+    from ..server.connecting import loading_connection
+
+    with Gateway(loading_connection(settings_from(**flags))) as gateway:
+        gateway.version()
+        loads = gateway.fetch(read_loads())
+        manifest = found_load(loads, load)
+        if not yes:
+            if not sys.stdin.isatty():
+                raise UsageError(
+                    f"this deletes load {manifest.number} ({manifest.source}): give --yes to do so unasked"
+                )
+            if not click.confirm(f"Delete load {manifest.number} ({manifest.source})?", err=True):
+                click.echo("nothing deleted", err=True)
+                ctx.exit(1)
+        with progress_bar(f"load {manifest.number} out of the graph") as (progress, _):
+            report = unload(gateway, str(manifest.number), progress=progress)
+    click.echo(
+        f"{report.source}: {report.num_triples_deleted:,} triples deleted, {report.num_triples:,} triples of "
+        f"{report.num_entities:,} entities left",
+        err=True,
+    )
+    if as_json:
+        click.echo(json.dumps(asdict(report)))

@@ -1,0 +1,44 @@
+"""`lodestar verify`: is the graph what its manifests say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from ..errors import GraphError
+from .options import database_options, json_option, settings_from
+
+
+@click.command()
+@json_option
+@database_options
+def command(as_json: bool, **flags: Any) -> None:
+    """Count the graph again and compare it with its catalogue, its signatures and the manifests of its loads.
+
+    Every triple is read once for each load, and compared by a checksum. Ends with code 5 when something is wrong.
+
+    \b
+    Example:
+      lodestar verify
+      lodestar verify --json
+    """
+    from ...loaders.progress import progress_bar
+    from ...loaders.verifying import verify
+    from ..database.gateway import Gateway
+    from ..server.connecting import connection_of
+
+    with Gateway(connection_of(settings_from(**flags))) as gateway:
+        gateway.version()
+        with progress_bar("verifying the graph") as (progress, _):
+            found = verify(gateway, progress)
+    if as_json:
+        click.echo(json.dumps(asdict(found)))
+    for fault in () if as_json else found.faults:
+        click.echo(fault)
+    checked = f"{found.num_triples:,} triples, {found.num_entities:,} entities, {found.num_loads:,} loads"
+    if found.faults:
+        raise GraphError(f"{checked}: {len(found.faults):,} faults, the first: {found.faults[0]}")
+    click.echo(f"{checked}: as the manifests say", err=True)

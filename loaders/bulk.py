@@ -1,0 +1,150 @@
+"""The bulk writer: a stage into a new database by Neo4j's own offline importer, then switched over as a whole.
+
+The graph grows in an *incoming* server beside the real one, which goes on serving what it has. Only when the incoming
+one is complete do its files take the place of the real one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ..engine.database.catalogue import read_graph_state
+from ..engine.database.gateway import Gateway
+from ..engine.errors import ServerError
+from ..engine.server.connecting import LOAD_TIMEOUT_S
+from ..engine.server.offline_import import ImportFiles
+from .manifest import Manifest, begin, finish, refresh_counts, request, write_relations
+from .progress import Progress, silent
+from .relation_types import RelationRow, num_related, relation_rows
+from .signatures import signatures
+from .source import RelationFacts
+from .staging.stage import Stage
+
+if TYPE_CHECKING:
+    from ..engine.server.incoming import Incoming
+    from ..engine.server.instance import Instance
+
+ENTITIES_A_BATCH = 100_000
+EMPTY_LITERALS_A_BATCH = 1_000
+SIGNATURE_ROWS_A_BATCH = 500_000
+
+_IMPORTED = {
+    "signature_relations": "signature_relations:int[]",
+    "signature_counts": "signature_counts:int[]",
+    "degree": "degree:int",
+}
+"""The columns of signatures as neo4j-admin imports them."""
+
+
+class BulkWriter:
+    """Writes a stage into an embedded server, in the place of whatever graph it has."""
+
+    def __init__(self, progress: Progress = silent) -> None:
+        self._progress = progress
+
+    def write(
+        self,
+        stage: Stage,
+        manifest: Manifest,
+        facts: Mapping[str, RelationFacts],
+        instance: Instance,
+        incoming: Incoming,
+    ) -> int:
+        """Write everything; the instance has either its old graph or the whole new one, at every moment.
+
+        `incoming` is what `Instance.loading` lends. Returns how many relations have no type of their own.
+        """
+        rows = relation_rows(stage.relations(), (), facts)
+        files = self.write_files(stage, relation_table(rows), has_literals=manifest.num_literals > 0)
+        incoming.import_graph(files, self._progress)
+        incoming.start(progress=False)
+        with Gateway(incoming.connection(LOAD_TIMEOUT_S)) as gateway:
+            self._progress("indexing", 0, 1)
+            begin(gateway, manifest)
+            write_relations(gateway, rows)
+            for batch in stage.rows("empty_literals", EMPTY_LITERALS_A_BATCH):
+                gateway.fetch(request("write_literals", literals=batch.to_pylist()))
+            refresh_counts(gateway)
+            _check(gateway, manifest)
+            finish(gateway, manifest)
+            self._progress("indexing", 1, 1)
+        incoming.stop()
+        instance.adopt(incoming, progress=False)
+        return num_related(rows)
+
+    def write_files(self, stage: Stage, relations: pa.Table, *, has_literals: bool) -> ImportFiles:
+        """Write the files that are imported."""
+        folder = stage.folder / "import"
+        folder.mkdir(exist_ok=True)
+        self._progress("converting", 0, 3)
+        self._write_entities(stage, folder / "entities.parquet", relations)
+        nodes = [("Entity", "entities.parquet")]
+        self._progress("converting", 1, 3)
+        if has_literals:
+            stage.write_parquet("literal_nodes", folder / "literals.parquet")
+            nodes.append(("Literal", "literals.parquet"))
+        self._progress("converting", 2, 3)
+        relationships = ["triples.parquet"]
+        stage.write_parquet("relationships", folder / "triples.parquet", relation_row=relations)
+        if pc.any(relations.column("is_related")).as_py():
+            stage.write_parquet("related", folder / "related.parquet", relation_row=relations)
+            relationships.append("related.parquet")
+        self._progress("converting", 3, 3)
+        return ImportFiles(folder, tuple(nodes), tuple(relationships))
+
+    def _write_entities(self, stage: Stage, path: Path, relations: pa.Table) -> None:
+        """Write the entities: their names and their signatures come in the same order, by node."""
+        names = stage.rows("entity_names", ENTITIES_A_BATCH)
+        rows = stage.rows("signature_rows", SIGNATURE_ROWS_A_BATCH, tables={"relation_row": relations})
+        writer: pq.ParquetWriter | None = None
+        try:
+            for table in _side_by_side(names, signatures(rows)):
+                writer = writer or pq.ParquetWriter(path, table.schema)
+                writer.write_table(table)
+        finally:
+            if writer:
+                writer.close()
+
+
+def _side_by_side(names: Iterator[pa.RecordBatch], signed: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield names and signatures of the same nodes as one table."""
+    rest = next(signed)
+    for batch in names:
+        while rest.num_rows < batch.num_rows:
+            rest = pa.concat_tables([rest, next(signed)])
+        signature, rest = rest.slice(0, batch.num_rows), rest.slice(batch.num_rows)
+        table = pa.Table.from_batches([batch])
+        for column, name in _IMPORTED.items():
+            table = table.append_column(name, signature.column(column))
+        yield table
+
+
+def _check(gateway: Gateway, manifest: Manifest) -> None:
+    """Raise `ServerError` when the importer made something else of the stage than what it holds."""
+    state = gateway.fetch(read_graph_state())
+    found = (state.num_entities, state.num_literals, state.num_triples)
+    expected = (manifest.num_entities, manifest.num_literals, manifest.num_triples)
+    if found != expected:
+        raise ServerError(
+            f"the import of {manifest.source} has {found} entities, literals and triples, expected {expected}: "
+            "the graph is left as it was; run the same command again"
+        )
+
+
+def relation_table(rows: list[RelationRow]) -> pa.Table:
+    """Return the rows as the queries of the stage join them; types as a dictionary, which is cheap to sort along."""
+    return pa.table(
+        {
+            "staged": pa.array([row.staged for row in rows], pa.int32()),
+            "number": pa.array([row.number for row in rows], pa.int32()),
+            "name": pa.array([row.name for row in rows], pa.string()),
+            "type": pa.array([row.type for row in rows], pa.string()).dictionary_encode(),
+            "is_related": pa.array([row.stored_as is not None for row in rows], pa.bool_()),
+        }
+    )

@@ -1,0 +1,135 @@
+"""Files that appear whole or not at all; what is written to them is counted and hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedWriter, RawIOBase
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from isal import igzip
+
+from ...engine.errors import StorageError, UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+STDOUT = "-"
+_PACKING_LEVEL = 2
+_BUFFER_BYTES = 1 << 18
+
+
+class Output:
+    """A file to write to, gzip when its name ends with ``.gz``; ``-`` is standard output.
+
+    Bytes written to `stream` go to a file of the name with ``.new`` behind it; `appear` puts it in the place of what
+    had the name before. What is no regular file, like a pipe, is written to as it is. Same bytes written, same file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._target = Path(path).resolve()
+        self._direct = path == STDOUT or (self._target.exists() and not self._target.is_file())
+        self._new = self._target.with_name(f"{self._target.name}.new")
+        self._file = self._opened()
+        self._counted = _Counted(self._file)
+        self.stream = BufferedWriter(self._packed() if path.endswith(".gz") else self._counted, _BUFFER_BYTES)
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of the file so far, packed as they are."""
+        return self._counted.size_bytes
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the file so far, in hexadecimal."""
+        return self._counted.hash.hexdigest()
+
+    def end(self) -> None:
+        """Write what is left to the disk."""
+        self.stream.close()
+        self._file.flush()
+        if not self._direct:
+            os.fsync(self._file.fileno())
+        self._file.close()
+
+    def appear(self) -> None:
+        """Give the ended file its name."""
+        if not self._direct:
+            self._new.replace(self._target)
+
+    def vanish(self) -> None:
+        """Delete what was written; what had the name before stays."""
+        for file in (self.stream, self._file):
+            with suppress(OSError):
+                file.close()
+        if not self._direct:
+            self._new.unlink(missing_ok=True)
+
+    def _opened(self) -> IO[bytes]:
+        if self._path == STDOUT:
+            if sys.stdout is None:
+                raise StorageError("standard output is closed: give a file to write to")
+            return open(sys.stdout.fileno(), "wb", closefd=False)
+        if self._target.is_dir():
+            raise UsageError(f"{self._path}: expected the name of a file to write, found a folder")
+        try:
+            return (self._target if self._direct else self._new).open("wb")
+        except OSError as error:
+            raise StorageError(f"{self._path}: cannot be written: {error.strerror}") from error
+
+    def _packed(self) -> RawIOBase:
+        packer = igzip.IGzipFile(  # type: ignore[no-untyped-call]
+            "", "wb", compresslevel=_PACKING_LEVEL, fileobj=self._counted, mtime=0
+        )
+        return cast(RawIOBase, packer)
+
+
+@contextmanager
+def appearing(*paths: str) -> Iterator[list[Output]]:
+    """Open files, and give them their names when the block ends well, none of them when it does not.
+
+    Raises `StorageError` when they cannot be written, `BrokenPipeError` when nobody reads them any more.
+    """
+    outputs: list[Output] = []
+    try:
+        for path in paths:
+            outputs.append(Output(path))  # noqa: PERF401 - those that are open are to vanish when the next fails
+        yield outputs
+        for output in outputs:
+            output.end()
+        for output in outputs:
+            output.appear()
+    except BaseException as error:
+        for output in outputs:
+            output.vanish()
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            shown = " and ".join("standard output" if path == STDOUT else path for path in paths)
+            raise StorageError(f"{shown}: cannot be written: {error.strerror}") from error
+        raise
+
+
+class _Counted(RawIOBase):
+    """Passes bytes on to a file; to close it leaves the file open."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.size_bytes = 0
+        self.hash = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.size_bytes
+
+    def write(self, data: ReadableBuffer) -> int:
+        view = memoryview(data)
+        self._file.write(view)
+        self.hash.update(view)
+        self.size_bytes += view.nbytes
+        return view.nbytes

@@ -1,0 +1,60 @@
+"""The raw Freebase RDF dump: names by language, relations that are no knowledge left out by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+
+from .freebase_noise import noise_parameters, read_noise_rules
+from .languages import DEFAULT_LANGUAGES, Languages
+from .lines import LineFile
+from .source import LinePart, Part, RelationFacts, digest_of
+
+MAX_REJECTS = 1_000
+
+
+class FreebaseSource:
+    """The dump (``-`` is standard input), gzip or plain, with names in the languages given.
+
+    A language is one as the dump has it (``en``, ``pt-br``), `*` is every other. `noise_path` has rules as
+    `freebase_noise.txt`, which come instead of those.
+    """
+
+    kind = "freebase"
+    unnamed_ids = None
+
+    def __init__(
+        self, path: str, *, languages: Sequence[str] = DEFAULT_LANGUAGES, noise_path: str | None = None
+    ) -> None:
+        self.max_rejects = MAX_REJECTS
+        self._chosen = Languages.of(languages)
+        self.languages = self._chosen.preferred
+        self._rules = read_noise_rules(noise_path)
+        self._file = LineFile(path)
+        self.name = self._file.name
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the dump."""
+        return self._file.size_bytes
+
+    @property
+    def position_bytes(self) -> int:
+        """How much of it is read."""
+        return self._file.position_bytes
+
+    def digest(self) -> str:
+        """Return the hash of the dump, the languages and the rules."""
+        return digest_of(self.kind, self.options(), [self._file.digest()])
+
+    def options(self) -> Mapping[str, object]:
+        """Return the languages and the rules of what is noise."""
+        return {"languages": self._chosen.as_options(), "noise": [asdict(rule) for rule in self._rules]}
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the dump."""
+        yield LinePart(self._file, "freebase", {**self._chosen.parameters(), **noise_parameters(self._rules)})
+
+    def relation_facts(self) -> Mapping[str, RelationFacts]:
+        """Return nothing: what the dump says of its relations is among its triples."""
+        return {}

@@ -1,0 +1,146 @@
+"""GraphML, as NetworkX and others write it: an edge is a triple, a node's name or label its name.
+
+An edge's relation is its data called relation, predicate, type or label, failing that its id, unless that is a number.
+Elements are read one by one; where no name is given, a node's id is its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from xml.parsers import expat
+
+from ..engine.errors import InputError
+from .bytefile import ByteFile
+from .rows import Row, name_row, reject_row, row_batches, triple_row
+from .shown import shown
+from .source import NO_ID, Part, RelationFacts, RowPart, digest_of
+
+RELATION_KEYS = ("relation", "predicate", "type", "label")
+NAME_KEYS = ("name", "label")
+
+_BLOCK_BYTES = 1 << 20
+
+
+class GraphmlSource:
+    """The file (``-`` is standard input), gzip or plain."""
+
+    kind = "graphml"
+    unnamed_ids = NO_ID
+
+    def __init__(self, path: str) -> None:
+        self.max_rejects = 0
+        self.languages: Sequence[str] = ()
+        self._file = ByteFile(path)
+        self.name = self._file.name
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the file."""
+        return self._file.size_bytes
+
+    @property
+    def position_bytes(self) -> int:
+        """How much of it is read."""
+        return self._file.position_bytes
+
+    def digest(self) -> str:
+        """Return the hash of the file."""
+        return digest_of(self.kind, self.options(), [self._file.digest()])
+
+    def options(self) -> Mapping[str, object]:
+        """Return nothing."""
+        return {}
+
+    def parts(self) -> Iterator[Part]:
+        """Yield nodes and edges as they come."""
+        yield RowPart(self._file.shown, row_batches(self._rows()))
+
+    def relation_facts(self) -> Mapping[str, RelationFacts]:
+        """Return nothing: GraphML says nothing about relations."""
+        return {}
+
+    def _rows(self) -> Iterator[Row]:
+        reading = _Reading()
+        with self._file.faults_translated(reading.line), self._file.unpacked() as stream:
+            at_end = False
+            while not at_end:
+                block = stream.read(_BLOCK_BYTES) or b""
+                at_end = not block
+                try:
+                    reading.parser.Parse(block, at_end)
+                except expat.ExpatError as error:
+                    fault = expat.ErrorString(error.code)
+                    raise InputError(
+                        f"{self._file.shown}:{error.lineno}: expected GraphML, found a fault: {fault}"
+                    ) from error
+                yield from reading.rows
+                reading.rows.clear()
+        if not reading.is_graphml:
+            raise InputError(f"{self._file.shown}: expected GraphML, found another kind of XML")
+
+
+class _Reading:
+    """What is known while elements go by, and the rows of those that ended."""
+
+    def __init__(self) -> None:
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.rows: list[Row] = []
+        self.is_graphml = False
+        self._keys: dict[str, str] = {}
+        self._attributes: dict[str, str] = {}
+        self._data: dict[str, str] = {}
+        self._key: str | None = None
+
+    def line(self) -> int:
+        """Return the line that the reading has come to."""
+        return self.parser.CurrentLineNumber
+
+    def _start(self, qualified: str, attributes: dict[str, str]) -> None:
+        name = qualified.rpartition(" ")[2]
+        if name == "graphml":
+            self.is_graphml = True
+        elif name == "key":
+            self._keys[attributes.get("id", "")] = attributes.get("attr.name", "").lower()
+        elif name in {"node", "edge"}:
+            self._attributes, self._data = attributes, {}
+        elif name == "data":
+            key = attributes.get("key", "")
+            self._key = self._keys.get(key, key)
+            self._data[self._key] = ""
+
+    def _text(self, text: str) -> None:
+        if self._key is not None:
+            self._data[self._key] += text
+
+    def _end(self, qualified: str) -> None:
+        name = qualified.rpartition(" ")[2]
+        if name == "data":
+            self._key = None
+        elif name == "node":
+            self._end_node()
+        elif name == "edge":
+            self._end_edge()
+
+    def _end_node(self) -> None:
+        id_ = self._attributes.get("id", "")
+        name = self._first(NAME_KEYS)
+        if id_ and name:
+            self.rows.append(name_row(self.line(), id_, name))
+
+    def _end_edge(self) -> None:
+        key = self._attributes.get("id", "")
+        relation = self._first(RELATION_KEYS) or ("" if key.isdigit() else key)
+        ends = [self._attributes.get(end, "") for end in ("source", "target")]
+        if relation and all(ends):
+            self.rows.append(triple_row(self.line(), ends[0], relation, ends[1]))
+        else:
+            missing = "a relation" if all(ends) else "a source and a target"
+            reason = f"expected {missing} of an edge, found none"
+            self.rows.append(reject_row(self.line(), reason, shown(str(self._attributes | self._data))))
+
+    def _first(self, keys: Sequence[str]) -> str:
+        return next((self._data[key].strip() for key in keys if self._data.get(key, "").strip()), "")

@@ -1,0 +1,79 @@
+"""N-Triples: names by relation and language, IRIs shortened by the bases given, labels of blank nodes kept as ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from .languages import DEFAULT_LANGUAGES, Languages
+from .lines import LineFile
+from .source import LinePart, Part, RelationFacts, digest_of
+
+NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://rdf.freebase.com/ns/type.object.name")
+ALIASES = ("http://www.w3.org/2004/02/skos/core#altLabel", "http://rdf.freebase.com/ns/common.topic.alias")
+
+
+class NtriplesSource:
+    """A file of N-Triples (``-`` is standard input), gzip or plain.
+
+    What follows a base is the id or the relation. The literals of the relations `names` and `aliases` (whole IRIs) are
+    names in the languages given, `*` being every other.
+    """
+
+    kind = "ntriples"
+    unnamed_ids = None
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        bases: Sequence[str] = (),
+        names: Sequence[str] = NAMES,
+        aliases: Sequence[str] = ALIASES,
+        languages: Sequence[str] = DEFAULT_LANGUAGES,
+    ) -> None:
+        self.max_rejects = 0
+        self._bases = sorted(set(bases) - {""}, key=lambda base: (-len(base), base))
+        self._names = list(names)
+        self._aliases = list(aliases)
+        self._chosen = Languages.of(languages)
+        self.languages = self._chosen.preferred
+        self._file = LineFile(path)
+        self.name = self._file.name
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the file."""
+        return self._file.size_bytes
+
+    @property
+    def position_bytes(self) -> int:
+        """How much of it is read."""
+        return self._file.position_bytes
+
+    def digest(self) -> str:
+        """Return the hash of the file and the options."""
+        return digest_of(self.kind, self.options(), [self._file.digest()])
+
+    def options(self) -> Mapping[str, object]:
+        """Return bases, relations of names, and languages."""
+        return {
+            "bases": self._bases,
+            "names": self._names,
+            "aliases": self._aliases,
+            "languages": self._chosen.as_options(),
+        }
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the file."""
+        any_base = "|".join(map(re.escape, self._bases))
+        parameters = {
+            "bases": f"^(?:{any_base})((?s:.+))$" if any_base else None,
+            "names": self._names,
+            "aliases": self._aliases,
+        }
+        yield LinePart(self._file, "ntriples", {**parameters, **self._chosen.parameters()})
+
+    def relation_facts(self) -> Mapping[str, RelationFacts]:
+        """Return nothing: what the file says of its relations is among its triples."""
+        return {}

@@ -1,0 +1,21 @@
+-- Names, parted by tabs: an id, its name, and aliases if any. An empty name says nothing; each name is a row.
+WITH cut AS (
+    SELECT line, text, string_split(text, chr(9)) AS cells FROM lines
+),
+numbered AS (
+    SELECT line, text, cells[1] AS id, len(cells) AS width,
+        unnest(CASE WHEN len(cells) > 1 THEN cells[2:] ELSE [''] END) AS name,
+        generate_subscripts(CASE WHEN len(cells) > 1 THEN cells[2:] ELSE [''] END, 1) AS place
+    FROM cut
+)
+SELECT line,
+    CASE WHEN text = '' THEN 'blank' WHEN width = 1 OR id = '' THEN 'reject' WHEN trim(name) = '' THEN 'empty name' ELSE 'name' END AS category,
+    id AS head, CAST(NULL AS VARCHAR) AS relation, CASE WHEN width = 1 OR id = '' THEN text ELSE name END AS tail, false AS is_literal, CAST(NULL AS VARCHAR) AS datatype,
+    CAST(NULL AS VARCHAR) AS language, CASE WHEN place > 1 THEN 'alias' END AS tag,
+    CASE
+        WHEN text = '' THEN NULL
+        WHEN width = 1 THEN 'expected an id and a name parted by a tab, found 1 column'
+        WHEN id = '' THEN 'the id is empty'
+    END AS reason
+FROM numbered
+WHERE place = 1 OR (id <> '' AND trim(name) <> '')

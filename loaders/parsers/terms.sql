@@ -1,0 +1,199 @@
+-- Terms that several formats share: escapes and literals of N-Triples, literals of TSV. Macros, made part of the
+-- statement that uses them.
+
+-- A body of a literal: no quote and no backslash but in an escape. A code point in an escape is no surrogate, not zero,
+-- and at most 10FFFF.
+CREATE OR REPLACE TEMP MACRO code_point_pattern() AS
+    'u(?:[1-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|[dD][0-7][0-9A-Fa-f]{2}|0[1-9A-Fa-f][0-9A-Fa-f]{2}|00[1-9A-Fa-f][0-9A-Fa-f]|000[1-9A-Fa-f])'
+    || '|U(?:0000(?:[1-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|[dD][0-7][0-9A-Fa-f]{2}|0[1-9A-Fa-f][0-9A-Fa-f]{2}|00[1-9A-Fa-f][0-9A-Fa-f]|000[1-9A-Fa-f])'
+    || '|000[1-9A-Fa-f][0-9A-Fa-f]{4}|0010[0-9A-Fa-f]{4})';
+CREATE OR REPLACE TEMP MACRO body_pattern() AS
+    '(?:[^"\\]|\\(?:[tbnrf"''\\]|' || code_point_pattern() || '))*';
+CREATE OR REPLACE TEMP MACRO suffix_pattern() AS
+    '(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^<([^<>" \t]+)>)?';
+
+-- The text with its escapes resolved; those that are none stay as they are.
+CREATE OR REPLACE TEMP MACRO unescaped(escaped) AS
+    CASE WHEN contains(escaped, '\') THEN
+        array_to_string(list_transform(
+            regexp_extract_all(escaped, '\\(?:' || code_point_pattern() || ')|\\.|[^\\]+|\\'),
+            lambda piece: CASE
+                WHEN length(piece) = 1 OR piece[1] <> '\' THEN piece
+                WHEN length(piece) > 2 THEN chr(CAST('0x' || piece[3:] AS INTEGER))
+                WHEN piece[2] = 'n' THEN chr(10)
+                WHEN piece[2] = 'r' THEN chr(13)
+                WHEN piece[2] = 't' THEN chr(9)
+                WHEN piece[2] = 'b' THEN chr(8)
+                WHEN piece[2] = 'f' THEN chr(12)
+                WHEN piece[2] IN ('"', '''', '\') THEN piece[2]
+                ELSE piece
+            END
+        ), '')
+    ELSE escaped END;
+
+-- In an IRI only code points are escaped.
+CREATE OR REPLACE TEMP MACRO unescaped_code_points(escaped) AS
+    CASE WHEN contains(escaped, '\') THEN
+        array_to_string(list_transform(
+            regexp_extract_all(escaped, '\\(?:' || code_point_pattern() || ')|[^\\]+|\\'),
+            lambda piece: CASE
+                WHEN length(piece) = 1 OR piece[1] <> '\' THEN piece
+                ELSE chr(CAST('0x' || piece[3:] AS INTEGER))
+            END
+        ), '')
+    ELSE escaped END;
+
+-- A literal in the syntax of N-Triples: value, language and datatype, empty where there is none; NULL when malformed.
+-- Most have no backslash and are cut at their quotes.
+CREATE OR REPLACE TEMP MACRO literal_parts(term) AS
+    CASE
+        WHEN contains(term, '\') THEN
+            CASE WHEN regexp_full_match(term, '"' || body_pattern() || '"' || suffix_pattern())
+                THEN regexp_extract(term, '^"((?s:.*))"' || suffix_pattern() || '$', ['value', 'language', 'datatype'])
+            END
+        WHEN regexp_full_match(term, '"[^"]*"') THEN {'value': term[2:-2], 'language': '', 'datatype': ''}
+        WHEN regexp_full_match(term, '"[^"]*"' || suffix_pattern()) THEN
+            regexp_extract(term, '^"([^"]*)"' || suffix_pattern() || '$', ['value', 'language', 'datatype'])
+    END;
+CREATE OR REPLACE TEMP MACRO literal_fault(term, place) AS
+    CASE
+        WHEN regexp_full_match(term, '"(?:[^"\\]|\\.)*\\?') THEN 'the literal ' || place || ' does not end'
+        WHEN NOT regexp_matches(term, '^"' || body_pattern() || '"') THEN
+            'the literal ' || place || ' has an escape that is none'
+        ELSE 'expected @language or ^^<datatype> after the literal ' || place
+    END;
+
+-- A plain literal and one of xsd:string are the same.
+CREATE OR REPLACE TEMP MACRO stored_datatype(datatype) AS
+    CASE WHEN datatype NOT IN ('', 'http://www.w3.org/2001/XMLSchema#string') THEN datatype END;
+
+-- The category of a line without a statement.
+CREATE OR REPLACE TEMP MACRO no_statement(text) AS
+    CASE
+        WHEN regexp_full_match(text, '[ \t]*') THEN 'blank'
+        WHEN regexp_matches(text, '^[ \t]*#') THEN 'comment'
+        ELSE 'reject'
+    END;
+
+-- What stands where something else is expected.
+CREATE OR REPLACE TEMP MACRO found_term(term) AS
+    CASE
+        WHEN coalesce(term, '') = '' THEN 'nothing'
+        WHEN starts_with(term, '"') THEN 'a literal'
+        WHEN starts_with(term, '_:') THEN 'a blank node'
+        WHEN starts_with(term, '<>') THEN 'an empty IRI'
+        WHEN regexp_matches(term, '^<[^<>" \t]+>') THEN 'an IRI'
+        WHEN starts_with(term, '<') AND contains(term, '>') THEN 'an IRI with a space, a quote or a bracket in it'
+        WHEN starts_with(term, '<') THEN 'an IRI that does not end'
+        ELSE 'other text'
+    END;
+CREATE OR REPLACE TEMP MACRO found_column(term) AS
+    CASE WHEN regexp_matches(term, '^<[^>]+>') THEN 'an IRI and more' ELSE found_term(term) END;
+
+-- An IRI in angle brackets, of whatever characters but the bracket that ends it.
+CREATE OR REPLACE TEMP MACRO is_iri(term) AS
+    starts_with(term, '<') AND strpos(term, '>') = length(term) AND length(term) > 2;
+CREATE OR REPLACE TEMP MACRO is_bracketed(iri, bare) AS
+    starts_with(iri, '<') AND ends_with(iri, '>') AND bare <> '' AND NOT contains(bare, '>');
+CREATE OR REPLACE TEMP MACRO bare_freebase_id(iri) AS
+    CASE
+        WHEN starts_with(iri, '<http://rdf.freebase.com/ns/') THEN substr(iri, 29, length(iri) - 29)
+        WHEN starts_with(iri, '</') THEN substr(iri, 3, length(iri) - 3)
+        ELSE substr(iri, 2, length(iri) - 2)
+    END;
+
+CREATE OR REPLACE TEMP MACRO written_term(parts) AS
+    CASE WHEN parts IS NOT NULL THEN
+        {
+            'value': unescaped(parts.value), 'language': parts.language,
+            'datatype': unescaped_code_points(parts.datatype)
+        }
+    END;
+
+-- A literal as TSV has it: value^^datatype, or the syntax of N-Triples; the value is unescaped. NULL for what is none.
+CREATE OR REPLACE TEMP MACRO written_literal(cell) AS
+    CASE
+        WHEN starts_with(cell, '"') THEN written_term(literal_parts(cell))
+        WHEN contains(cell, '^^http') THEN
+            CASE WHEN regexp_full_match(cell, '(?s:.*)\^\^https?://[^ \t\r]+') THEN
+                {
+                    'value': regexp_extract(cell, '^((?s:.*))\^\^https?://[^ \t\r]+$', 1), 'language': '',
+                    'datatype': regexp_extract(cell, '^(?s:.*)\^\^(https?://[^ \t\r]+)$', 1)
+                }
+            END
+    END;
+CREATE OR REPLACE TEMP MACRO quoted_column_pattern(separator) AS
+    regexp_escape(separator) || '(?:"(?:[^"]|"")*"|[^"' || regexp_escape(separator) || ']*)';
+
+-- The columns of a line in which some may be quoted; NULL where a quote is out of place or not closed.
+CREATE OR REPLACE TEMP MACRO quoted_columns(text, separator) AS
+    CASE WHEN regexp_full_match(separator || text, '(?:' || quoted_column_pattern(separator) || ')*') THEN
+        list_transform(
+            regexp_extract_all(separator || text, quoted_column_pattern(separator)),
+            lambda cell: CASE WHEN cell[length(separator) + 1] = '"'
+                THEN replace(cell[length(separator) + 2:-2], '""', '"')
+                ELSE cell[length(separator) + 1:]
+            END
+        )
+    END;
+
+-- The terms of N-Triples, more of them than its grammar has: an IRI may have characters that should be escaped, and the
+-- label of a blank node any but those that end it.
+CREATE OR REPLACE TEMP MACRO iri_pattern() AS '<[^<>" \t]+>';
+CREATE OR REPLACE TEMP MACRO blank_node_pattern() AS '_:[^<>" \t#]*[^<>" \t#.]';
+CREATE OR REPLACE TEMP MACRO subject_pattern() AS
+    '^[ \t]*(' || iri_pattern() || '|' || blank_node_pattern() || ')[ \t]*';
+CREATE OR REPLACE TEMP MACRO predicate_pattern() AS subject_pattern() || '(' || iri_pattern() || ')[ \t]*';
+CREATE OR REPLACE TEMP MACRO object_pattern() AS
+    predicate_pattern() || '(' || iri_pattern() || '|' || blank_node_pattern() || '|"' || body_pattern() || '"'
+    || replace(replace(suffix_pattern(), '@(', '@(?:'), '<(', '<(?:') || ')[ \t]*';
+CREATE OR REPLACE TEMP MACRO statement_pattern() AS object_pattern() || '\.[ \t]*(?:#(?s:.*))?$';
+
+CREATE OR REPLACE TEMP MACRO is_bare(iri) AS
+    iri <> '' AND NOT contains(iri, '<') AND NOT contains(iri, '"') AND NOT contains(iri, ' ')
+    AND NOT contains(iri, chr(9));
+CREATE OR REPLACE TEMP MACRO bare_term(term) AS
+    CASE WHEN starts_with(term, '<') THEN substr(term, 2, length(term) - 2) ELSE term END;
+CREATE OR REPLACE TEMP MACRO without_base(iri, bases) AS
+    CASE WHEN regexp_matches(iri, bases) THEN regexp_extract(iri, bases, 1) ELSE iri END;
+
+-- What is left of a line behind the terms that a pattern matches at its start.
+CREATE OR REPLACE TEMP MACRO behind(text, pattern) AS regexp_replace(text, pattern, '');
+
+-- Why a line is no statement of N-Triples.
+CREATE OR REPLACE TEMP MACRO ntriples_fault(text) AS
+    CASE
+        WHEN NOT regexp_matches(text, subject_pattern()) THEN
+            'expected an IRI or a blank node as the subject, found ' || found_term(ltrim(text, ' ' || chr(9)))
+        WHEN NOT regexp_matches(text, predicate_pattern()) THEN
+            'expected an IRI as the predicate, found ' || found_term(behind(text, subject_pattern()))
+        WHEN NOT regexp_matches(text, object_pattern()) THEN
+            CASE WHEN starts_with(behind(text, predicate_pattern()), '"')
+                THEN literal_fault(behind(text, predicate_pattern()), 'as the object')
+                ELSE 'expected an IRI, a blank node or a literal as the object, found '
+                    || found_term(behind(text, predicate_pattern()))
+            END
+        WHEN starts_with(behind(text, object_pattern()), '@') OR starts_with(behind(text, object_pattern()), '^') THEN
+            'expected @language or ^^<datatype> after the literal as the object'
+        WHEN starts_with(behind(text, object_pattern()), '.') THEN
+            'expected nothing after the full stop, found ' || found_term(ltrim(substr(behind(text, object_pattern()), 2), ' ' || chr(9)))
+        ELSE 'expected a full stop after the object, found ' || found_term(behind(text, object_pattern()))
+    END;
+
+-- Why the columns of a line of the Freebase dump are no statement.
+CREATE OR REPLACE TEMP MACRO freebase_fault(terms) AS
+    CASE
+        WHEN len(terms) <> 4 THEN 'expected subject, predicate, object and a full stop parted by tabs, found '
+            || len(terms) || CASE len(terms) WHEN 1 THEN ' column' ELSE ' columns' END
+        WHEN terms[4] <> '.' THEN
+            'expected a full stop in column 4, found ' || CASE terms[4] WHEN '' THEN 'nothing' ELSE 'other text' END
+        WHEN NOT is_iri(terms[1]) THEN 'expected an IRI in column 1, found ' || found_column(terms[1])
+        WHEN NOT is_iri(terms[2]) THEN 'expected an IRI in column 2, found ' || found_column(terms[2])
+        WHEN starts_with(terms[3], '"') AND literal_parts(terms[3]) IS NULL THEN literal_fault(terms[3], 'in column 3')
+        WHEN NOT starts_with(terms[3], '"') AND NOT is_iri(terms[3]) THEN
+            'expected an IRI or a literal in column 3, found ' || found_column(terms[3])
+        WHEN bare_freebase_id(terms[1]) = '' THEN 'expected an identifier after the prefix in column 1, found nothing'
+        WHEN bare_freebase_id(terms[2]) = '' THEN 'expected an identifier after the prefix in column 2, found nothing'
+        WHEN bare_freebase_id(terms[3]) = '' THEN 'expected an identifier after the prefix in column 3, found nothing'
+        ELSE 'expected a literal as a name in column 3, found an IRI'
+    END;

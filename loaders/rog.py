@@ -1,0 +1,139 @@
+"""Subgraphs of questions as RoG, NSM and their like have them: the union of all is the graph.
+
+One record a question, JSON a line (gzip or plain) or parquet, with a list of [head, relation, tail] called `graph` or
+`subgraph` (or `tuples` in it). Ids are names, but for those of Freebase, which nothing names. Records are read one by
+one; a triple that many hold is stored once, as any other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from io import BufferedReader
+from typing import Any, cast
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from ..engine.errors import InputError
+from .bytefile import ByteFile
+from .rows import Row, reject_row, row_batches, triple_row
+from .shown import shown
+from .source import Part, RelationFacts, RowPart, digest_of
+
+MAX_RECORD_BYTES = 256_000_000
+FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
+
+_FIELDS = ("graph", "subgraph")
+_IN_FIELD = "tuples"
+_PARQUET = b"PAR1"
+_UTF8_MARK = b"\xef\xbb\xbf"
+_RECORDS_AT_ONCE = 16
+_TRIPLE = 3
+
+
+class RogSource:
+    """The file of questions (``-`` is standard input)."""
+
+    kind = "rog"
+    unnamed_ids = FREEBASE_ID
+
+    def __init__(self, path: str) -> None:
+        self.max_rejects = 0
+        self.languages: Sequence[str] = ()
+        self._file = ByteFile(path)
+        self._line = 0
+        self.name = self._file.name
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the file."""
+        return self._file.size_bytes
+
+    @property
+    def position_bytes(self) -> int:
+        """How much of it is read."""
+        return self._file.position_bytes
+
+    def digest(self) -> str:
+        """Return the hash of the file."""
+        return digest_of(self.kind, self.options(), [self._file.digest()])
+
+    def options(self) -> Mapping[str, object]:
+        """Return nothing."""
+        return {}
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the triples of all records; a record's line is its number."""
+        yield RowPart(self._file.shown, row_batches(self._rows()))
+
+    def relation_facts(self) -> Mapping[str, RelationFacts]:
+        """Return nothing: questions say nothing about relations."""
+        return {}
+
+    def _rows(self) -> Iterator[Row]:
+        self._line = 0
+        with self._file.faults_translated(lambda: self._line), self._file.unpacked() as stream:
+            reader = BufferedReader(cast(Any, stream), 1 << 20)
+            start = reader.peek(len(_PARQUET))
+            if not start:
+                raise InputError(f"{self._file.shown}: the file is empty")
+            yield from self._parquet_rows(reader) if start.startswith(_PARQUET) else self._json_rows(reader)
+
+    def _json_rows(self, reader: BufferedReader[Any]) -> Iterator[Row]:
+        while raw := reader.readline(MAX_RECORD_BYTES + 1):
+            self._line += 1
+            if len(raw) > MAX_RECORD_BYTES:
+                raise InputError(
+                    f"{self._file.shown}:{self._line}: the record is longer than {MAX_RECORD_BYTES:,} bytes"
+                )
+            if not raw.strip():
+                yield Row(self._line, "blank")
+                continue
+            try:
+                record = json.loads(raw.removeprefix(_UTF8_MARK).decode().rstrip("\r\n"))
+            except UnicodeDecodeError as error:
+                yield reject_row(self._line, f"expected UTF-8, found byte 0x{raw[error.start]:02x}", shown(raw))
+            except json.JSONDecodeError as error:
+                yield reject_row(self._line, f"expected JSON, found a fault at character {error.pos + 1}", shown(raw))
+            except RecursionError:
+                yield reject_row(self._line, "expected JSON, found too many brackets", shown(raw))
+            else:
+                yield from _rows_of(record, self._line)
+
+    def _parquet_rows(self, reader: BufferedReader[Any]) -> Iterator[Row]:
+        try:
+            file = parquet.ParquetFile(reader)
+            fields = [name for name in _FIELDS if name in file.schema_arrow.names]
+            if not fields:
+                found = ", ".join(file.schema_arrow.names)
+                raise InputError(f"{self._file.shown}: expected a column graph or subgraph, found {shown(found)}")
+            for batch in file.iter_batches(batch_size=_RECORDS_AT_ONCE, columns=fields):
+                for record in batch.to_pylist():
+                    self._line += 1
+                    yield from _rows_of(record, self._line)
+        except pa.ArrowException as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"{self._file.shown}: the parquet file is damaged ({reason}): fetch it again") from error
+
+
+def _rows_of(record: Any, line: int) -> Iterator[Row]:
+    graph = next((record[field] for field in _FIELDS if field in record), None) if isinstance(record, dict) else None
+    if isinstance(graph, dict):
+        graph = graph.get(_IN_FIELD)
+    if not isinstance(graph, list):
+        yield reject_row(line, "expected a list called graph or subgraph, found none", shown(str(record)))
+        return
+    for number, item in enumerate(graph, start=1):
+        if isinstance(item, list) and len(item) == _TRIPLE and all(map(_is_text, item)):
+            yield triple_row(line, *item)
+        else:
+            reason = f"expected a head, a relation and a tail that are text as item {number} of the graph"
+            yield reject_row(line, reason, shown(str(item)))
+
+
+def _is_text(value: object) -> bool:
+    """Return whether this can be an id: text, not empty, without zero bytes and single surrogates."""
+    if not isinstance(value, str) or not value or "\0" in value:
+        return False
+    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)

@@ -1,0 +1,68 @@
+"""What every parser and every source of rows gives: one row a line or record, by category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import pyarrow as pa
+
+BATCH_ROWS = 50_000
+
+ROWS = pa.schema(
+    [
+        ("line", pa.int64()),
+        ("category", pa.string()),
+        ("head", pa.string()),
+        ("relation", pa.string()),
+        ("tail", pa.string()),
+        ("is_literal", pa.bool_()),
+        ("datatype", pa.string()),
+        ("language", pa.string()),
+        ("tag", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+
+
+class Row(NamedTuple):
+    """One statement, or what else a line is.
+
+    The category is `triple`, `name` (head is the id, tail the text, tag `name`, `alias` or None), `reject` (with the
+    reason; tail is what cannot be read, whole or as it may be shown), or a word for what is counted and left out.
+    """
+
+    line: int
+    category: str
+    head: str | None = None
+    relation: str | None = None
+    tail: str | None = None
+    is_literal: bool | None = None
+    datatype: str | None = None
+    language: str | None = None
+    tag: str | None = None
+    reason: str | None = None
+
+
+def triple_row(line: int, head: str, relation: str, tail: str) -> Row:
+    """Return the row of a triple whose tail is an entity."""
+    return Row(line, "triple", head, relation, tail, False)
+
+
+def name_row(line: int, id_: str, name: str) -> Row:
+    """Return the row of a name."""
+    return Row(line, "name", head=id_, tail=name)
+
+
+def reject_row(line: int, reason: str, text: str) -> Row:
+    """Return the row of what cannot be read."""
+    return Row(line, "reject", tail=text, reason=reason)
+
+
+def row_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows as record batches of `ROWS`."""
+    remaining = iter(rows)
+    while batch := list(islice(remaining, BATCH_ROWS)):
+        columns = [pa.array(column, field.type) for column, field in zip(zip(*batch, strict=True), ROWS, strict=True)]
+        yield pa.record_batch(columns, schema=ROWS)

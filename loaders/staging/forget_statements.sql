@@ -1,0 +1,4 @@
+DROP VIEW entity_triple;
+DROP VIEW literal_triple;
+DROP VIEW said_name;
+DROP TABLE statement;

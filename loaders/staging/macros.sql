@@ -1,0 +1,48 @@
+-- What may stand in a graph, and how literals, names and checksums are written.
+CREATE OR REPLACE MACRO fault_of_id(id) AS CASE
+  WHEN id IS NULL OR id = '' THEN 'an id is empty'
+  WHEN strlen(id) > 8000 THEN 'an id is longer than 8,000 bytes'
+  WHEN contains(id, chr(0)) THEN 'an id has a zero byte in it'
+END;
+
+CREATE OR REPLACE MACRO fault_of_relation(name) AS CASE
+  WHEN name IS NULL OR name = '' THEN 'the relation is empty'
+  WHEN strlen(name) > 8000 THEN 'the relation is longer than 8,000 bytes'
+  WHEN contains(name, chr(0)) OR contains(name, '\u')
+    THEN 'the relation has a zero byte or \u in it, which Neo4j cannot have in a relationship type'
+END;
+
+CREATE OR REPLACE MACRO escaped(value) AS
+  replace(replace(replace(replace(replace(value, '\', '\\'), '"', '\"'), chr(10), '\n'), chr(13), '\r'), chr(9), '\t');
+
+CREATE OR REPLACE MACRO literal_term(value, datatype, language) AS
+  '"' || escaped(value) || '"' || coalesce('@' || language, '^^<' || datatype || '>', '');
+
+CREATE OR REPLACE MACRO within_a_key(term) AS
+  CASE WHEN strlen(term) > 8000 THEN 'sha256:' || sha256(term) ELSE term END;
+
+CREATE OR REPLACE MACRO literal_id(value, datatype, language) AS within_a_key(literal_term(value, datatype, language));
+
+CREATE OR REPLACE MACRO search_name(name) AS trim(replace(nfc_normalize(name), '_', ' '), getvariable('blanks'));
+
+-- What is remembered of a name beside its text: `<language>[/alias|/name]`, or `-`; see naming.py.
+CREATE OR REPLACE MACRO name_tag(position, language, tag) AS coalesce(nullif(
+  coalesce(language, '') || CASE
+    WHEN position = 1 AND tag = 'alias' THEN '/alias'
+    WHEN position > 1 AND tag = 'name' THEN '/name'
+    ELSE ''
+  END, ''), '-');
+
+CREATE OR REPLACE MACRO list_distinct_in_order(items) AS
+  list_filter(items, lambda item, position: list_position(items, item) = position);
+
+-- The checksum of a set of triples: of each, the square of a weighted sum of three 31-bit hashes modulo the prime 2^31 - 1;
+-- of all, their sum modulo 2^63. It depends on what is in the set, not on its order.
+CREATE OR REPLACE MACRO hashed(text) AS (md5_number_lower(text) % 2147483647)::BIGINT;
+
+CREATE OR REPLACE MACRO fingerprint(head, relation, tail) AS
+  (((head * 3 + relation * 5 + tail * 7) % 2147483647) * ((head * 3 + relation * 5 + tail * 7) % 2147483647) % 2147483647)::INTEGER;
+
+-- A part of a source and a line in it as one number, and back.
+CREATE OR REPLACE MACRO placed(part, line) AS (part::BIGINT << 40) | line;
+CREATE OR REPLACE MACRO line_of(place) AS place & 1099511627775;

@@ -1,0 +1,297 @@
+"""A source on its way into a graph: parsed, deduplicated and numbered in a DuckDB file, whatever the writer.
+
+Memory stays bounded: DuckDB spills to the stage's folder. A stage that was completed can be opened again, by the same
+load after an interruption.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+import pyarrow as pa
+
+from ...engine.errors import InputError, StorageError
+from ..parsers import parser
+from ..progress import Progress, silent
+from ..source import LinePart, Source
+from ..subset import Subset
+from .queries import query
+from .rejects import Rejects
+
+FORMAT = 1
+MEMORY_MB = 500
+"""Of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
+SEGMENT_BATCHES = 64
+"""Batches of about 4 MB between two looks at the rejects."""
+BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
+"""What a searched name is trimmed of."""
+
+_PASSED_THROUGH = "SELECT * FROM lines"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a stage holds. `categories` has the statements of a source by what became of them; they add up to all."""
+
+    num_triples: int
+    num_entities: int
+    num_literals: int
+    num_relations: int
+    num_names: int
+    num_duplicates: int
+    num_names_ignored: int
+    """Name statements of ids that are in no triple, or that say what another one says."""
+    checksum: int
+    num_rejects: int = 0
+    categories: Mapping[str, int] = field(default_factory=dict)
+
+
+class Stage:
+    """The tables of one source in a folder of their own. Use it as a context manager."""
+
+    def __init__(self, folder: Path, *, memory_mb: int = MEMORY_MB, threads: int | None = None) -> None:
+        self.folder = folder
+        self._memory_mb = memory_mb
+        self._threads = threads or os.cpu_count() or 1
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self.share_read = 1.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; what was completed stays."""
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
+    def delete(self) -> None:
+        """Close and delete everything."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def completed(self, sha256: str) -> Counts | None:
+        """Return the counts when this content was staged to its end before, else None."""
+        try:
+            content = json.loads((self.folder / "complete.json").read_text(encoding="utf-8"))
+            if content["format"] == FORMAT and content["sha256"] == sha256:
+                return Counts(**content["counts"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return None
+
+    def fill(
+        self,
+        source: Source,
+        sha256: str,
+        *,
+        subset: Subset,
+        max_rejects: int,
+        rejects_file: Path,
+        progress: Progress = silent,
+        sample_batches: int | None = None,
+    ) -> Counts:
+        """Read a source to its end and number what it says; what the folder held before is gone.
+
+        `sample_batches` ends the reading of every part after so many batches; `share_read` then has the share by bytes.
+        Raises `InputError` for a fault of the source or more rejects than allowed, `StorageError` for a full disk.
+        """
+        self.delete()
+        with self._translated():
+            self.folder.mkdir(parents=True)
+            self._create(source, subset)
+            with Rejects(rejects_file, max_rejects) as rejects:
+                self._read(source, rejects, progress, sample_batches)
+                self._restrict(source, subset)
+                counts = self._number(source, rejects, progress)
+            content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts)}
+            (self.folder / "complete.json").write_text(json.dumps(content), encoding="utf-8")
+        return counts
+
+    def rows(
+        self, name: str, size: int, *, tables: Mapping[str, pa.Table] | None = None, **parameters: Any
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a query file, which may use the tables given, `size` a batch.
+
+        Other queries may run meanwhile.
+        """
+        with self._translated():
+            cursor = self._opened().cursor()
+            for table, content in (tables or {}).items():
+                cursor.register(table, content)
+            for variable, value in parameters.items():
+                cursor.execute(f"SET VARIABLE {variable} = ?", [value])
+            yield from cursor.sql(query(name)).to_arrow_reader(size)
+
+    def relations(self) -> list[tuple[int, str, int]]:
+        """Return number, name and number of triples of every relation, by number."""
+        with self._translated():
+            return self._opened().cursor().execute(query("relations")).fetchall()
+
+    def write_parquet(self, name: str, path: Path, **tables: pa.Table) -> None:
+        """Write the rows of a query file, which may use the tables given, to a parquet file."""
+        with self._translated():
+            cursor = self._opened().cursor()
+            for table, content in tables.items():
+                cursor.register(table, content)
+            cursor.sql(query(name)).write_parquet(str(path))
+
+    def _opened(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            self._connection = duckdb.connect(
+                str(self.folder / "stage.duckdb"),
+                config={
+                    "memory_limit": f"{self._memory_mb}MB",
+                    "threads": self._threads,
+                    "temp_directory": str(self.folder / "spilled"),
+                    "preserve_insertion_order": False,
+                },
+            )
+            self._connection.execute("SET enable_progress_bar = false")
+            self._connection.execute(query("macros"))
+            self._set("blanks", BLANKS)
+        return self._connection
+
+    def _set(self, variable: str, value: Any) -> None:
+        self._opened().execute(f"SET VARIABLE {variable} = ?", [value])
+
+    def _create(self, source: Source, subset: Subset) -> None:
+        connection = self._opened()
+        connection.execute(query("statements"))
+        for table, names in (("wanted_domain", subset.domains), ("wanted_relation", subset.exact_relations)):
+            if names:
+                connection.register("wanted", pa.table({"name": list(names)}))
+                connection.table("wanted").insert_into(table)
+                connection.unregister("wanted")
+        self._set("by_domain", bool(subset.domains))
+        self._set("by_relation", bool(subset.relations))
+        self._set("wanted_pattern", subset.relation_pattern)
+        self._set("languages", list(source.languages))
+        self._set("unnamed_ids", source.unnamed_ids)
+
+    def _read(self, source: Source, rejects: Rejects, progress: Progress, sample_batches: int | None) -> None:
+        total = source.size_bytes or 0
+        for number, part in enumerate(source.parts()):
+            self._set("part", number)
+            if isinstance(part, LinePart):
+                found = parser(part.parser)
+                found.prepare(self._opened(), part.parameters)
+                batches: Iterator[pa.RecordBatch] = part.file.batches(rejects.add)
+                text, shown = found.text, part.file.shown
+            else:
+                text, batches, shown = _PASSED_THROUGH, part.batches, part.shown
+            rejects.begin_part(shown)
+            text = query("take").replace("{{parser}}", text)
+            for segment in _segments(islice(batches, sample_batches)):
+                self._take(text, segment, lambda: progress("reading", min(source.position_bytes, total), total))
+                self._put_aside(rejects)
+            self._put_aside(rejects)
+        if sample_batches is not None and total:
+            self.share_read = min(max(source.position_bytes / total, 1e-9), 1.0)
+        progress("reading", total, total)
+
+    def _take(self, text: str, batches: Iterator[pa.RecordBatch], on_batch: Callable[[], None]) -> None:
+        """Run the statement over a segment; a fault of the source leaves as it was raised, not as DuckDB wraps it."""
+        failures: list[BaseException] = []
+        first = next(batches)
+
+        def guarded() -> Iterator[pa.RecordBatch]:
+            try:
+                for batch in chain((first,), batches):
+                    on_batch()
+                    yield batch
+            except BaseException as failure:  # noqa: BLE001 - raised again below, outside of DuckDB
+                failures.append(failure)
+
+        connection = self._opened()
+        connection.register("lines", pa.RecordBatchReader.from_batches(first.schema, guarded()))
+        try:
+            connection.execute(text)
+        finally:
+            connection.unregister("lines")
+        if failures:
+            raise failures[0]
+
+    def _put_aside(self, rejects: Rejects) -> None:
+        """Count the rejects since the last look; those that the line reader found become statements too."""
+        connection = self._opened()
+        found = connection.execute(query("rejects"), {"first": rejects.next_row}).fetchall()
+        lines = rejects.take_over(found)
+        if lines:
+            connection.executemany(query("reject_line"), lines)
+        rejects.next_row = connection.execute(query("num_statements")).fetchall()[0][0]
+        rejects.check()
+
+    def _restrict(self, source: Source, subset: Subset) -> None:
+        """Leave out what the subset leaves out by the shape of the graph."""
+        connection = self._opened()
+        if subset.around:
+            self._set("around", list(subset.around))
+            connection.execute(query("seeds"))
+            if unknown := [id_ for (id_,) in connection.execute(query("unknown_seeds")).fetchall()]:
+                raise InputError(
+                    f"{source.name}: no triple has {unknown[0]!r}, which --around names"
+                    + (f", nor {len(unknown) - 1:,} others that it names" if len(unknown) > 1 else "")
+                    + ": give ids as the source has them"
+                )
+        if subset.max_degree is not None:
+            connection.execute(query("hubs"), {"max_degree": subset.max_degree})
+            if not subset.around:
+                connection.execute(query("without_hubs"))
+        if subset.around:
+            for hop in range(1, subset.hops):
+                self._set("hop", hop)
+                connection.execute(query("next_hop"))
+            connection.execute(query("only_around"))
+
+    def _number(self, source: Source, rejects: Rejects, progress: Progress) -> Counts:
+        connection = self._opened()
+        progress("sorting", 0, 2)
+        connection.execute(query("number"))
+        if connection.execute(query("faults")).fetchall()[0][0]:
+            rejects.take_over_faults(connection.execute(query("reject_faults")).fetchall())
+            rejects.check()
+            connection.execute(query("number"))
+        progress("sorting", 1, 2)
+        connection.execute(query("name"))
+        progress("sorting", 2, 2)
+        categories = dict(connection.execute(query("categories")).fetchall())
+        counted: dict[str, Any] = next(self.rows("counts", 1)).to_pylist()[0]
+        counts = Counts(**counted, num_rejects=categories.get("reject", 0), categories=categories)
+        if not counts.num_triples:
+            found = ", ".join(f"{number:,} {name}" for name, number in sorted(categories.items())) or "nothing"
+            raise InputError(f"{source.name}: expected triples, found none to load ({found})")
+        connection.execute(query("forget_statements"))
+        return counts
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.Error as error:
+            if "No space left" in str(error) or isinstance(error, duckdb.OutOfMemoryException):
+                raise StorageError(
+                    f"no room left on the disk of {self.folder} while the source was converted"
+                ) from error
+            raise
+        except OSError as error:
+            raise StorageError(f"{error.filename or self.folder}: cannot be written: {error.strerror}") from error
+
+
+def _segments(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:
+    """Yield the batches in groups that are read one after the other."""
+    remaining = iter(batches)
+    for first in remaining:
+        yield chain((first,), islice(remaining, SEGMENT_BATCHES - 1))

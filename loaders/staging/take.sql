@@ -1,0 +1,24 @@
+-- Take over what a parser makes of its lines, without the triples of relations that are not wanted. A reject keeps its line
+-- as the parser gives it, in the place of the tail.
+INSERT INTO statement
+SELECT placed(getvariable('part'), line),
+       CASE WHEN category IN ('triple', 'name') THEN head END,
+       CASE WHEN category = 'triple' THEN relation END,
+       CASE WHEN category IN ('triple', 'name', 'reject') THEN tail END,
+       CASE
+         WHEN category = 'triple' AND NOT is_literal THEN NULL
+         WHEN category IN ('triple', 'name', 'reject') THEN [category, datatype, language, tag, reason]
+         ELSE [category]
+       END
+FROM (
+  SELECT * REPLACE (
+    CASE
+      WHEN getvariable('by_domain') AND category = 'triple'
+           AND split_part(relation, '.', 1) NOT IN (SELECT name FROM wanted_domain) THEN 'not wanted'
+      WHEN getvariable('by_relation') AND category = 'triple'
+           AND relation NOT IN (SELECT name FROM wanted_relation)
+           AND NOT regexp_full_match(relation, getvariable('wanted_pattern')) THEN 'not wanted'
+      ELSE category
+    END AS category)
+  FROM ({{parser}})
+)

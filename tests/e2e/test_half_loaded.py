@@ -1,0 +1,55 @@
+"""A graph with a load that is half there: what the command line says of it."""
+
+from __future__ import annotations
+
+import json
+
+import neo4j
+import pytest
+from lodestar.engine.database.gateway import Gateway
+
+from tests.e2e.conftest import Lodestar
+from tests.graphs import COUNTRIES, COUNTRY_NAMES
+from tests.plain_graph import write_graph, write_load
+
+CAPITAL = "What is the capital of Peru?"
+WARNING = "lodestar: the load of mo\\x1b[31mre.tsv did not finish: answers are incomplete until the same `lodestar load` runs again"
+
+
+@pytest.fixture
+def half_loaded(empty_graph: None, driver: neo4j.Driver, gateway: Gateway) -> None:
+    literals = {'"PE"': "PE"}
+    triples = [*COUNTRIES, ("m.peru", "location.country.iso_code", '"PE"')]
+    write_graph(driver, gateway, triples, COUNTRY_NAMES, literals=literals)
+    write_load(driver, "a" * 64, source="first.tsv", started="2026-01-01T00:00:00Z", finished="2026-01-01T00:01:00Z")
+    write_load(driver, "b" * 64, source="mo\x1b[31mre.tsv", started="2026-01-02T00:00:00Z")
+
+
+def test_it_answers_with_one_warning_beside_the_data(lodestar: Lodestar, half_loaded: None) -> None:
+    ran = lodestar("ask", "--json", CAPITAL, CAPITAL)
+    assert [json.loads(line)["answer"] for line in ran.out.splitlines()] == ["Lima", "Lima"]
+    assert (ran.code, ran.err.splitlines().count(WARNING)) == (0, 1)
+
+
+def test_without_a_finished_load_it_does_not(lodestar: Lodestar, half_loaded: None, driver: neo4j.Driver) -> None:
+    driver.execute_query("MATCH (l:Load {source: 'first.tsv'}) DELETE l")
+    ran = lodestar("ask", CAPITAL)
+    assert (ran.code, ran.out) == (5, "")
+    assert "re.tsv did not finish: run the same `lodestar load` again" in ran.err
+
+
+def test_doctor_reports_it_and_the_literals(lodestar: Lodestar, half_loaded: None) -> None:
+    ran = lodestar("doctor", "--json")
+    findings = {finding["part"]: finding for finding in json.loads(ran.out)}
+    assert ran.code == 0
+    assert findings["graph"]["found"] == "14 triples, 11 entities, 1 literals, 7 relations"
+    assert findings["load"]["level"] == "optional"
+    assert "re.tsv did not finish" in findings["load"]["found"]
+    assert findings["load"]["advice"] == "run the same `lodestar load` again"
+
+
+def test_an_answer_that_is_a_literal_shows_its_value(lodestar: Lodestar, half_loaded: None) -> None:
+    ran = lodestar("ask", "--json", "What is the ISO code of Peru?")
+    answer = json.loads(ran.out)
+    assert (answer["answer"], answer["answers"][0]["id"]) == ("PE", '"PE"')
+    assert answer["paths"][0]["ends"] == [{"id": '"PE"', "name": "PE", "literal": True}]

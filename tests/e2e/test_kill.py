@@ -1,0 +1,141 @@
+"""kill -9 at any moment, then the same command again: the graph is that of an undisturbed load.
+
+``LODESTAR_KILLS`` is the number of moments per writer; the default keeps the suite short.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+from lodestar.engine.database.catalogue import read_graph_state
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.errors import GraphError
+from lodestar.engine.server.instance import Instance
+from lodestar.loaders.verifying import verify
+
+from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied
+from tests.snapshot import Snapshot, snapshot
+
+KILLS = int(os.environ.get("LODESTAR_KILLS", "2"))
+
+pytestmark = pytest.mark.timeout(600 + 180 * KILLS)
+
+
+@pytest.fixture(scope="module")
+def instance(home_dir: Path, cache_dir: Path) -> Iterator[Instance]:
+    instance = Instance("killed", home_dir, cache_dir)
+    instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
+    yield instance
+    instance.reset()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A graph of 30,000 triples with literals and names, and a small one that is there before."""
+    folder = tmp_path_factory.mktemp("kg")
+    chosen = random.Random(7)
+    lines = {f"e{chosen.randrange(4_000)}\tr.{chosen.randrange(60)}\te{chosen.randrange(4_000)}" for _ in range(28_000)}
+    lines |= {f'e{chosen.randrange(4_000)}\tsaid\t"{chosen.randrange(900)}"@en' for _ in range(2_000)}
+    large, small = folder / "large.tsv", folder / "small.tsv"
+    large.write_text("\n".join(sorted(lines)) + "\n", encoding="utf-8")
+    small.write_text("a\tr.1\tb\na\told\te1\n", encoding="utf-8")
+    (folder / "names.tsv").write_text("".join(f"e{i}\tEntity {i}\tE{i}\n" for i in range(3_000)), encoding="utf-8")
+    return large, small
+
+
+def command(instance: Instance, path: Path, *options: str) -> list[str]:
+    home = str(instance.servers_dir.parent)
+    names = ("--names", str(path.with_name("names.tsv"))) if path.name == "large.tsv" else ()
+    load = ["load", "tsv", str(path), *names, "--name", instance.name, "--home", home, *options]
+    return [sys.executable, "-m", "lodestar", *load]
+
+
+def run(arguments: list[str], cache: Path) -> float:
+    started_s = time.monotonic()
+    done = subprocess.run(arguments, env=environment(cache), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return time.monotonic() - started_s
+
+
+def environment(cache: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LODESTAR_", "NEO4J_"))}
+    return kept | {"LODESTAR_CACHE": str(cache)}
+
+
+def run_and_kill(arguments: list[str], cache: Path, after_s: float) -> bool:
+    """Return whether it was still running when it was killed."""
+    process = subprocess.Popen(
+        arguments, env=environment(cache), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        process.wait(after_s)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        return True
+    return False
+
+
+def look(instance: Instance, check: Callable[[neo4j.Driver, Gateway], Snapshot | None]) -> Snapshot | None:
+    connection = instance.connection(600)
+    with (
+        neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver,
+        Gateway(connection) as gateway,
+    ):
+        return check(driver, gateway)
+
+
+def seen(driver: neo4j.Driver, gateway: Gateway) -> Snapshot:
+    assert verify(gateway).faults == ()
+    return snapshot(driver)
+
+
+@pytest.mark.parametrize("options", [("--writer", "bulk", "--replace"), ("--writer", "online"), ("--append",)], ids=str)
+def test_the_same_command_again_finishes_what_was_killed(
+    instance: Instance, files: tuple[Path, Path], cache_dir: Path, options: tuple[str, ...]
+) -> None:
+    large, small = files
+    chosen = random.Random(str(options))
+
+    def prepare() -> Snapshot | None:
+        instance.start(progress=False)
+        look(instance, lambda driver, _: emptied(driver, "neo4j"))
+        if options != ("--writer", "online"):
+            run(command(instance, small, "--writer", "online"), cache_dir)
+            return look(instance, seen)
+        return None
+
+    before = prepare()
+    load = command(instance, large, *options)
+    seconds = run(load, cache_dir)
+    undisturbed = look(instance, seen)
+    killed = 0
+    for _ in range(KILLS):
+        prepare()
+        moment_s = chosen.uniform(0.05, 1.05) * seconds
+        killed += run_and_kill(load, cache_dir, moment_s)
+        instance.start(progress=False)
+
+        def between(driver: neo4j.Driver, gateway: Gateway, moment_s: float = moment_s) -> None:
+            if "bulk" in options:
+                assert snapshot(driver) in (before, undisturbed), f"killed after {moment_s:.2f} s"
+                return
+            state = gateway.fetch(read_graph_state())
+            if not before and state.unfinished_loads:
+                with pytest.raises(GraphError):
+                    state.check()
+
+        look(instance, between)
+        run(load, cache_dir)
+        assert look(instance, seen) == undisturbed, f"killed after {moment_s:.2f} s"
+    print(f"{options}: killed {killed} of {KILLS}, each within {seconds:.1f} s")
+    assert killed >= KILLS // 2

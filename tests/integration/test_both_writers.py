@@ -1,0 +1,132 @@
+"""Bulk and online write the same graph: nodes, relationships, properties, constraints and indexes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from lodestar.engine.database.catalogue import check_signatures
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.server.instance import Instance
+from lodestar.loaders import relation_types
+from lodestar.loaders.loading import LoadOptions, load_embedded
+from lodestar.loaders.rows import Row, name_row, triple_row
+from lodestar.loaders.source import NO_ID, Source
+from lodestar.loaders.verifying import verify
+
+from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, RowSource, TripleSource, load
+from tests.snapshot import Snapshot, snapshot
+
+EXAMPLES = int(os.environ.get("LODESTAR_BULK_EXAMPLES", "2"))
+
+text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=10)
+relations = st.sampled_from(["r", "s.t.u", "a`b", "RELATED", "x|y.z", 'q"', " "]) | text.filter(
+    lambda r: "\\u" not in r
+)
+ids = (
+    st.sampled_from([f"e{i}" for i in range(8)] + ["", "'", '"x"', "a\tb", "a\nb", "🜨", "ne\u0301"]).filter(bool) | text
+)
+kinds = st.sampled_from(
+    [(None, None), ("http://www.w3.org/2001/XMLSchema#date", None), (None, "en"), (None, "zh-hans")]
+)
+rows = st.lists(
+    st.builds(triple_row, st.just(1), ids, relations, ids)
+    | st.builds(
+        lambda head, relation, value, kind: Row(1, "triple", head, relation, value, True, *kind),
+        ids, relations, st.just("") | text | st.just("x" * 9_000), kinds,
+    )
+    | st.builds(name_row, st.just(1), ids, text)
+    | st.builds(lambda id_, name, language, tag: Row(1, "name", id_, None, name, None, None, language, tag),
+                ids, text, st.sampled_from([None, "en", "es"]), st.sampled_from([None, "name", "alias"])),
+    min_size=150, max_size=300,
+).filter(lambda found: any(row.category == "triple" for row in found))  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def instance(home_dir: Path, cache_dir: Path) -> Iterator[Instance]:
+    """A server for bulk loads, of its own."""
+    instance = Instance("bulk", home_dir, cache_dir)
+    instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
+    yield instance
+    instance.reset()
+
+
+def loaded_by_bulk(source: Source, instance: Instance, staging: Path) -> Snapshot:
+    report = load_embedded(source, instance, LoadOptions(staging=staging, mode="replace", writer="bulk"))
+    assert report.writer == "bulk"
+    connection = instance.connection()
+    with (
+        neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver,
+        Gateway(connection) as gateway,
+    ):
+        assert gateway.execute(check_signatures()) == 0
+        assert verify(gateway).faults == ()
+        return snapshot(driver)
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
+)  # an example takes half a minute: nothing is shrunk
+@given(rows, st.sampled_from([None, NO_ID, "[0-9e]+"]))
+def test_the_same_graph_by_both_writers(
+    gateway: Gateway,
+    driver: neo4j.Driver,
+    instance: Instance,
+    tmp_path: Path,
+    found: list[Row],
+    unnamed_ids: str | None,
+) -> None:
+    source = RowSource(found, unnamed_ids=unnamed_ids, languages=("es", "en"))
+    emptied(driver, "neo4j")
+    load(source, gateway, batch_size=97)
+    assert verify(gateway).faults == ()
+    assert loaded_by_bulk(source, instance, tmp_path) == snapshot(driver)
+
+
+def test_relations_beyond_the_budget_of_types(
+    gateway: Gateway,
+    driver: neo4j.Driver,
+    instance: Instance,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(relation_types, "MAX_TYPES", 4)
+    source = TripleSource(COUNTRIES, COUNTRY_NAMES)
+    emptied(driver, "neo4j")
+    load(source, gateway)
+    stored = driver.execute_query("MATCH (:Entity)-[r]->() RETURN DISTINCT type(r) AS type ORDER BY type").records
+    assert [record["type"] for record in stored] == [
+        "RELATED", "location.country.currency_used", "location.country.official_language", "location.location.adjoin_s",
+    ] or len(stored) == 4  # fmt: skip
+    assert gateway.execute(check_signatures()) == 0
+    assert verify(gateway).faults == ()
+    assert loaded_by_bulk(source, instance, tmp_path) == snapshot(driver)
+    load(TripleSource([("m.peru", "a.new.one", "m.lima"), COUNTRIES[0]]), gateway, mode="append")
+    assert verify(gateway).faults == ()
+    (number,) = driver.execute_query("MATCH ()-[r {relation: 'a.new.one'}]->() RETURN count(r)").records[0]
+    assert number == 1
+
+
+def test_a_bulk_load_refuses_what_it_cannot_do(instance: Instance, tmp_path: Path) -> None:
+    first = loaded_by_bulk(TripleSource(COUNTRIES, COUNTRY_NAMES), instance, tmp_path)
+    with pytest.raises(UsageError, match="--writer bulk writes a graph of its own and cannot add to one"):
+        load_embedded(
+            TripleSource([("a", "r", "b")]), instance, LoadOptions(staging=tmp_path, mode="append", writer="bulk")
+        )
+    with pytest.raises(InputError, match="an id is longer than 8,000 bytes"):
+        load_embedded(TripleSource([("a" * 8_001, "r", "b")]), instance, LoadOptions(staging=tmp_path, mode="replace"))
+    connection = instance.connection()
+    with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
+        assert snapshot(driver) == first
+    again = load_embedded(TripleSource(COUNTRIES, COUNTRY_NAMES), instance, LoadOptions(staging=tmp_path))
+    assert again.already_loaded

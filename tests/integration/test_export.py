@@ -1,0 +1,337 @@
+"""A graph written behind the library's back, exported, and read from the files by what a test says of the formats."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+
+import neo4j
+import pytest
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.database.templates import template
+from lodestar.engine.errors import GraphError, InputError, StorageError, UsageError
+from lodestar.loaders.exporting import ExportReport, ExportRequest, export
+from lodestar.loaders.terms import FREEBASE
+from pyarrow import parquet
+
+from tests.property.test_term_laws import read_iri, read_literal, read_node, read_tsv_literal
+from tests.written_graphs import Literal, Load, Names, Triple, WrittenGraph, of_base_load, stored_id
+
+DATE = "http://www.w3.org/2001/XMLSchema#date"
+
+# The same place in the order: a character beyond U+FFFF and one that UTF-16 puts behind it.
+ASTRAL, COMPATIBILITY = "\U0001f600", "\uff01"
+
+PLAIN = of_base_load(
+    [
+        ("m.1", "people.person.parents", "m.2"),
+        ("m.2", "people.person.children", "m.1"),
+        ("m.1", "people.person.knows", "m.2"),
+        ("m.1", "people.person.knows", "m.1"),
+        ("m.1", "a.b|c.d", "m.3"),
+        ("m.3", "rare", "m.1"),
+        ("m.1", "RELATED", "m.2"),
+        ("m.1", "rare", "m.2"),
+        ("m.1", "people.person.date_of_birth", Literal("1983-01-04", DATE)),
+        ("m.1", "people.person.date_of_birth", "m.3"),
+        ("m.1", "people.person.motto", Literal("Mine", None, "en")),
+        ("m.1", "people.person.motto", Literal("Mine")),
+        ("m.1", "people.person.motto", Literal("Mine", None, "de")),
+        ("m.3", "people.person.motto", Literal("Mine")),
+        ("m.3", "people.person.motto", Literal('"a"\t\\b\n', DATE)),
+        ("m.3", "people.person.motto", Literal("x" * 9_000)),
+        ("é", "r", ASTRAL),
+        ("é", "r", COMPATIBILITY),
+        (ASTRAL, "r", "é"),
+        (COMPATIBILITY, "r", "é"),
+        ("é", f"r{ASTRAL}", "é"),
+        ("é", f"r{COMPATIBILITY}", "é"),
+        ("é", f"rare{ASTRAL}", "é"),
+        ("é", f"rare{COMPATIBILITY}", "é"),
+        ("A film: the sequel", "r", "_:b0"),
+        ("_:b0", "r", "_:b.0 "),
+        ("http://e.x/a", "http://e.x/r", "mailto:a@e.x"),
+    ]
+)
+HOSTILE = of_base_load(
+    [
+        ("tab\there", "line\nend", "return\rhere"),
+        ("` }) DETACH DELETE n //", "`quoted` <x>", '"a literal"@en'),
+        ("a^^http://e.x/", "r", Literal("", "http://e.x/^^http://e.x/")),
+        ("\x01\ufeff\u2028", "r", "\\u0041"),
+        (f"{FREEBASE}m.1", f"{FREEBASE}r", "m.1"),
+    ]
+)
+NAMES = {
+    "m.1": Names("One", ("Eins", "Uno", "1"), "en de/name es -"),
+    "m.2": Names("Two"),
+    "A film: the sequel": Names("A film: the sequel"),
+    "_:b0": Names("_:b0", ("Blank",)),
+    "é": Names("é", (), "fr"),
+    "m.4": Names("nobody's", (), "en/alias#2"),
+}
+RARE = frozenset({"rare", f"rare{ASTRAL}", f"rare{COMPATIBILITY}"})
+
+pytestmark = pytest.mark.usefixtures("empty_graph")
+
+
+def in_order(triples: list[Triple]) -> list[Triple]:
+    return sorted(triples, key=lambda t: (t[0], t[1], isinstance(t[2], Literal), stored_id(t[2])))
+
+
+def exported(gateway: Gateway, path: Path, **options: object) -> ExportReport:
+    return export(ExportRequest(str(path), **options), gateway)  # type: ignore[arg-type]
+
+
+def content(path: Path) -> str:
+    data = path.read_bytes()
+    return (gzip.decompress(data) if path.name.endswith(".gz") else data).decode()
+
+
+def tsv_triples(path: Path) -> list[Triple]:
+    found: list[Triple] = []
+    for line in content(path).split("\n")[:-1]:
+        head, relation, tail = line.split("\t")
+        literal = read_tsv_literal(tail)
+        found.append((head, relation, Literal(*literal) if literal else tail))
+    return found
+
+
+def ntriples(path: Path, base: str = FREEBASE) -> list[Triple]:
+    found: list[Triple] = []
+    for line in content(path).split("\n")[:-1]:
+        head, relation, tail, stop = line.split("\t")
+        assert stop == "."
+        read = Literal(*read_literal(tail)) if tail.startswith('"') else read_node(tail, base)
+        found.append((read_node(head, base), read_iri(relation).removeprefix(base), read))
+    return found
+
+
+def parquet_triples(path: Path) -> list[Triple]:
+    return [
+        (row["head"], row["relation"], Literal(row["tail"], row["datatype"], row["language"]))
+        if row["is_literal"]
+        else (row["head"], row["relation"], row["tail"])
+        for row in parquet.read_table(path).to_pylist()
+    ]
+
+
+def is_name(triple: Triple) -> bool:
+    return triple[1].removeprefix(FREEBASE) in ("type.object.name", "common.topic.alias")
+
+
+def test_every_format_has_every_triple_in_order(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    WrittenGraph(PLAIN, NAMES, RARE).write(driver)
+    expected = in_order(list(PLAIN))
+    report = exported(gateway, tmp_path / "kg.tsv.gz")
+    assert tsv_triples(tmp_path / "kg.tsv.gz") == expected
+    assert (report.format, report.num_triples) == ("tsv", len(PLAIN))
+    exported(gateway, tmp_path / "kg.nt")
+    assert [triple for triple in ntriples(tmp_path / "kg.nt") if not is_name(triple)] == expected
+    exported(gateway, tmp_path / "kg.parquet")
+    assert parquet_triples(tmp_path / "kg.parquet") == expected
+
+
+def test_hostile_characters_survive_where_the_format_can_say_them(
+    gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    WrittenGraph({**PLAIN, **HOSTILE}, NAMES, RARE).write(driver)
+    expected = in_order([*PLAIN, *HOSTILE])
+    exported(gateway, tmp_path / "kg.nt.gz", base="urn:kg:")
+    read = ntriples(tmp_path / "kg.nt.gz", "urn:kg:")
+    assert [triple for triple in read if not is_name(triple)] == expected
+    exported(gateway, tmp_path / "kg.parquet")
+    assert parquet_triples(tmp_path / "kg.parquet") == expected
+
+
+@pytest.mark.parametrize(
+    ("triple", "shown"),
+    [
+        (("a\tb", "r", "c"), r"tab or line end in 'a\\tb'"),
+        (("a", "r\n", "c"), r"tab or line end in 'r\\n'"),
+        (("a", "r", "c\r"), r"tab or line end in 'c\\r'"),
+        (("a", "r", '"c"'), "would make a literal of the entity '\"c\"'"),
+        (("c^^https://e.x/", "r", "a"), "would make a literal of the entity 'c"),
+    ],
+)
+def test_what_tsv_cannot_say_is_refused_and_nothing_is_left(
+    gateway: Gateway, driver: neo4j.Driver, tmp_path: Path, triple: Triple, shown: str
+) -> None:
+    WrittenGraph(of_base_load([("A", "r", "B"), triple])).write(driver)
+    path = tmp_path / "kg.tsv"
+    path.write_text("what was there\n")
+    with pytest.raises(InputError, match=f"{shown}.*: use --format ntriples or parquet"):
+        exported(gateway, path, names_path=str(tmp_path / "names.tsv"))
+    assert [file.name for file in tmp_path.iterdir()] == ["kg.tsv"]
+    assert path.read_text() == "what was there\n"
+
+
+def test_names_are_written_in_order(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    WrittenGraph(PLAIN, NAMES, RARE).write(driver)
+    report = exported(gateway, tmp_path / "kg.tsv", names_path=str(tmp_path / "names.tsv"))
+    assert content(tmp_path / "names.tsv").split("\n") == [
+        "A film: the sequel\tA film: the sequel",
+        "_:b0\t_:b0\tBlank",
+        "m.1\tOne\tEins\tUno\t1",
+        "m.2\tTwo",
+        "m.4\tnobody's",
+        "é\té",
+        "",
+    ]
+    assert report.num_names == 10
+    exported(gateway, tmp_path / "kg.parquet", names_path=str(tmp_path / "names.parquet"))
+    assert [tuple(row.values()) for row in parquet.read_table(tmp_path / "names.parquet").to_pylist()][2:7] == [
+        ("_:b0", "Blank", None, True),
+        ("m.1", "One", "en", False),
+        ("m.1", "Eins", "de", False),
+        ("m.1", "Uno", "es", True),
+        ("m.1", "1", None, True),
+    ]
+
+
+def test_ntriples_has_an_entitys_names_before_its_triples(
+    gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    stated_twice = ("m.1", "type.object.name", Literal("One", None, "en"))
+    WrittenGraph({**PLAIN, stated_twice: ()}, NAMES, RARE).write(driver)
+    report = exported(gateway, tmp_path / "kg.nt")
+    read = ntriples(tmp_path / "kg.nt")
+    assert len(read) == len(set(read))
+    assert [head for head, _, _ in read] == sorted(head for head, _, _ in read)
+    of_one = [(relation, tail) for head, relation, tail in read if head == "m.1"]
+    assert of_one[:5] == [
+        ("type.object.name", Literal("One", None, "en")),
+        ("type.object.name", Literal("Eins", None, "de")),
+        ("common.topic.alias", Literal("Uno", None, "es")),
+        ("common.topic.alias", Literal("1")),
+        ("RELATED", "m.2"),
+    ]
+    assert ("m.4", "common.topic.alias", Literal("nobody's", None, "en")) in read
+    assert ("é", "type.object.name", Literal("é", None, "fr")) in read
+    assert not any(is_name(triple) and triple[0] == "A film: the sequel" for triple in read)
+    assert report.num_names == 9
+    exported(gateway, tmp_path / "all.nt", id_names=True)
+    assert ("A film: the sequel", "type.object.name", Literal("A film: the sequel")) in ntriples(tmp_path / "all.nt")
+
+
+def test_ids_that_are_all_iris_need_no_base(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    triples: list[Triple] = [(f"{FREEBASE}m.1", f"{FREEBASE}r", f"{FREEBASE}m.2"), (f"{FREEBASE}m.1", "urn:r", "_:b0")]
+    WrittenGraph(of_base_load(triples), {f"{FREEBASE}m.1": Names("One")}).write(driver)
+    assert exported(gateway, tmp_path / "kg.nt").base is None
+    assert [triple for triple in ntriples(tmp_path / "kg.nt", "") if triple[2] != Literal("One")] == triples
+    assert exported(gateway, tmp_path / "kg.nt", base="http://e.x/").base is None
+
+
+def test_a_base_that_some_ids_begin_with_is_refused(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    WrittenGraph(of_base_load([("m.2", "urn:r", f"{FREEBASE}m.1")])).write(driver)
+    with pytest.raises(
+        InputError, match=r"ids like 'm\.2' and like '.*/m\.1': give a --base that none of them begins with"
+    ):
+        exported(gateway, tmp_path / "kg.nt")
+    assert list(tmp_path.iterdir()) == []
+    assert exported(gateway, tmp_path / "kg.nt", base="http://e.x/").base == "http://e.x/"
+
+
+def test_one_load_is_exported_by_its_number(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    triples: dict[Triple, tuple[int, ...]] = {
+        ("m.1", "r", "m.2"): (),
+        ("m.1", "r", "m.3"): (1, 2),
+        ("m.1", "r", "m.4"): (2, 3),
+    }
+    names = {"m.1": Names("One", ("Uno", "Eins"), "- es#1+2 de#3")}
+    loads = [Load(1, num_triples=2), Load(2, num_triples=2), Load(3, is_finished=False)]
+    WrittenGraph(triples, names, loads=loads).write(driver)
+    for number, tails, aliases in ((1, "23", "One\tUno"), (2, "34", "Uno")):
+        path, names_path = tmp_path / f"{number}.tsv", tmp_path / f"{number}-names.tsv"
+        exported(gateway, path, names_path=str(names_path), load=number)
+        assert [tail for _, _, tail in tsv_triples(path)] == [f"m.{tail}" for tail in tails]
+        assert content(names_path) == f"m.1\t{aliases}\n"
+    for number in (3, 4):
+        with pytest.raises(UsageError, match=rf"expected the number of a finished load \(1, 2\), found {number}"):
+            exported(gateway, tmp_path / "kg.tsv", load=number)
+    with pytest.raises(GraphError, match="did not finish: run it again, or export one that did finish with --load"):
+        exported(gateway, tmp_path / "kg.tsv")
+    assert not (tmp_path / "kg.tsv").exists()
+
+
+def test_an_empty_graph_is_refused(gateway: Gateway, tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match="the graph is empty"):
+        exported(gateway, tmp_path / "kg.tsv")
+
+
+def test_a_hub_of_twenty_thousand_triples(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    triples: list[Triple] = [("hub", f"r{i % 3}", f"m.{i}") for i in range(20_000)]
+    triples += [("hub", "r1", Literal(str(i))) for i in range(500)]
+    triples += [("m.7", "r0", "hub"), ("a", "r0", "hub"), ("z", "r0", "hub"), ("hub", "r0", "hub")]
+    WrittenGraph(of_base_load(triples), lone=["nothing.known"]).write(driver)
+    report = exported(gateway, tmp_path / "kg.tsv")
+    assert tsv_triples(tmp_path / "kg.tsv") == in_order(triples)
+    assert report.size_bytes == (tmp_path / "kg.tsv").stat().st_size
+
+
+@pytest.mark.parametrize("name", ["kg.tsv", "kg.tsv.gz", "kg.nt.gz", "kg.parquet"])
+def test_the_same_graph_gives_the_same_file_and_its_hash_is_told(
+    gateway: Gateway, driver: neo4j.Driver, tmp_path: Path, name: str
+) -> None:
+    WrittenGraph(PLAIN, NAMES, RARE).write(driver)
+    (tmp_path / "again").mkdir()
+    reports = [exported(gateway, tmp_path / name), exported(gateway, tmp_path / "again" / name)]
+    for report in reports:
+        data = Path(report.path).read_bytes()
+        assert report.sha256 == hashlib.sha256(data).hexdigest()
+        assert report.size_bytes == len(data)
+    assert reports[0].sha256 == reports[1].sha256
+
+
+def test_a_byte_order_mark_at_the_start_is_doubled(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    WrittenGraph(of_base_load([("\ufeffa", "r", "\ufeffb")])).write(driver)
+    exported(gateway, tmp_path / "kg.tsv")
+    assert content(tmp_path / "kg.tsv") == "\ufeff\ufeffa\tr\t\ufeffb\n"
+
+
+def test_a_folder_that_is_not_there(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    WrittenGraph(PLAIN, NAMES, RARE).write(driver)
+    with pytest.raises(StorageError, match=r"names\.tsv: cannot be written: No such file or directory"):
+        exported(gateway, tmp_path / "kg.tsv", names_path=str(tmp_path / "no" / "names.tsv"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_keeps_pointing_to_its_file(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    WrittenGraph(PLAIN, NAMES, RARE).write(driver)
+    link, file = tmp_path / "kg.tsv", tmp_path / "there.tsv"
+    file.touch()
+    link.symlink_to(file)
+    exported(gateway, link)
+    assert link.is_symlink()
+    assert len(tsv_triples(file)) == len(PLAIN)
+
+
+def test_no_sort_holds_more_than_one_head(driver: neo4j.Driver, connection: Connection) -> None:
+    WrittenGraph(PLAIN, NAMES, RARE).write(driver)
+    for name in ("stream_triples", "stream_names"):
+        with driver.session(database=connection.database) as session:
+            found = template(name)
+            plan = session.run(f"EXPLAIN {found.text}", dict.fromkeys(found.params)).consume().plan
+        assert plan is not None
+        operators = flattened(plan)
+        assert any("NodeIndexScan" in operator for operator in operators)
+        assert not [o for o in operators if o.startswith(("Sort", "Top", "EagerAggregation", "Eager@"))], operators
+
+
+def flattened(plan: dict[str, object]) -> list[str]:
+    children = plan.get("children", [])
+    assert isinstance(children, list)
+    return [str(plan["operatorType"]), *(name for child in children for name in flattened(child))]
+
+
+def test_neo4js_order_of_ids_is_that_of_code_points(driver: neo4j.Driver, connection: Connection) -> None:
+    """Of stored strings, that is: names of relationship types and parameters it compares by UTF-16 units."""
+    ends = ["", "a", "é", "\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff", "中", "\ufffd!"]
+    ids = [start * n + end for n in (0, 1, 9, 28, 127, 1_000) for start in "xé中😀" for end in ends]
+    ids = list(dict.fromkeys(filter(None, ids)))
+    WrittenGraph(of_base_load([("x", "r", id_) for id_ in reversed(ids)]), lone=ids).write(driver)
+    with driver.session(database=connection.database) as session:
+        by_index = session.run("MATCH (e:Entity) WHERE e.id IS NOT NULL RETURN e.id AS id ORDER BY id").value()
+        sorted_ = session.run("MATCH (h:Entity {id: 'x'})-[:r]->(e) RETURN e.id AS id ORDER BY h, id").value()
+    assert by_index == sorted_ == sorted(ids)

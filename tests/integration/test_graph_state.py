@@ -1,0 +1,63 @@
+"""What the graph remembers of its loads, and whether it is whole, read from a real Neo4j."""
+
+from __future__ import annotations
+
+import neo4j
+import pytest
+from lodestar.engine.database.catalogue import LoadManifest, read_graph_state, read_load, read_loads
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.errors import GraphError
+
+from tests.graphs import COUNTRIES, COUNTRY_NAMES
+from tests.plain_graph import write_graph, write_load
+
+BEGUN, DONE = "2026-01-01T00:00:00.5Z", "2026-01-01T00:01:00Z"
+
+pytestmark = pytest.mark.usefixtures("empty_graph")
+
+
+def test_manifests_come_whole_and_by_number(gateway: Gateway, driver: neo4j.Driver) -> None:
+    assert gateway.fetch(read_loads()) == ()
+    second = LoadManifest(
+        sha256="b" * 64,
+        number=2,
+        source="kg.nt.gz",
+        kind="ntriples",
+        num_triples=1,
+        num_entities=2,
+        num_literals=3,
+        num_relations=4,
+        num_duplicates=5,
+        num_names=6,
+        checksum="c",
+        options='{"max_rejects": 7}',
+        writer="bulk",
+        started=BEGUN,
+        finished=DONE,
+        graph_version=2,
+        deleting=True,
+    )
+    properties = {name: getattr(second, name) for name in second.__slots__ if name != "sha256"}
+    write_load(driver, second.sha256, **properties)
+    write_load(driver, "a" * 64, source="old.tsv", num_triples=9, graph_version=1, started=BEGUN)
+    first = LoadManifest("a" * 64, source="old.tsv", num_triples=9, started=BEGUN)
+    assert gateway.fetch(read_loads()) == (first, second)
+    assert gateway.fetch(read_load("b" * 64)) == second
+    assert gateway.fetch(read_load("c" * 64)) is None
+
+
+def test_a_graph_is_whole_when_one_load_is_finished(gateway: Gateway, driver: neo4j.Driver) -> None:
+    with pytest.raises(GraphError, match="the graph is empty"):
+        gateway.fetch(read_graph_state()).check()
+    write_graph(driver, gateway, [*COUNTRIES, ("m.peru", "motto", '"x"')], COUNTRY_NAMES, literals={'"x"': "x"})
+    write_load(driver, "a" * 64, source="a.tsv", started=BEGUN)
+    with pytest.raises(GraphError, match=r"the load of a\.tsv did not finish"):
+        gateway.fetch(read_graph_state()).check()
+    write_load(driver, "b" * 64, source="b.tsv", started=BEGUN, finished=DONE, graph_version=2)
+    state = gateway.fetch(read_graph_state())
+    state.check()
+    assert (state.num_finished_loads, state.unfinished_loads, state.num_literals) == (1, ("a.tsv",), 1)
+    assert (state.num_entities, state.num_triples, state.graph_version) == (11, len(COUNTRIES) + 1, 2)
+    write_load(driver, "b" * 64, deleting=True, finished=None)
+    state = gateway.fetch(read_graph_state())
+    assert (state.num_finished_loads, state.deleting_loads) == (0, ("b.tsv",))

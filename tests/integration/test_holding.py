@@ -1,0 +1,136 @@
+"""One load at a time: the lock is the database's own, held while its holder lives and free when it is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import neo4j
+import pytest
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.database.holding import hold_load_lock
+from lodestar.engine.database.requests import Request
+from lodestar.engine.database.templates import template
+from lodestar.engine.errors import DatabaseError, LoadInProgressError
+
+HOLDER = """
+import sys, time
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.database.holding import hold_load_lock
+
+connection = Connection(sys.argv[1], sys.argv[2], sys.stdin.readline().strip(), sys.argv[3])
+with Gateway(connection) as gateway, gateway.holding(hold_load_lock()):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+pytestmark = pytest.mark.usefixtures("lockable")
+
+
+def request(name: str) -> Request[None]:
+    return Request(template(name), {}, lambda _: None)
+
+
+@pytest.fixture
+def lockable(empty_graph: None, gateway: Gateway) -> None:
+    gateway.execute(request("ensure_load_lock"))
+
+
+@pytest.fixture
+def other(connection: Connection) -> Iterator[Gateway]:
+    with Gateway(connection) as other:
+        yield other
+
+
+def refuse(gateway: Gateway, wait_s: float) -> float:
+    """Fail to take the lock; the seconds that took."""
+    started_s = time.monotonic()
+    with (
+        pytest.raises(LoadInProgressError, match="another load is running on this graph: wait for it to end"),
+        gateway.holding(hold_load_lock(), wait_s=wait_s),
+    ):
+        pytest.fail("two hold the lock")
+    return time.monotonic() - started_s
+
+
+def waiting_transactions(driver: neo4j.Driver) -> int:
+    text = "SHOW TRANSACTIONS YIELD metaData WHERE metaData.query = 'hold_load_lock' RETURN count(*)"
+    return int(driver.execute_query(text).records[0][0])
+
+
+def test_a_second_holder_is_refused_in_time_and_leaves_nothing_waiting(
+    gateway: Gateway, other: Gateway, driver: neo4j.Driver
+) -> None:
+    assert LoadInProgressError.exit_code == 4
+    with gateway.holding(hold_load_lock()) as hold:
+        assert 0.5 <= refuse(other, wait_s=0.5) < 10
+        assert refuse(gateway, wait_s=0.5) < 10
+        assert waiting_transactions(driver) == 1
+        assert hold.alive()
+        hold.check()
+    assert waiting_transactions(driver) == 0
+    with other.holding(hold_load_lock(), wait_s=0.5) as hold:
+        assert hold.alive()
+    assert driver.execute_query("MATCH (n) RETURN n").records == []
+
+
+def test_who_waits_gets_the_lock_when_it_is_free(gateway: Gateway, other: Gateway) -> None:
+    with gateway.holding(hold_load_lock()) as hold:
+        release = threading.Timer(1, hold.release)
+        started_s = time.monotonic()
+        release.start()
+        with other.holding(hold_load_lock(), wait_s=30) as next_hold:
+            assert 0.9 < time.monotonic() - started_s < 20
+            assert next_hold.alive()
+        assert not hold.alive()
+
+
+def test_a_load_can_work_while_the_lock_is_held(gateway: Gateway, other: Gateway) -> None:
+    with gateway.holding(hold_load_lock()) as hold:
+        for name in ("ensure_load_lock", "ensure_entity_id", "ensure_literal_id", "ensure_entity_names"):
+            other.execute(request(name))
+        other.execute(Request(template("await_indexes"), {"timeout_s": 60}, lambda _: None))
+        assert hold.alive()
+
+
+def test_a_hold_has_no_timeout(connection: Connection) -> None:
+    with Gateway(replace(connection, timeout_s=0.05)) as impatient, impatient.holding(hold_load_lock()) as hold:
+        time.sleep(4)  # the database looks for what ran too long every other second
+        assert hold.alive()
+
+
+def test_a_killed_process_frees_the_lock(gateway: Gateway, connection: Connection) -> None:
+    arguments = [sys.executable, "-c", HOLDER, connection.uri, connection.user, connection.database]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdin is not None
+            assert holder.stdout is not None
+            holder.stdin.write(f"{connection.password}\n")
+            holder.stdin.flush()
+            assert holder.stdout.readline() == "held\n"
+            refuse(gateway, wait_s=0.5)
+        finally:
+            os.kill(holder.pid, signal.SIGKILL)
+    with gateway.holding(hold_load_lock(), wait_s=10) as hold:
+        assert hold.alive()
+
+
+def test_a_lost_lock_is_noticed_and_what_the_block_raises_passes(gateway: Gateway, driver: neo4j.Driver) -> None:
+    with gateway.holding(hold_load_lock()) as hold:
+        driver.execute_query(
+            "SHOW TRANSACTIONS YIELD transactionId AS id, metaData WHERE metaData.query = 'hold_load_lock' "
+            "TERMINATE TRANSACTIONS id YIELD message RETURN message"
+        )
+        assert not hold.alive()
+        with pytest.raises(DatabaseError, match=r"lock of this load was lost, .*: run the same load again"):
+            hold.check()
+    with pytest.raises(OSError, match="no room"), gateway.holding(hold_load_lock()):
+        raise OSError("no room")
+    with gateway.holding(hold_load_lock(), wait_s=0.5):
+        pass

@@ -1,0 +1,183 @@
+"""Literals and relations without a type of their own, read from a real Neo4j as the fake reads them."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import neo4j
+import numpy as np
+import pytest
+from lodestar.engine.browser import BrowserView
+from lodestar.engine.database.catalogue import (
+    check_signatures,
+    read_catalogue,
+    read_graph_state,
+    read_relation_counts,
+)
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.database.graph import MAX_VALUE_CHARS, Expansion, expand_hub_step, expand_steps
+from lodestar.engine.linking import explicit
+from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.values import Question, Retrieval, Step
+
+from tests.memory_graph import MemoryGraph
+from tests.plain_graph import write_graph
+from tests.word_scorer import WordScorer
+
+pytestmark = pytest.mark.usefixtures("empty_graph")
+
+HUB_EDGES = 100_000
+DATE = '"1821-07-28"^^<http://www.w3.org/2001/XMLSchema#date>'
+MOTTO = '"Firme y feliz"@es'
+VALUES = {DATE: "1821-07-28", MOTTO: "Firme y feliz", '"true"': "true", '""': ""}
+
+
+def search(gateway: Gateway, max_hop: int = 3, **bounds: int) -> BeamSearch:
+    catalogue = gateway.fetch(read_catalogue())
+    numbered = {relation.number: relation.name for relation in catalogue.relations}
+    return BeamSearch(numbered, WordScorer(), max_hop=max_hop, bounds=Bounds(**bounds), stored_as=catalogue.stored_as)
+
+
+def unordered(retrieval: Retrieval) -> list[tuple[float, str, frozenset[tuple[str, str | None, bool]], bool]]:
+    """What a retrieval says, whatever the order in which a store keeps relationships."""
+    return [
+        (
+            round(p.score, 5),
+            str(p.value.relation_path),
+            frozenset((e.id, e.name, e.is_literal) for e in p.value.ends),
+            p.value.cut,
+        )
+        for p in retrieval.paths
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("hub_degree", [4, 2_000])
+def test_neo4j_answers_as_the_fake_does(gateway: Gateway, driver: neo4j.Driver, seed: int, hub_degree: int) -> None:
+    rng = random.Random(seed)
+    ids = [f"e{i}" for i in range(12)]
+    relations = ["alpha", "beta.x", "RELATED", "rare one", "rare two"]
+    related = ("rare one", "rare two")
+    heads = [rng.choice(ids) for _ in range(70)]
+    triples = [(head, rng.choice(relations), rng.choice([*ids, *VALUES])) for head in heads]
+    names = {i: i for i in ids if rng.random() < 0.8}
+    write_graph(driver, gateway, triples, names, literals=VALUES, related=related)
+    fake = MemoryGraph(triples, names, literals=VALUES, related=related)
+    questions = [Question(" ".join(rng.sample(relations, 2)), (id_,)) for id_ in rng.sample(sorted(fake.names), 6)]
+    topics = [explicit(q.topic_entities) for q in questions]
+    real = gateway.run(search(gateway, hub_degree=hub_degree).retrieve(questions, topics, 20))
+    beam = BeamSearch(
+        fake.numbered, WordScorer(), max_hop=3, bounds=Bounds(hub_degree=hub_degree), stored_as=fake.stored_as
+    )
+    assert [unordered(r) for r in real] == [unordered(r) for r in fake.run(beam.retrieve(questions, topics, 20))]
+    ends = [end for r in real for p in r.paths for end in p.value.ends]
+    assert {end.is_literal for end in ends} == {True, False}
+    instances = [i for r in real for p in r.paths for i in p.value.instances]
+    assert {(t.head.id, t.relation, t.tail.id) for path in instances for t in path.triples} <= set(triples)
+    assert not any(entity.is_literal for path in instances for entity in path.entities[:-1])
+
+
+def test_a_literal_counts_for_its_head_and_has_no_signature(gateway: Gateway, driver: neo4j.Driver) -> None:
+    triples = [
+        ("a", "born", DATE),
+        ("a", "says", MOTTO),
+        ("b", "says", MOTTO),
+        ("a", "knows", "b"),
+        ("a", "RELATED", "b"),
+    ]
+    write_graph(driver, gateway, triples, {"a": "A"}, literals=VALUES, related=["says"])
+    (record,) = driver.execute_query(
+        "MATCH (e:Entity {id: 'a'}) RETURN e.signature_relations, e.signature_counts, e.degree"
+    ).records
+    assert tuple(record) == ([1, 2, 3, 4], [1, 1, 1, 1], 4)
+    assert driver.execute_query("MATCH (l:Literal) WHERE l.degree IS NOT NULL RETURN l").records == []
+    assert gateway.fetch(check_signatures()) == 0
+    assert gateway.fetch(read_relation_counts()) == {"RELATED": 1, "born": 1, "knows": 1, "says": 2}
+    assert gateway.fetch(read_catalogue()).stored_as == {"says": "RELATED"}
+    assert gateway.fetch(read_graph_state()).num_literals == len(VALUES)
+    driver.execute_query("MATCH (:Entity {id: 'b'})-[r:RELATED]->(:Literal) DELETE r")
+    assert gateway.fetch(check_signatures()) == 1
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_a_relation_called_related_is_told_from_those_stored_so(
+    gateway: Gateway, driver: neo4j.Driver, inverse: bool
+) -> None:
+    triples = [("a", "RELATED", "b"), ("a", "rare", "c"), ("b", "RELATED", "a"), ("c", "rare", "a")]
+    write_graph(driver, gateway, triples, {i: i for i in "abc"}, related=["rare"])
+    for relation, stored_as, expected in (("RELATED", None, "b"), ("rare", "RELATED", "c")):
+        expansion = Expansion(0, Step(relation, inverse), ("a",), 1, last=False, stored_as=stored_as)
+        for request in (expand_steps([expansion], 10, 10), expand_hub_step(expansion, 10)):
+            (found,) = gateway.fetch(request)
+            assert [tail.entity.id for tail in found.tails] == [expected]
+            assert found.tails[0].signature
+
+
+@pytest.mark.parametrize("character", ["x", "é", "🜨"])
+def test_a_long_value_is_cut_and_says_so(gateway: Gateway, driver: neo4j.Driver, character: str) -> None:
+    values = {"whole": character * MAX_VALUE_CHARS, "long": character * (MAX_VALUE_CHARS + 1)}
+    triples = [("a", r, t) for r in ("own", "shared") for t in values]
+    write_graph(driver, gateway, triples, {"a": "A"}, literals=values, related=["shared"])
+    for relation, stored_as in (("own", None), ("shared", "RELATED")):
+        expansion = Expansion(0, Step(relation), ("a",), 1, last=False, stored_as=stored_as)
+        for request in (expand_steps([expansion], 10, 10), expand_hub_step(expansion, 10)):
+            (found,) = gateway.fetch(request)
+            read = {tail.entity.id: tail.entity.name for tail in found.tails}
+            assert read == {"whole": values["whole"], "long": character * MAX_VALUE_CHARS + "…"}
+
+
+def test_a_hub_of_literals_is_bounded_in_time_and_in_what_it_returns(gateway: Gateway, driver: neo4j.Driver) -> None:
+    """A hub with 10⁵ literals, under a type of their own and under the shared one, beside one rare triple of each."""
+    values = {f'"{i}"': str(i) for i in range(HUB_EDGES)}
+    triples = [("hub", "log.entry", id_) for id_ in values]
+    triples += [("hub", "rare.note", id_) for id_ in list(values)[: HUB_EDGES // 2]]
+    triples += [("hub", "rare.founder", "ana"), ("hub", "capital", "city"), ("p", "lives.at", "hub")]
+    names = {i: i for i in ("hub", "ana", "city", "p")}
+    write_graph(driver, gateway, triples, names, literals=values, related=["rare.note", "rare.founder"])
+    beam = search(gateway, max_hop=2)
+    questions = [
+        Question("log entry", ("hub",)),
+        Question("rare founder", ("p",)),
+        Question("rare note", ("hub",)),
+    ]
+    topics = [explicit(q.topic_entities) for q in questions]
+    seconds = []
+    found: list[Retrieval] = []
+    for _ in range(20):
+        started = time.perf_counter()
+        found = gateway.run(beam.retrieve(questions, topics, 5))
+        seconds.append(time.perf_counter() - started)
+    entries, founder, notes = (retrieval.paths[0].value for retrieval in found)
+    assert str(founder.relation_path) == "lives.at → rare.founder"
+    assert [end.id for end in founder.ends] == ["ana"]
+    for path in (entries, notes):
+        assert (len(path.ends), path.cut) == (beam.bounds.fan_out, True)
+        assert all(end.is_literal and end.label == values[end.id] for end in path.ends)
+    # A walk over all the hub's edges for each relation takes several times this.
+    assert np.percentile(seconds[1:], 95) < 1.0
+
+
+def test_a_literal_is_no_topic(gateway: Gateway, driver: neo4j.Driver) -> None:
+    write_graph(driver, gateway, [("a", "says", MOTTO)], {"a": "A"}, literals=VALUES)
+    (found,) = gateway.run(search(gateway).retrieve([Question("says?", (MOTTO,))], [explicit((MOTTO,))], 5))
+    assert (found.topics, found.paths) == ((), ())
+
+
+def test_a_picture_leads_from_a_literal_to_the_literal(gateway: Gateway, driver: neo4j.Driver) -> None:
+    write_graph(driver, gateway, [("a", "born", DATE), ("a", "knows", "b")], {"a": "A", "b": "B"}, literals=VALUES)
+    (found,) = gateway.run(search(gateway).retrieve([Question("born", ("a",))], [explicit(("a",))], 5))
+    view = BrowserView(gateway, "http://127.0.0.1:7474/browser/")
+    view.show(found)
+    ways = driver.execute_query(
+        "MATCH (n)-[:LODESTAR_IS]->(to) RETURN n.name, labels(to), to.id ORDER BY to.id"
+    ).records
+    assert [tuple(way) for way in ways] == [
+        ("1821-07-28", ["Literal"], DATE),
+        ("A", ["Entity"], "a"),
+        ("B", ["Entity"], "b"),
+    ]
+    view.clear()
+    assert driver.execute_query("MATCH (n) WHERE NOT n:Entity|Literal|Relation RETURN n").records == []
+    assert gateway.fetch(check_signatures()) == 0

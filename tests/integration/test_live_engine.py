@@ -1,0 +1,176 @@
+"""An engine that is open while more is loaded: the next call sees it, and encodes nothing twice."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import neo4j
+import pytest
+from lodestar import Engine
+from lodestar.engine.database.catalogue import read_edition
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.errors import GraphError
+from lodestar.engine.settings import Settings
+from lodestar.engine.values import Question
+
+from tests.conftest import emptied
+from tests.graphs import COUNTRIES, COUNTRY_NAMES
+from tests.plain_graph import write_graph, write_load
+
+BEGUN, DONE = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
+LATER_BEGUN, LATER_DONE = "2026-01-02T00:00:00Z", "2026-01-02T00:01:00Z"
+MORE = (
+    ("m.peru", "location.country.national_anthem", "m.anthem"),
+    ("m.arequipa", "location.location.containedby", "m.peru"),
+)
+MORE_NAMES = {"m.anthem": "Himno Nacional", "m.arequipa": "Arequipa"}
+
+
+@dataclass
+class Encoded:
+    """Every text that an engine's encoder was given."""
+
+    sentences: list[str] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def graph(empty_graph: None, driver: neo4j.Driver, gateway: Gateway) -> None:
+    write_graph(driver, gateway, COUNTRIES, COUNTRY_NAMES)
+    write_load(driver, "a" * 64, source="first.tsv", started=BEGUN, finished=DONE)
+
+
+@pytest.fixture
+def live(graph: None, settings: Settings) -> Iterator[Engine]:
+    with Engine(settings) as engine:
+        yield engine
+
+
+def recorded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Encoded:
+    encoded = Encoded()
+    encode, encode_tokens = engine.encoder.encode, engine.encoder.encode_tokens
+
+    def sentences(texts: Sequence[str]) -> Any:
+        encoded.sentences += texts
+        return encode(texts)
+
+    def tokens(texts: Sequence[str]) -> Any:
+        encoded.tokens += texts
+        return encode_tokens(texts)
+
+    monkeypatch.setattr(engine.encoder, "encode", sentences)
+    monkeypatch.setattr(engine.encoder, "encode_tokens", tokens)
+    return encoded
+
+
+def append(driver: neo4j.Driver, gateway: Gateway) -> None:
+    write_load(driver, "b" * 64, source="more.tsv", started=LATER_BEGUN)
+    write_graph(driver, gateway, MORE, MORE_NAMES)
+    write_load(driver, "b" * 64, finished=LATER_DONE)
+
+
+def ends(engine: Engine, question: str | Question) -> set[str]:
+    return {end.label for end in engine.retrieve(question).paths[0].value.ends}
+
+
+def test_the_next_question_sees_triples_names_and_relations(
+    live: Engine, gateway: Gateway, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded = recorded(live, monkeypatch)
+    assert ends(live, "What is the capital of Peru?") == {"Lima"}
+    before = Encoded(list(encoded.sentences), list(encoded.tokens))
+    append(driver, gateway)
+    encoded.sentences.clear()
+    encoded.tokens.clear()
+    assert ends(live, "What is the national anthem of Peru?") == {"Himno Nacional"}
+    arequipa = live.retrieve("Which country is Arequipa contained by?")
+    assert [topic.value.entity.label for topic in arequipa.topics] == ["Arequipa"]
+    assert {"Peru"} in [{end.label for end in path.value.ends} for path in arequipa.paths]
+    assert set(encoded.sentences) & set(before.sentences) <= {"warm"}
+    assert set(encoded.tokens) & set(before.tokens) == set()
+    assert any("anthem" in text for text in encoded.sentences)
+
+
+def test_relations_sees_new_relations_before_any_question_does(
+    live: Engine, gateway: Gateway, driver: neo4j.Driver
+) -> None:
+    anthem = "location.country.national_anthem"
+    assert anthem not in {found.value.name for found in live.relations("national anthem")}
+    append(driver, gateway)
+    trips = live.gateway().round_trips
+    assert live.relations("national anthem", top_k=1)[0].value.name == anthem
+    assert live.gateway().round_trips - trips > 1
+    trips = live.gateway().round_trips
+    assert live.relations("national anthem", top_k=1)[0].value.name == anthem
+    assert live.gateway().round_trips - trips == 1
+
+
+def test_a_graph_in_the_place_of_another_is_read_by_its_own_numbers(
+    live: Engine, gateway: Gateway, driver: neo4j.Driver, connection: Connection
+) -> None:
+    capital = Question("What is the capital?", ("m.peru",))
+    assert ends(live, capital) == {"Lima"}
+    emptied(driver, connection.database)
+    contains = "location.location.contains"
+    others = [("m.peru", "aaa.first.of_all", "m.sol"), *(triple for triple in COUNTRIES if triple[1] != contains)]
+    write_graph(driver, gateway, others, COUNTRY_NAMES)
+    write_load(driver, "c" * 64, source="other.tsv", started=LATER_BEGUN, finished=LATER_DONE)
+    assert ends(live, capital) == {"Lima"}
+
+
+async def test_the_same_with_asyncio(live: Engine, gateway: Gateway, driver: neo4j.Driver) -> None:
+    anthem = Question("What is the national anthem?", ("m.peru",))
+    await live.aretrieve(anthem)
+    append(driver, gateway)
+    found = await live.aretrieve(anthem)
+    assert [end.label for end in found.paths[0].value.ends] == ["Himno Nacional"]
+    await live.aclose()
+
+
+def test_the_look_at_the_edition_goes_with_the_first_requests(live: Engine) -> None:
+    for question in ("What is the capital of Peru?", Question("What is the capital?", ("m.peru",))):
+        live.retrieve(question)
+        trips = live.gateway().round_trips
+        found = live.retrieve(question)
+        assert live.gateway().round_trips - trips == found.round_trips + 1
+
+
+def test_the_edition_tells_loads_apart(graph: None, gateway: Gateway, driver: neo4j.Driver) -> None:
+    editions = [gateway.fetch(read_edition())]
+    write_load(driver, "b" * 64, source="more.tsv", started=LATER_BEGUN)
+    editions.append(gateway.fetch(read_edition()))
+    write_load(driver, "b" * 64, finished=LATER_DONE)
+    editions.append(gateway.fetch(read_edition()))
+    driver.execute_query("MATCH (l:Load {source: 'more.tsv'}) SET l.deleting = true REMOVE l.finished")
+    editions.append(gateway.fetch(read_edition()))
+    driver.execute_query("MATCH (l:Load {source: 'more.tsv'}) DELETE l")
+    assert gateway.fetch(read_edition()) == editions[0]
+    driver.execute_query("CREATE (:Relation {name: 'x', number: 99})")
+    editions.append(gateway.fetch(read_edition()))
+    assert all(one != next_one for one, next_one in pairwise(editions))
+
+
+def test_a_load_that_is_half_there_is_warned_of_once(
+    live: Engine, driver: neo4j.Driver, caplog: pytest.LogCaptureFixture
+) -> None:
+    def warnings() -> list[str]:
+        return [
+            r.getMessage() for r in caplog.records if r.name.startswith("lodestar") and r.levelno == logging.WARNING
+        ]
+
+    live.retrieve("What is the capital of Peru?")
+    assert warnings() == []
+    write_load(driver, "b" * 64, source="more.tsv", started=LATER_BEGUN)
+    for _ in range(2):
+        assert ends(live, "What is the capital of Peru?") == {"Lima"}
+        live.relations("capital")
+    assert warnings() == [
+        "the load of more.tsv did not finish: answers are incomplete until the same `lodestar load` runs again"
+    ]
+    driver.execute_query("MATCH (l:Load {source: 'first.tsv'}) DELETE l")
+    with pytest.raises(GraphError, match=r"the load of more\.tsv did not finish: run the same `lodestar load` again"):
+        live.retrieve("What is the capital of Peru?")

@@ -1,0 +1,79 @@
+"""Rows one at a time: all of them, in order, in little memory, and no transaction left behind."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from dataclasses import replace
+
+import neo4j
+import pytest
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.database.requests import Request
+from lodestar.engine.database.templates import parse
+from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, QueryTimeoutError
+
+HEADER = "// Numbers.\n// mode:    read\n// params:  $last :: INTEGER\n// returns: n :: INTEGER\n// needs:   nothing\n"
+COUNTING = parse("counting", HEADER + "UNWIND range(1, $last) AS n\nRETURN n, toString(n) AS text")
+FAILING = parse("failing", HEADER + "UNWIND range(1, $last) AS n\nRETURN 1 / (n - 3) AS n")
+SLOW = parse("slow", HEADER + "UNWIND range(1, $last) AS n\nUNWIND range(1, 10000000) AS m\nRETURN n, count(m) AS text")
+
+
+def numbers(last: int) -> Request[int]:
+    return Request(COUNTING, {"last": last}, lambda rows: int(rows[0][0]))
+
+
+def open_transactions(driver: neo4j.Driver) -> int:
+    text = "SHOW TRANSACTIONS YIELD metaData WHERE metaData.query = 'counting' RETURN count(*)"
+    return int(driver.execute_query(text).records[0][0])
+
+
+@pytest.mark.parametrize("fetch_size", [1, 7, 1_000])
+def test_all_rows_come_in_order(gateway: Gateway, fetch_size: int) -> None:
+    assert list(gateway.stream(numbers(1_000), fetch_size)) == list(range(1, 1_001))
+    assert list(gateway.stream(numbers(0), fetch_size)) == []
+
+
+def test_memory_does_not_grow_with_the_rows(gateway: Gateway) -> None:
+    def peak(last: int) -> int:
+        tracemalloc.start()
+        try:
+            assert sum(1 for _ in gateway.stream(numbers(last), 100)) == last
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(1_000)
+    assert peak(40_000) < 2 * peak(2_000)
+
+
+def test_who_stops_early_ends_the_transaction(gateway: Gateway, driver: neo4j.Driver) -> None:
+    rows = gateway.stream(numbers(1_000_000_000), 10)
+    assert [next(rows) for _ in range(25)] == list(range(1, 26))
+    assert open_transactions(driver) == 1
+    started_s = time.monotonic()
+    rows.close()
+    assert time.monotonic() - started_s < 10
+    assert open_transactions(driver) == 0
+    for number in gateway.stream(numbers(1_000_000_000), 10):
+        if number == 3:
+            break
+    assert open_transactions(driver) == 0
+
+
+def test_errors_are_lodestars_wherever_they_come(gateway: Gateway) -> None:
+    rows = gateway.stream(Request(FAILING, {"last": 10}, lambda rows: int(rows[0][0])), 1)
+    with pytest.raises(DatabaseError, match="/ by zero"):
+        list(rows)
+    with Gateway(Connection("bolt://127.0.0.1:1", password="x")) as nowhere:
+        rows = nowhere.stream(numbers(1))
+        with pytest.raises(DatabaseUnavailableError):
+            next(rows)
+
+
+def test_a_stream_has_no_timeout(connection: Connection) -> None:
+    slow = Request(SLOW, {"last": 8}, lambda rows: int(rows[0][0]))
+    with Gateway(replace(connection, timeout_s=0.05)) as gateway:
+        with pytest.raises(QueryTimeoutError):
+            gateway.fetch(slow)
+        assert list(gateway.stream(slow)) == list(range(1, 9))

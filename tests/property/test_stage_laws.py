@@ -1,0 +1,197 @@
+"""Laws of the stage: it is the set of what the source says, whatever the strings, and a subset is what a walk finds."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lodestar.loaders.naming import Name, read_names, with_load, without_load, write_names
+from lodestar.loaders.rows import Row, name_row, triple_row
+from lodestar.loaders.signatures import signatures
+from lodestar.loaders.source import NO_ID, search_name
+from lodestar.loaders.staging.stage import Counts, Stage
+from lodestar.loaders.subset import Subset
+
+from tests.graphs import RowSource, TripleSource
+
+text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
+ids = st.sampled_from(["a", "b", "c", "d", "é", "e\u0301", "🜨", " a"]) | text
+relations = text.filter(lambda name: "\\u" not in name)
+triples = st.lists(st.tuples(ids, relations, ids), min_size=1, max_size=25)
+literals = st.lists(
+    st.tuples(ids, relations, text, st.sampled_from([(None, None), ("http://d", None), (None, "en"), (None, "pt-br")])),
+    max_size=10,
+)
+few = st.lists(
+    st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(["r.x", "r.y", "s.x"]), st.sampled_from("abcdefgh")),
+    min_size=1,
+    max_size=20,
+)
+
+
+def staged(source: TripleSource, folder: str, subset: Subset | None = None) -> tuple[Stage, Counts]:
+    stage = Stage(Path(folder) / "stage", threads=1)
+    rejects = Path(folder) / "rejects.tsv"
+    counts = stage.fill(source, "x", subset=subset or Subset(), max_rejects=0, rejects_file=rejects)
+    return stage, counts
+
+
+def read(stage: Stage) -> list[tuple[str, str, str, bool]]:
+    numbers = [number for number, _, _ in stage.relations()]
+    return [
+        (row["head"], row["relation"], row["tail"], literal)
+        for literal in (False, True)
+        for batch in stage.rows("triple_rows", 7, relations=numbers, literals=literal)
+        for row in batch.to_pylist()
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(triples, literals)
+def test_a_stage_is_the_set_of_what_the_source_says(rows: list[tuple[str, str, str]], said: list[tuple]) -> None:
+    stated = [triple_row(i, *row) for i, row in enumerate(rows)]
+    stated += [Row(0, "triple", head, relation, value, True, *kind) for head, relation, value, kind in said]
+    source = RowSource(stated)
+    with tempfile.TemporaryDirectory() as folder:
+        stage, counts = staged(source, folder)
+        found = read(stage)
+        named = {row["id"]: row["value"] for b in stage.rows("literal_rows", 9) for row in b.to_pylist()}
+        values = [
+            (row["value"], row["datatype"], row["language"])
+            for b in stage.rows("literal_rows", 9)
+            for row in b.to_pylist()
+        ]
+        entities = [row["id"] for batch in stage.rows("entity_rows", 3) for row in batch.to_pylist()]
+        stage.close()
+    assert len(found) == len(set(found)) == counts.num_triples
+    assert {row[:3] for row in found if not row[3]} == set(rows)
+    assert {(head, relation, named[tail]) for head, relation, tail, literal in found if literal} == {
+        (head, relation, value) for head, relation, value, _ in said
+    }
+    assert set(values) == {(value, *kind) for _, _, value, kind in said} and len(values) == len(set(values))
+    assert entities == sorted({i for h, _, t in rows for i in (h, t)} | {head for head, *_ in said})
+    assert counts.num_duplicates == len(rows) + len(said) - counts.num_triples
+
+
+@settings(max_examples=25, deadline=None)
+@given(triples, st.lists(st.tuples(ids, text), max_size=12), st.booleans())
+def test_names_are_stated_in_order_and_written_as_python_writes_them(
+    rows: list[tuple[str, str, str]], said: list[tuple[str, str]], names_from_ids: bool
+) -> None:
+    stated = [triple_row(0, *row) for row in rows] + [name_row(i, *pair) for i, pair in enumerate(said)]
+    source = RowSource(stated, unnamed_ids=NO_ID if names_from_ids else None)
+    expected: dict[str, dict[str, None]] = defaultdict(dict)
+    entities = {i for h, _, t in rows for i in (h, t)}
+    for id_, name in said:
+        if id_ in entities:
+            expected[id_][name] = None
+    if names_from_ids:
+        for id_ in entities - set(expected):
+            expected[id_][id_] = None
+    with tempfile.TemporaryDirectory() as folder:
+        stage, _ = staged(source, folder)
+        found = {row["id"]: row for batch in stage.rows("entity_rows", 4) for row in batch.to_pylist()}
+        stage.close()
+    for id_ in entities:
+        names = [Name(name, is_alias=position > 0) for position, name in enumerate(expected.get(id_, ()))]
+        assert found[id_] == write_names(names).as_row(id_)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    few, st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=2), st.integers(1, 3), st.none() | st.integers(1, 4)
+)
+def test_around_is_what_a_walk_finds(
+    rows: list[tuple[str, str, str]], around: set[str], hops: int, max_degree: int | None
+) -> None:
+    distinct = set(rows)
+    degree = Counter(end for h, _, t in distinct for end in (h, t))
+    hubs = {id_ for id_, size in degree.items() if max_degree is not None and size > max_degree} - around
+    walked, reached = set[str](), set(around)
+    for _ in range(hops):
+        walked |= reached - hubs
+        reached |= {end for h, _, t in distinct if h in walked or t in walked for end in (h, t)}
+    expected = {row for row in distinct if row[0] in walked or row[2] in walked}
+    subset = Subset(around=tuple(sorted(around)), hops=hops, max_degree=max_degree)
+    with tempfile.TemporaryDirectory() as folder:
+        if not around <= set(degree):
+            with pytest.raises(Exception, match="no triple has"):
+                staged(TripleSource(rows), folder, subset)
+            return
+        stage, _ = staged(TripleSource(rows), folder, subset)
+        assert {row[:3] for row in read(stage)} == expected
+        stage.close()
+
+
+@settings(max_examples=25, deadline=None)
+@given(few, st.sampled_from([("r.x",), ("r.*",), ("*.x",), ("s.x", "r.y")]), st.sampled_from([(), ("r",), ("s", "r")]))
+def test_relations_and_domains_select(
+    rows: list[tuple[str, str, str]], relations: tuple[str, ...], domains: tuple[str, ...]
+) -> None:
+    def wanted(name: str) -> bool:
+        fits = any(
+            name == r or (r[0] == "*" and name.endswith(r[1:])) or (r[-1] == "*" and name.startswith(r[:-1]))
+            for r in relations
+        )
+        return fits and (not domains or name.split(".", maxsplit=1)[0] in domains)
+
+    expected = {row for row in rows if wanted(row[1])}
+    with tempfile.TemporaryDirectory() as folder:
+        subset = Subset(relations=relations, domains=domains)
+        if not expected:
+            with pytest.raises(Exception, match="expected triples, found none to load"):
+                staged(TripleSource(rows), folder, subset)
+            return
+        stage, counts = staged(TripleSource(rows), folder, subset)
+        assert {row[:3] for row in read(stage)} == expected
+        assert counts.categories.get("not wanted", 0) == sum(row not in expected for row in rows)
+        stage.close()
+
+
+@settings(max_examples=40, deadline=None)
+@given(few, st.integers(1, 9))
+def test_signatures_are_those_of_the_definition(rows: list[tuple[str, str, str]], size: int) -> None:
+    import pyarrow as pa
+
+    distinct = sorted(set(rows))
+    numbers = {name: i for i, name in enumerate(sorted({r for _, r, _ in distinct}), 1)}
+    nodes = {id_: i for i, id_ in enumerate(sorted({i for h, _, t in distinct for i in (h, t)}))}
+    counted = Counter(pair for h, r, t in distinct for pair in ((nodes[h], numbers[r]), (nodes[t], -numbers[r])))
+    columns = [(node, relation, number) for (node, relation), number in sorted(counted.items())]
+    table = pa.table(dict(zip(("node", "relation", "num_triples"), map(list, zip(*columns, strict=True)), strict=True)))
+    found = [row for t in signatures(table.to_batches(max_chunksize=size)) for row in t.to_pylist()]
+    for row in found:
+        mine = {relation: n for (node, relation), n in counted.items() if node == row["node"]}
+        assert row["signature_relations"] == sorted(mine)
+        assert row["signature_counts"] == [mine[relation] for relation in sorted(mine)]
+        assert row["degree"] == sum(mine.values())
+    assert [row["node"] for row in found] == sorted(nodes.values())
+
+
+names = st.lists(
+    st.builds(Name, text, st.sampled_from(["", "en", "pt-br"]), st.booleans()),
+    max_size=5,
+    unique_by=lambda n: (n.text, n.language),
+)
+
+
+@given(names)
+def test_names_are_read_back_as_they_were_written(stated: list[Name]) -> None:
+    written = write_names(stated)
+    assert list(read_names(written.name, written.aliases, written.name_tags)) == stated
+    assert written.search_names == (list(dict.fromkeys(filter(None, (search_name(n.text) for n in stated)))) or None)
+
+
+@given(names, names)
+def test_a_load_that_goes_leaves_the_names_as_they_were(known: list[Name], stated: list[Name]) -> None:
+    both = with_load(known, stated, 2)
+    assert with_load(both, stated, 2) == both
+    assert list(without_load(both, 2)) == known
+    rest = without_load(both, 1)
+    assert {(n.text, n.language) for n in rest} == {(n.text, n.language) for n in stated}
+    written = write_names(both)
+    assert read_names(written.name, written.aliases, written.name_tags) == both

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from lodestar.engine.database.catalogue import (
+    GRAPH_VERSION,
+    Catalogue,
+    GraphState,
+    LoadManifest,
+    RelationInfo,
+    read_graph_state,
+    read_load,
+    read_loads,
+)
+from lodestar.engine.errors import GraphError
+
+WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_loads=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"num_triples": 0}, r"the graph is empty: load one with"),
+        ({"has_entity_id": False}, r"no constraint entity_id: load it again"),
+        ({"has_entity_names": False}, r"no name index entity_names: load it again"),
+        (
+            {"unfinished_loads": ("kg.tsv",), "num_finished_loads": 0},
+            r"the load of kg\.tsv did not finish: run the same `lodestar load` again",
+        ),
+        ({"unfinished_loads": ("kg.tsv",), "has_entity_names": False}, r"the load of kg\.tsv did not finish: run"),
+        (
+            {"deleting_loads": ("kg.tsv",), "num_finished_loads": 0},
+            r"the deletion of the load of kg\.tsv did not finish, and the graph has no other: delete it again, or run",
+        ),
+        ({"graph_version": GRAPH_VERSION + 1}, r"of model version 3, this Lodestar reads up to 2: update Lodestar"),
+    ],
+)
+def test_a_graph_that_cannot_answer_says_why(change: dict[str, object], message: str) -> None:
+    WHOLE.check()
+    with pytest.raises(GraphError, match=message):
+        replace(WHOLE, **change).check()  # type: ignore[arg-type]
+
+
+def test_a_finished_load_beside_an_unfinished_one_answers_with_a_warning() -> None:
+    assert WHOLE.warnings == ()
+    state = replace(WHOLE, unfinished_loads=("a.tsv",), deleting_loads=("b.tsv",))
+    state.check()
+    assert state.warnings == (
+        "the load of a.tsv did not finish: answers are incomplete until the same `lodestar load` runs again",
+        "the deletion of the load of b.tsv did not finish: answers may rest on it until it is deleted again",
+    )
+
+
+def test_a_graph_of_version_1_is_read() -> None:
+    replace(WHOLE, graph_version=1).check()
+    rows = [(["entity_id", "entity_names"], 3, 0, [2], [["kg.tsv", True, False, 1]])]
+    assert read_graph_state().decode(rows) == replace(WHOLE, graph_version=1)
+
+
+def test_loads_are_told_apart_by_how_far_they_came() -> None:
+    loads = [["a", True, False, 2], ["b", False, False, 2], ["c", False, True, 2]]
+    state = read_graph_state().decode([(["entity_id", "entity_names"], 3, 4, [2, 5], loads)])
+    assert (state.num_finished_loads, state.unfinished_loads, state.deleting_loads) == (1, ("b",), ("c",))
+    assert (state.num_literals, state.num_triples) == (4, 7)
+
+
+def test_a_manifest_of_any_version_is_read() -> None:
+    old = {"sha256": "a", "source": "kg.tsv", "kind": "tsv", "num_triples": 3, "started": "2026", "finished": None}
+    assert read_load("a").decode([(old,)]) == LoadManifest(
+        "a", source="kg.tsv", kind="tsv", num_triples=3, started="2026"
+    )
+    assert read_load("a").decode([]) is None
+    new = {"sha256": "b", "number": 7, "deleting": True, "written by a later version": 1}
+    assert read_loads().decode([(old,), (new,)])[1] == LoadManifest("b", number=7, deleting=True)
+
+
+def test_the_fingerprint_changes_only_for_relations_without_a_type_of_their_own() -> None:
+    relation = RelationInfo(1, "r", "r", 7)
+    own, shared = Catalogue((relation,)), Catalogue((replace(relation, stored_as="RELATED"),))
+    assert own.fingerprint == "5d82a40c775f87c2fb126c3cae3b9e1966581deeb641f9d62c1c53205bb8eaa0"
+    assert shared.fingerprint != own.fingerprint
+    assert (own.stored_as, shared.stored_as) == ({}, {"r": "RELATED"})

@@ -1,0 +1,233 @@
+"""Lines of files: cut right whatever the ends, and every fault with its place."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lodestar.engine.errors import InputError
+from lodestar.loaders.lines import MAX_LINE_BYTES, LineFile
+
+
+def written(folder: Path, content: bytes, name: str = "file") -> str:
+    path = folder / name
+    path.write_bytes(content)
+    return str(path)
+
+
+def read(path: str) -> tuple[list[tuple[int, str]], list[tuple[int, str, str]]]:
+    """Return the lines with their numbers, and the rejects."""
+    rejects: list[tuple[int, str, str]] = []
+    lines: list[tuple[int, str]] = []
+    for batch in LineFile(path).batches(lambda *reject: rejects.append(reject)):
+        batch.validate(full=True)
+        lines.extend(zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True))
+    return lines, rejects
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"a\nb\n", ["a", "b"]),
+        (b"a\nb", ["a", "b"]),
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"a\r\nb\r", ["a", "b"]),
+        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
+        (b"\n\na\n\n", ["", "", "a", ""]),
+        (b"\n", [""]),
+        (b"\r\r\na\rb\n", ["\r", "a\rb"]),
+        ("tab\t, é漢😀 and \u2028\x0b\x0c\x85\n".encode(), ["tab\t, é漢😀 and \u2028\x0b\x0c\x85"]),
+        (b"exactly twelve"[:12] + b"\nthirteen long\n", ["exactly twel", "thirteen long"]),
+        (b"x" * MAX_LINE_BYTES + b"\r\n", ["x" * MAX_LINE_BYTES]),
+        (b"x" * MAX_LINE_BYTES, ["x" * MAX_LINE_BYTES]),
+    ],
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_lines(tmp_path: Path, content: bytes, lines: list[str], pack: Callable[[bytes], bytes]) -> None:
+    assert read(written(tmp_path, pack(content))) == (list(enumerate(lines, start=1)), [])
+
+
+def test_a_block_ends_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lodestar.loaders.lines.MAX_LINE_BYTES", 20)
+    content = "a\r\nlonger than twelve\n\né漢😀\r\n".encode() * 5 + b"x" * 21 + b"\r\ny"
+    whole = read(written(tmp_path, content))
+    assert [line for line, *_ in whole[1]] == [21]
+    for block_bytes in range(1, 70):
+        monkeypatch.setattr("lodestar.loaders.lines.BLOCK_BYTES", block_bytes)
+        assert read(written(tmp_path, content)) == whole
+
+
+def test_members_of_gzip_follow_each_other(tmp_path: Path) -> None:
+    content = gzip.compress(b"a\nb") + gzip.compress(b"c\n") + gzip.compress(b"") + gzip.compress(b"d\n") + b"\0\0"
+    assert read(written(tmp_path, content))[0] == [(1, "a"), (2, "bc"), (3, "d")]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason", "shown"),
+    [
+        (b"Lim\xe1", "expected UTF-8, found byte 0xe1", "'Lim\ufffd'"),
+        (b"\xed\xa0\x80", "expected UTF-8, found byte 0xed", "'\ufffd\ufffd\ufffd'"),
+        (b"PNG\0\xff", "expected text, found a zero byte", r"'PNG\x00" + "\ufffd'"),
+        (b"x" * (MAX_LINE_BYTES + 1), "the line is longer than 1,000,000 bytes", f"'{'x' * 79}…'"),
+        (b"\xff" * 5_000_000, "the line is longer than 1,000,000 bytes", f"'{chr(0xFFFD) * 79}…'"),
+        (b"\0" * 20_000_000, "the line is longer than 1,000,000 bytes", "'" + r"\x00" * 19 + "…'"),
+    ],
+)
+@pytest.mark.parametrize("end", [b"\nafter\n", b"\r\nafter"], ids=["unix", "dos"])
+def test_a_line_that_cannot_be_read_is_rejected(
+    tmp_path: Path, line: bytes, reason: str, shown: str, end: bytes
+) -> None:
+    lines, rejects = read(written(tmp_path, b"before\n" + line + end))
+    assert lines == [(1, "before"), (3, "after")]
+    assert rejects == [(2, reason, shown)]
+
+
+@pytest.mark.parametrize("line", [b"\xff", b"\0", b"x" * 6_000_000], ids=["latin", "zero", "long"])
+def test_the_last_line_may_be_rejected_too(tmp_path: Path, line: bytes) -> None:
+    for end in (b"", b"\n", b"\r\n"):
+        lines, rejects = read(written(tmp_path, b"a\n" + line + end))
+        assert lines == [(1, "a")]
+        assert [reject[0] for reject in rejects] == [2]
+
+
+def test_a_long_line_is_not_kept(tmp_path: Path) -> None:
+    path = written(tmp_path, gzip.compress(b"a\n" + b"x" * 200_000_000 + b"\nb\n", 1))
+    tracemalloc.start()
+    lines, rejects = read(path)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert lines == [(1, "a"), (3, "b")]
+    assert len(rejects) == 1
+    assert peak_bytes < 60_000_000
+
+
+PACKED = gzip.compress("".join(f"line {i} {hash(i) * 7919 % 99991}\n" for i in range(300_000)).encode())
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"", ": the file is empty"),
+        (b"\xef\xbb\xbf", ": the file is empty"),
+        (gzip.compress(b""), ": the file is empty"),
+        ("a\tr\tb\n".encode("utf-16"), ": expected UTF-8, found UTF-16: convert it first"),
+        (b"\xfe\xff\0a", ": expected UTF-8, found UTF-16: convert it first"),
+        (gzip.compress(b"a\n" * 500)[:20], ": the gzip file is cut off: fetch it again"),
+        (b"\x1f\x8b", ": the gzip file is cut off: fetch it again"),
+        (b"\x1f\x8bnot gzip", ": the gzip file is damaged (Unknown compression method): fetch it again"),
+    ],
+)
+def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes, fault: str) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert str(caught.value) == path + fault
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (PACKED[: len(PACKED) // 2], "the gzip file is cut off: fetch it again"),
+        (PACKED[:-3], "the gzip file is cut off: fetch it again"),
+        (PACKED[:-8] + bytes(8), "the gzip file is damaged (CRC check failed"),
+        (PACKED + b"and more of it", "the gzip file is damaged (Not a gzipped file"),
+    ],
+    ids=["half", "end", "sum", "more"],
+)
+def test_the_place_of_a_cut_is_told(tmp_path: Path, content: bytes, fault: str) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    message = str(caught.value)
+    place, _, reason = message.removeprefix(f"{path}:").partition(": ")
+    assert 10_000 < int(place) <= 300_001
+    assert reason.startswith(fault)
+    assert "\n" not in message
+
+
+def test_what_is_no_file_is_said(tmp_path: Path) -> None:
+    for path, fault in [
+        (str(tmp_path / "missing"), f"{tmp_path}/missing: no such file"),
+        (str(tmp_path), f"{tmp_path}: expected a file, found a folder"),
+        ("", "expected the path of a file, found an empty one"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            LineFile(path)
+        assert str(caught.value) == fault
+
+
+def test_a_file_that_went_away_is_said(tmp_path: Path) -> None:
+    path = written(tmp_path, b"a\n")
+    file = LineFile(path)
+    Path(path).unlink()
+    for read_it in (file.digest, lambda: list(file.batches(print)), lambda: file.size_bytes):
+        with pytest.raises(InputError, match="no such file"):
+            read_it()
+
+
+def test_how_far_the_reading_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lodestar.loaders.lines.BLOCK_BYTES", 1 << 16)
+    content = os.urandom(2_000_000).hex().encode() + b"\n" + b"some more lines\n" * 100_000
+    for packed in (content, gzip.compress(content)):
+        file = LineFile(written(tmp_path, packed))
+        assert file.size_bytes == len(packed)
+        assert file.position_bytes == 0
+        positions = [file.position_bytes for _ in file.batches(lambda *reject: None)]
+        assert positions == sorted(positions)
+        assert 0 < positions[0] <= file.position_bytes == len(packed)
+
+
+def test_the_digest_is_of_the_bytes(tmp_path: Path) -> None:
+    file = LineFile(written(tmp_path, b"abc"))
+    assert file.digest() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_first_lines_leave_the_file_as_it_was(tmp_path: Path) -> None:
+    file = LineFile(written(tmp_path, gzip.compress(b"\xff\n" + b"a\n" * 1_000_000)))
+    assert file.first_lines()[:2] == [(2, "a"), (3, "a")]
+    assert len(file.first_lines()) == 100
+    assert sum(len(batch) for batch in file.batches(lambda *reject: None)) == 1_000_000
+    assert not [thread for thread in threading.enumerate() if "_decompress" in thread.name]
+
+
+def test_what_a_reject_raises_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    def full(*reject: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        list(LineFile(written(tmp_path, b"\xff\n")).batches(full))
+
+
+def test_stdin_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\nb\n"))))
+    file = LineFile("-")
+    assert (file.name, file.shown) == ("stdin", "stdin")
+    assert file.digest() == file.digest()
+    for _ in range(2):
+        assert [batch["text"].to_pylist() for batch in file.batches(print)] == [["a", "b"]]
+    assert file.position_bytes == file.size_bytes
+
+
+def test_closed_stdin_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="standard input closed"):
+        LineFile("-")
+
+
+def test_a_pipe_is_read_more_than_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(b"a\nb\n",))
+    writer.start()
+    file = LineFile(str(pipe))
+    writer.join()
+    assert file.digest() == file.digest()
+    for _ in range(2):
+        assert [batch["text"].to_pylist() for batch in file.batches(print)] == [["a", "b"]]

@@ -1,0 +1,144 @@
+"""Literals: where a path may end and never goes on from, and what readers are shown of them."""
+
+from __future__ import annotations
+
+import pytest
+from lodestar.engine.answering.evidence import path_text
+from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.answering.reply import Claim, cited
+from lodestar.engine.browser_picture import picture_of
+from lodestar.engine.cli.render import answer_lines, path_line
+from lodestar.engine.database.browser_view import write_picture
+from lodestar.engine.langchain import documents
+from lodestar.engine.linking import explicit
+from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.serialise import entity_data, retrieval_data
+from lodestar.engine.values import Entity, Path, Question, RelationPath, Retrieval, RetrievedPath, Scored, Step, Triple
+
+from tests.memory_graph import MemoryGraph
+from tests.word_scorer import WordScorer
+
+DATE = '"1821-07-28"^^<http://www.w3.org/2001/XMLSchema#date>'
+MOTTO = '"Firme_y\nfeliz"@es'
+PERU = Entity("p", "Peru")
+INDEPENDENCE = Entity(DATE, "1821-07-28", is_literal=True)
+WORDS = Entity(MOTTO, "Firme_y\nfeliz", is_literal=True)
+EMPTY = Entity('""', "", is_literal=True)
+
+WORLD = MemoryGraph(
+    [
+        ("Peru", "independence", DATE),
+        ("Peru", "motto", MOTTO),
+        ("Peru", "motto", '""'),
+        ("Peru", "note", MOTTO),
+        ("Peru", "note", "Chile"),
+        ("Chile", "motto", '"true"'),
+        ("Chile", "capital", "Santiago"),
+        ("Peru", "population", "cvt1"),
+        ("cvt1", "number", '"33"'),
+    ],
+    names={n: n for n in ("Peru", "Chile", "Santiago")},
+    literals={DATE: "1821-07-28", MOTTO: "Firme_y\nfeliz", '""': "", '"true"': "true", '"33"': "33"},
+    related=("motto",),
+)
+
+
+def retrieved(*ends: Entity) -> Retrieval:
+    instances = tuple(Path((Triple(PERU, "motto", end),), (False,)) for end in ends)
+    path = RetrievedPath(PERU, RelationPath((Step("motto"),)), instances, ends)
+    return Retrieval(Question("motto?"), (), (Scored(path, 1.0),))
+
+
+@pytest.mark.parametrize("hub_degree", [1, 2_000])
+def test_paths_end_in_literals_and_never_go_on_from_them(hub_degree: int) -> None:
+    beam = BeamSearch(
+        WORLD.numbered, WordScorer(), max_hop=3, bounds=Bounds(hub_degree=hub_degree), stored_as=WORLD.stored_as
+    )
+    questions = [Question(text, ("Peru",)) for text in ("independence", "motto", "population number", "note capital")]
+    found = WORLD.run(beam.retrieve(questions, [explicit(q.topic_entities) for q in questions], 20))
+    best = [(str(r.paths[0].value.relation_path), {e.label for e in r.paths[0].value.ends}) for r in found]
+    assert best[:3] == [
+        ("independence", {"1821-07-28"}),
+        ("motto", {"Firme_y\nfeliz", '""'}),
+        ("population → number", {"33"}),
+    ]
+    assert ("note → capital", {"Santiago"}) in [
+        (str(p.value.relation_path), {e.label for e in p.value.ends}) for p in found[3].paths
+    ]
+    for path in (path for retrieval in found for scored in retrieval.paths for path in scored.value.instances):
+        assert not any(entity.is_literal for entity in path.entities[:-1])
+
+
+def test_literals_take_no_room_among_the_sources() -> None:
+    beam = BeamSearch(WORLD.numbered, WordScorer(), bounds=Bounds(max_sources=1), stored_as=WORLD.stored_as)
+    (found,) = WORLD.run(beam.retrieve([Question("note capital", ("Peru",))], [explicit(("Peru",))], 10))
+    (path,) = [p.value for p in found.paths if str(p.value.relation_path) == "note → capital"]
+    assert ([end.id for end in path.ends], path.cut) == (["Santiago"], False)
+
+
+def test_a_step_into_literals_is_no_step_into_mediators() -> None:
+    beam = BeamSearch(WORLD.numbered, WordScorer(), max_hop=1, stored_as=WORLD.stored_as)
+    (found,) = WORLD.run(beam.retrieve([Question("motto", ("Peru",))], [explicit(("Peru",))], 10))
+    paths = {str(p.value.relation_path): p.value.relation_path for p in found.paths}
+    assert [step.to_mediator for step in paths["motto"].steps] == [False]
+    assert [step.to_mediator for step in paths["population → number"].steps] == [True, False]
+
+
+def test_a_literal_and_an_entity_of_the_same_id_are_two() -> None:
+    assert Entity("x", "x", is_literal=True) != Entity("x", "x")
+    assert Entity("x", "one", is_literal=True) == Entity("x", "another", is_literal=True)
+
+
+def test_its_value_is_shown_as_it_is() -> None:
+    assert (INDEPENDENCE.label, WORDS.label, EMPTY.label) == ("1821-07-28", "Firme_y\nfeliz", '""')
+    assert not any(literal.is_mediator for literal in (INDEPENDENCE, WORDS, EMPTY))
+    assert Entity("m.1").is_mediator
+
+
+def test_an_answer_is_its_value() -> None:
+    answer = ExtractiveAnswerer(slope=0.0, intercept=50.0).answer(retrieved(INDEPENDENCE))
+    assert (answer.text, answer.entities[0].name, answer.entities[0].id) == ("1821-07-28", "1821-07-28", DATE)
+
+
+def test_what_a_model_says_is_found_among_the_literals() -> None:
+    (date,) = cited((Claim("1821-07-28"),), retrieved(INDEPENDENCE, WORDS))
+    assert (date.id, date.origin, date.evidence) == (DATE, "graph", (0,))
+    (words,) = cited((Claim("firme y feliz"),), retrieved(INDEPENDENCE, WORDS))
+    assert words.id == MOTTO
+
+
+def test_evidence_has_values_on_one_line() -> None:
+    (path,) = retrieved(INDEPENDENCE, WORDS, EMPTY).paths
+    assert path_text(path.value) == 'Peru —[motto]→ 1821-07-28; Firme_y feliz; ""'
+    (document,) = documents(retrieved(WORDS))
+    assert document.page_content == "Peru —[motto]→ Firme_y feliz"
+    assert document.metadata["ends"] == [{"id": MOTTO, "name": "Firme_y\nfeliz", "literal": True}]
+
+
+def test_json_says_that_it_is_one() -> None:
+    assert entity_data(PERU) == {"id": "p", "name": "Peru"}
+    assert retrieval_data(retrieved(EMPTY))["paths"][0]["ends"] == [{"id": '""', "name": "", "literal": True}]
+
+
+def test_a_terminal_shows_it_on_one_line_and_cuts_what_is_long() -> None:
+    long = Entity('"x"', "x" * 1_000, is_literal=True)
+    (path,) = retrieved(WORDS, long).paths
+    assert path_line(path.value) == f"Peru —[motto]→ Firme_y feliz; also {'x' * 199}…"
+    answer = ExtractiveAnswerer(slope=0.0, intercept=50.0).answer(retrieved(long))
+    lines = list(answer_lines(answer, max_paths=1))
+    assert "x" * 1_000 in lines[1]
+
+
+def test_a_picture_keeps_the_literal_apart_from_entities() -> None:
+    nodes = {node.name: node for node in picture_of(retrieved(INDEPENDENCE, EMPTY)).nodes}
+    assert (nodes["1821-07-28"].label, nodes["1821-07-28"].id, nodes["1821-07-28"].literal) == (
+        "LodestarEnd",
+        None,
+        DATE,
+    )
+    written = {
+        n["properties"]["name"]: n["properties"] for n in write_picture(picture_of(retrieved(EMPTY))).params["nodes"]
+    }
+    assert written['""'] == {"name": '""', "literal": '""'}
+    assert written["Peru"] == {"name": "Peru", "id": "p"}
