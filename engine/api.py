@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,10 +13,11 @@ from typing import Self, TypeVar
 
 from ..models.encoder import EncoderUnavailableError, SentenceEncoder
 from ..models.similarity import Weights
+from ..models.text_vectors import TextVectors
 from .answering.extractive import ExtractiveAnswerer
-from .database.catalogue import RelationInfo, read_catalogue, read_graph_state
+from .database.catalogue import Edition, RelationInfo, read_catalogue, read_edition, read_graph_state
 from .database.gateway import AsyncGateway, Connection, Gateway
-from .database.requests import Steps, counted, one
+from .database.requests import Steps, alongside, counted, one
 from .errors import EncoderError, EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .linking import FullTextLinker, explicit
 from .relation_index import RelationIndex, index_folder, open_index
@@ -33,6 +35,8 @@ T = TypeVar("T")
 
 MAX_TOP_K = 1_000
 MAX_CONCURRENT_ANSWERS = 8
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,21 @@ class SearchOptions:
                 raise UsageError(f"{name}: expected 1 to {most}, found {value}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What an engine made of one edition of the graph."""
+
+    edition: Edition
+    index: RelationIndex
+    search: BeamSearch
+
+
 class Engine:
     """Finds, ranks and explains the reasoning paths that answer a question.
 
     Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server).
-    It holds connections: use it as a (sync or async) context manager or call `close` / `aclose`.
+    It holds connections: use it as a (sync or async) context manager or call `close` / `aclose`. Every call sees what
+    was loaded before it. That a load is half there is logged as a warning, once.
 
     Example::
 
@@ -89,8 +103,9 @@ class Engine:
         self._opening = threading.Lock()
         self._gateway: Gateway | None = None
         self._async_gateways: dict[asyncio.AbstractEventLoop, AsyncGateway] = {}
-        self._index: RelationIndex | None = None
-        self._search: BeamSearch | None = None
+        self._vectors = TextVectors(self.encoder)
+        self._opened: _Opened | None = None
+        self._warned: set[str] = set()
 
     def prepare(self) -> None:
         """Open the relation index and load the encoder now instead of at the first question."""
@@ -170,15 +185,21 @@ class Engine:
         if not asked:
             return []
         width = self.options.top_k if top_k is None else replace(self.options, top_k=top_k).top_k
-        search = yield from self._prepared()
+        opened = yield from self._prepared()
+        try:
+            found, edition = yield from alongside(self._found(opened.search, asked, width), read_edition())
+            if edition in (None, opened.edition):
+                return found
+        except UnknownRelationError:
+            pass  # a load is on its way: the graph has more than the catalogue as it was read
+        opened = yield from self._prepared(anew=True)
+        return (yield from self._found(opened.search, asked, width))
+
+    def _found(self, search: BeamSearch, asked: Sequence[Question], top_k: int) -> Steps[list[Retrieval]]:
         watch = Stopwatch()
         topics, linking = yield from counted(self._link_steps(asked))
         watch.lap("link")
-        try:
-            retrievals, searching = yield from counted(search.retrieve(asked, topics, width))
-        except UnknownRelationError:  # more was loaded since the catalogue was read
-            search = yield from self._prepared(anew=True)
-            retrievals, searching = yield from counted(search.retrieve(asked, topics, width))
+        retrievals, searching = yield from counted(search.retrieve(asked, topics, top_k))
         return [
             replace(
                 retrieval,
@@ -196,34 +217,49 @@ class Engine:
         return [explicit(q.topic_entities) if q.topic_entities else next(linked) for q in questions]
 
     def _relation_steps(self, question: Question, top_k: int) -> Steps[list[Scored[RelationInfo]]]:
-        yield from self._prepared()
-        assert self._index is not None
-        return self._index.search(self.encoder.encode([question.text]), top_k)[0]
+        opened = self._opened
+        if opened is None or (yield from one(read_edition())) != opened.edition:
+            opened = yield from self._prepared(anew=True)
+        return opened.index.search(self.encoder.encode([question.text]), top_k)[0]
 
-    def _prepared(self, *, anew: bool = False) -> Steps[BeamSearch]:
-        """Read the catalogue, open the relation index, make the search; once per engine, or `anew`."""
-        search = None if anew else self._search
-        if search is None:
-            (yield from one(read_graph_state())).check()
+    def _prepared(self, *, anew: bool = False) -> Steps[_Opened]:
+        """Read the catalogue, open the relation index, make the search; once for each edition, or `anew`."""
+        opened = None if anew else self._opened
+        if opened is None:
+            edition = yield from one(read_edition())
+            state = yield from one(read_graph_state())
+            state.check()
+            self._warn(state.warnings)
             catalogue = yield from one(read_catalogue())
             try:
                 self.encoder.encode(["warm"])
-                self._index = open_index(index_folder(self.settings, self.connection), catalogue, self.encoder)
+                index = open_index(index_folder(self.settings, self.connection), catalogue, self.encoder)
             except EncoderUnavailableError as error:
                 raise EncoderError(str(error)) from error
+            scorer = SimilarityScorer(
+                {relation.name: relation_words(relation) for relation in catalogue.relations},
+                self.encoder,
+                weights=self.options.weights,
+                vectors=self._vectors,
+            )
             search = BeamSearch(
                 {relation.number: relation.name for relation in catalogue.relations},
-                SimilarityScorer(
-                    {r.name: relation_words(r) for r in catalogue.relations}, self.encoder, weights=self.options.weights
-                ),
+                scorer,
                 beam_width=self.options.beam_width,
                 max_hop=self.options.max_hop,
                 max_topics=self.options.max_topics,
                 meeting_bonus=self.options.meeting_bonus,
                 bounds=self.options.bounds,
+                stored_as=catalogue.stored_as,
             )
-            self._search = search
-        return search
+            self._opened = opened = _Opened(edition, index, search)
+        return opened
+
+    def _warn(self, warnings: Sequence[str]) -> None:
+        for warning in warnings:
+            if warning not in self._warned:
+                self._warned.add(warning)
+                _log.warning(warning)
 
     # Connections
 

@@ -48,7 +48,7 @@ class _Drawing:
         ends = {instance.end for instance in instances}
         for entity in dict.fromkeys(entity for instance in instances for entity in instance.entities):
             label = "LodestarTopic" if entity in topics else "LodestarEnd" if entity in ends else "LodestarInner"
-            self._index[entity] = self._add(PictureNode(label, entity.label, id=entity.id))
+            self._index[entity] = self._add(_node(label, entity))
         scores = {topic.value.entity: topic.score for topic in retrieval.topics}
         for entity, index in self._index.items():
             if entity in topics:
@@ -89,3 +89,9 @@ class _Drawing:
     def _add(self, node: PictureNode) -> int:
         self.nodes.append(node)
         return len(self.nodes) - 1
+
+
+def _node(label: str, entity: Entity) -> PictureNode:
+    if entity.is_literal:
+        return PictureNode(label, entity.label, literal=entity.id)
+    return PictureNode(label, entity.label, id=entity.id)

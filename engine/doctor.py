@@ -79,8 +79,13 @@ def _database(settings: Settings) -> Iterator[Finding]:
         yield Finding("graph", "missing", str(error), "lodestar load geonames, or lodestar load tsv FILE")
         yield Finding("relation index", "missing", "unknown without a graph")
         return
-    counts = f"{state.num_triples:,} triples, {state.num_entities:,} entities, {state.num_relations:,} relations"
-    yield Finding("graph", "ok", counts)
+    literals = f", {state.num_literals:,} literals" if state.num_literals else ""
+    counts = f"{state.num_triples:,} triples, {state.num_entities:,} entities{literals}"
+    yield Finding("graph", "ok", f"{counts}, {state.num_relations:,} relations")
+    for source in state.unfinished_loads:
+        yield Finding("load", "optional", f"the load of {source} did not finish", "run the same `lodestar load` again")
+    for source in state.deleting_loads:
+        yield Finding("load", "optional", f"the deletion of the load of {source} did not finish", "delete it again")
 
     from ..models.encoder import SentenceEncoder
     from .relation_index import index_folder, index_state

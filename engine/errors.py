@@ -7,7 +7,8 @@
     │   ├── DatabaseUnavailableError   4   nothing listens at the address
     │   ├── AuthenticationError        4   user or password refused
     │   ├── UnsupportedVersionError    4   a Neo4j that Lodestar does not support
-    │   └── QueryTimeoutError          4   a query ran past its timeout
+    │   ├── QueryTimeoutError          4   a query ran past its timeout
+    │   └── LoadInProgressError        4   another load is running on this graph
     ├── GraphError                     5   the graph lacks what is asked for (empty, no index, unknown relation)
     │   ├── EntityNotFoundError        5   no entity with this id, or no known entity in the question
     │   └── UnknownRelationError       5   the graph has a relation that the catalogue, as it was read, has not
@@ -15,7 +16,8 @@
     │   └── PortTakenError             6   another process listens at the port
     ├── DownloadError                  7   a file could not be fetched or is not the pinned one
     ├── EncoderError                   8   the sentence encoder could not be loaded
-    └── LLMError                       9   the language model failed, refused or sent something unreadable
+    ├── LLMError                       9   the language model failed, refused or sent something unreadable
+    └── StorageError                  10   a disk has no room, or a folder cannot be written
 
 A message says what was expected, what was found, where, and what to do next, in one line.
 Interrupted by Ctrl-C the command line ends with 130.
@@ -64,6 +66,10 @@ class QueryTimeoutError(DatabaseError):
     """A query ran past its timeout and was ended."""
 
 
+class LoadInProgressError(DatabaseError):
+    """Another load is running on this graph."""
+
+
 class GraphError(LodestarError):
     """The graph lacks what was asked for."""
 
@@ -104,3 +110,9 @@ class LLMError(LodestarError):
     """The language model failed, refused, or sent something unreadable."""
 
     exit_code = 9
+
+
+class StorageError(LodestarError):
+    """A disk has no room for what is to be written, or a folder cannot be written."""
+
+    exit_code = 10

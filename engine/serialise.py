@@ -8,8 +8,8 @@ from .values import Answer, Entity, EntityCandidate, Path, Retrieval, RetrievedP
 
 
 def entity_data(entity: Entity) -> dict[str, Any]:
-    """Return an entity's id and name (null for an unnamed mediator)."""
-    return {"id": entity.id, "name": entity.name}
+    """Return an entity's id and name (null for an unnamed mediator), and of a literal that it is one."""
+    return {"id": entity.id, "name": entity.name} | ({"literal": True} if entity.is_literal else {})
 
 
 def candidate_data(candidate: Scored[EntityCandidate]) -> dict[str, Any]:

@@ -15,14 +15,28 @@ MAX_QUESTION_CHARS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A node of the graph. `name` is None for an unnamed mediator (Freebase's CVT); identity is the id alone."""
+    """A node of the graph; its identity is its id. `name` is None for an unnamed mediator (Freebase's CVT).
+
+    Of a literal the id is its canonical N-Triples term and the name its value; a path may end in one, no path goes on.
+    """
 
     id: str
     name: str | None = field(default=None, compare=False)
+    is_literal: bool = False
+
+    @property
+    def is_mediator(self) -> bool:
+        """Whether it has no name to be shown by."""
+        return not self.name and not self.is_literal
 
     @property
     def label(self) -> str:
-        """What a reader sees: the name with its underscores opened, or an ellipsis for a mediator, never a bare id."""
+        """What a reader sees: a literal's value as it is, a name with its underscores opened, never a bare id.
+
+        An ellipsis for a mediator, a pair of quotes for the empty value.
+        """
+        if self.is_literal:
+            return self.name or '""'
         return self.name.replace("_", " ") if self.name else "…"
 
 

@@ -5,7 +5,7 @@ It shares nothing with the Cypher but its contract; the integration tests hold t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lodestar.engine.database.requests import Request, Row, Steps
@@ -14,13 +14,25 @@ T = TypeVar("T")
 
 
 class MemoryGraph:
-    """Triples of ids with optional names; ids that `names` does not hold are unnamed when `names` is given at all."""
+    """Triples of ids with optional names; ids that `names` does not hold are unnamed when `names` is given at all.
 
-    def __init__(self, triples: Iterable[tuple[str, str, str]], names: Mapping[str, str] | None = None) -> None:
+    Ids in `literals` are literals with these values, tails all of them; the relations in `related` share a type.
+    """
+
+    def __init__(
+        self,
+        triples: Iterable[tuple[str, str, str]],
+        names: Mapping[str, str] | None = None,
+        *,
+        literals: Mapping[str, str] | None = None,
+        related: Collection[str] = (),
+    ) -> None:
         self.triples = list(dict.fromkeys(triples))
         self.relations = {name: i for i, name in enumerate(sorted({r for _, r, _ in self.triples}), start=1)}
-        ids = dict.fromkeys(id_ for h, _, t in self.triples for id_ in (h, t))
-        self.names: dict[str, str | None] = {i: (i if names is None else names.get(i)) for i in ids}
+        self.literals = dict(literals or {})
+        self.stored_as = dict.fromkeys(related, "RELATED")
+        ids = [i for h, _, t in self.triples for i in (h, t) if i not in self.literals]
+        self.names: dict[str, str | None] = {i: (i if names is None else names.get(i)) for i in dict.fromkeys(ids)}
         self.requests: list[str] = []
 
     @property
@@ -64,8 +76,9 @@ class MemoryGraph:
         rows: list[Row] = []
         for x in params["expansions"]:
             room = params["max_tails"] + 1
+            relation = self._stored(x["type"], x["relation"])
             for source in x["sources"]:
-                tails = self._tails(source, x["relation"], x["inverse"])[: min(room, params["fan_out"] + 1)]
+                tails = self._tails(source, relation, x["inverse"])[: min(room, params["fan_out"] + 1)]
                 room -= len(tails)
                 if tails:
                     rows.append((x["key"], source, *self._columns(tails, x["signatures"], x["last"])))
@@ -76,10 +89,20 @@ class MemoryGraph:
         return [(s, *self._columns(tails, params["signatures"], params["last"])) for s, tails in found if tails]
 
     def _expand_hub_step(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
-        return self._hub(params, names["RELATION"], inverse=False)
+        return self._hub(params, self._stored(names["RELATION"], names["RELATION"]), inverse=False)
 
     def _expand_hub_step_inverse(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
-        return self._hub(params, names["RELATION"], inverse=True)
+        return self._hub(params, self._stored(names["RELATION"], names["RELATION"]), inverse=True)
+
+    def _expand_hub_related_step(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return self._hub(params, self._stored("RELATED", params["relation"]), inverse=False)
+
+    def _expand_hub_related_step_inverse(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return self._hub(params, self._stored("RELATED", params["relation"]), inverse=True)
+
+    def _stored(self, type_: str, relation: str) -> str:
+        """The relation, where it is stored under this type; else one that has no triples."""
+        return relation if self.stored_as.get(relation, relation) == type_ else ""
 
     def _tails(self, source: str, relation: str, inverse: bool) -> list[str]:
         if inverse:
@@ -87,7 +110,14 @@ class MemoryGraph:
         return [t for h, r, t in self.triples if h == source and r == relation]
 
     def _columns(self, tails: list[str], signatures: int, last: bool) -> tuple[list[Any], list[Any]]:
-        return (
-            [[t, self.names[t], self.degree(t)] for t in tails],
-            [None if last and self.names[t] is not None else self.signature(t) for t in tails[:signatures]],
-        )
+        return ([self._tail(t) for t in tails], [self._tail_signature(t, last) for t in tails[:signatures]])
+
+    def _tail(self, id_: str) -> list[Any]:
+        if id_ in self.literals:
+            return [id_, self.literals[id_], 0, True]
+        return [id_, self.names[id_], self.degree(id_), False]
+
+    def _tail_signature(self, id_: str, last: bool) -> list[int] | None:
+        if id_ in self.literals or (last and self.names[id_] is not None):
+            return None
+        return self.signature(id_)

@@ -63,12 +63,12 @@ def path_text(path: RetrievedPath, *, max_names: int = MAX_NAMES) -> str:
     for (interior, last), ends in _ways(path).items():
         if len(shown) >= max_names:
             break
-        new = [end for end in ends if end.name][: max_names - len(shown)]
+        new = [end for end in ends if not end.is_mediator][: max_names - len(shown)]
         shown.update(end.id for end in new)
         names = "; ".join(dict.fromkeys(one_line(end.label) for end in new)) or _unnamed(ends)
         hops = "".join(f" {_arrow(relations)} {one_line(entity.label)}" for relations, entity in interior)
         lines.append(f"{one_line(path.topic.label)}{hops} {_arrow(last)} {names}")
-    num_left = len({end.id for end in path.ends if end.name} - shown)
+    num_left = len({end.id for end in path.ends if not end.is_mediator} - shown)
     if num_left:
         lines[-1] += f"; and {'at least ' if path.cut else ''}{num_left:,} more"
     elif path.cut:
@@ -116,7 +116,7 @@ def _hops(path: Path) -> list[_Hop]:
     relations: list[tuple[str, bool]] = []
     for triple, inverse, entity in zip(path.triples, path.inverses, path.entities_after, strict=True):
         relations.append((triple.relation, inverse))
-        if entity.name:
+        if not entity.is_mediator:
             hops.append((tuple(relations), entity))
             relations = []
     if relations:

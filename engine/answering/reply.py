@@ -111,8 +111,8 @@ def _occurrences(retrieval: Retrieval) -> dict[str, dict[str, _Occurrence]]:
 def _noted(entity: Entity, known: dict[str, dict[str, _Occurrence]], by_id: dict[str, _Occurrence]) -> _Occurrence:
     if entity.id not in by_id:
         by_id[entity.id] = _Occurrence(entity)
-        if entity.name:
-            known.setdefault(normalised(entity.name), {})[entity.id] = by_id[entity.id]
+        if not entity.is_mediator:
+            known.setdefault(normalised(entity.label), {})[entity.id] = by_id[entity.id]
     return by_id[entity.id]
 
 

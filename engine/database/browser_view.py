@@ -12,15 +12,23 @@ from .templates import template
 
 @dataclass(frozen=True, slots=True)
 class PictureNode:
-    """A node to draw: `label` decides its style, `name` is what it says, `id` is that of its entity, if it has one.
+    """A node to draw: `label` decides its style, `name` is what it says.
 
-    One label a node: with a second one, common to all, Browser would colour all alike.
+    `id` is that of its entity, `literal` that of its literal, if it has one. One label a node: with a second one,
+    common to all, Browser would colour all alike.
     """
 
     label: str
     name: str
     properties: Mapping[str, Any] = field(default_factory=dict)
     id: str | None = None
+    literal: str | None = None
+
+    @property
+    def all_properties(self) -> dict[str, Any]:
+        """What is written of it, absent values left out."""
+        own = {"name": self.name, "id": self.id, "literal": self.literal}
+        return {**self.properties, **{key: value for key, value in own.items() if value is not None}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +63,7 @@ def write_picture(picture: Picture) -> Request[int]:
     """Write the picture in the place of an earlier one of the same question; the number of nodes written."""
     params = {
         "question": picture.question_id,
-        "nodes": [
-            {"label": n.label, "properties": {**n.properties, "name": n.name} | ({"id": n.id} if n.id else {})}
-            for n in picture.nodes
-        ],
+        "nodes": [{"label": n.label, "properties": n.all_properties} for n in picture.nodes],
         "arrows": [
             {"start": a.start, "end": a.end, "type": a.type, "properties": dict(a.properties)} for a in picture.arrows
         ],

@@ -1,14 +1,14 @@
 """The two gateways to Neo4j, one blocking and one for asyncio; both drive the same steps.
 
-Every query runs with read or write routing, the database's name, a timeout, and the template's name as transaction
-metadata. The driver's errors leave as Lodestar's.
+Every query of a stage runs with read or write routing, the database's name, a timeout, and the template's name as
+transaction metadata. The driver's errors leave as Lodestar's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,12 +27,15 @@ from ..errors import (
     QueryTimeoutError,
     UnsupportedVersionError,
 )
+from .holding import Hold, end_transactions
 from .requests import Request, Row, Steps
 
 T = TypeVar("T")
 
 MIN_VERSION = (5, 26)
 MAX_CONCURRENT = 16
+FETCH_SIZE = 1_000
+HOLD_WAIT_S = 10.0
 
 # Lodestar reports what matters itself; the driver's warnings about notifications would fall between progress bars.
 logging.getLogger("neo4j").setLevel(logging.ERROR)
@@ -60,10 +63,14 @@ class Connection:
             "user_agent": "lodestar",
         }
 
-    def query(self, request: Request[Any]) -> Query:
-        """Return the driver's query for a request."""
+    def query(self, request: Request[Any], timeout_s: float | None = None) -> Query:
+        """Return the driver's query for a request, with the connection's timeout unless another is given."""
         text = request.template.render(request.names)
-        return Query(text, metadata={"app": "lodestar", "query": request.template.name}, timeout=self.timeout_s)
+        return Query(text, metadata=self.metadata(request), timeout=self.timeout_s if timeout_s is None else timeout_s)
+
+    def metadata(self, request: Request[Any]) -> dict[str, Any]:
+        """Return what the database shows of a request's transaction."""
+        return {"app": "lodestar", "query": request.template.name}
 
     def routing(self, request: Request[Any]) -> RoutingControl:
         """Return where the request may run."""
@@ -189,6 +196,43 @@ class Gateway:
             text = request.template.render(request.names)
             rows = _rows(session.run(Query(text), dict(request.params)))
         return request.decode(rows)
+
+    def stream(self, request: Request[T], fetch_size: int = FETCH_SIZE) -> Generator[T, None, None]:
+        """Yield the rows of a read request, each decoded by itself, in one transaction without a timeout.
+
+        At most some `fetch_size` rows are in memory. The rest is left unread when the iterator is closed.
+        """
+        self.round_trips += 1
+        with (
+            translated(self.connection),
+            self._driver.session(
+                database=self.connection.database, default_access_mode=neo4j.READ_ACCESS, fetch_size=fetch_size
+            ) as session,
+        ):
+            query = self.connection.query(request, timeout_s=0)
+            for record in session.run(query, dict(request.params)):
+                yield request.decode([tuple(record.values())])
+
+    @contextmanager
+    def holding(self, request: Request[Any], wait_s: float = HOLD_WAIT_S) -> Iterator[Hold]:
+        """Run a write request and keep its transaction open, with its locks, while the block runs; then undo it.
+
+        The database does so too when this process dies. There is no timeout once it has the locks. Raises
+        `LoadInProgressError` when another transaction keeps one of them for `wait_s`.
+        """
+        self.round_trips += 1
+        with self._driver.session(database=self.connection.database) as session:
+            with translated(self.connection):
+                metadata = self.connection.metadata(request)
+                end = self._end_transactions
+                hold = Hold.taken(session, request, metadata, wait_s=wait_s, pool=self._pool, end=end)
+            try:
+                yield hold
+            finally:
+                hold.release()
+
+    def _end_transactions(self, token: str) -> int:
+        return self.fetch(end_transactions(token))
 
     def _send(self, group: Sequence[Request[Any]]) -> list[Any]:
         if len(group) == 1:

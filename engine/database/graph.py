@@ -11,6 +11,12 @@ from ..values import Entity, Step
 from .requests import Request, Row
 from .templates import template
 
+RELATED = "RELATED"
+"""The relationship type shared by relations that have none of their own; the property `relation` tells them apart."""
+
+MAX_VALUE_CHARS = 2_000
+"""What is read of a literal's value; a longer one ends in an ellipsis."""
+
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
@@ -35,6 +41,7 @@ class Expansion:
     """A step to be taken from several sources; `key` comes back with the tails.
 
     The first `signatures` tails of each source come with their signatures; only the unnamed ones when `last`.
+    `stored_as` is the relationship type of the relation where that is not its name.
     """
 
     key: int
@@ -42,11 +49,17 @@ class Expansion:
     sources: tuple[str, ...]
     signatures: int
     last: bool
+    stored_as: str | None = None
+
+    @property
+    def type(self) -> str:
+        """The relationship type under which the relation is stored."""
+        return self.stored_as or self.step.relation
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Where a step led; `signature` is None where it was not asked for."""
+    """Where a step led; `signature` is None where it was not asked for, and of a literal."""
 
     entity: Entity
     degree: int
@@ -95,6 +108,7 @@ def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) 
             {
                 "key": x.key,
                 "relation": x.step.relation,
+                "type": x.type,
                 "inverse": x.step.inverse,
                 "sources": list(x.sources),
                 "signatures": x.signatures,
@@ -104,6 +118,7 @@ def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) 
         ],
         "fan_out": fan_out,
         "max_tails": max_tails,
+        "value_chars": MAX_VALUE_CHARS,
     }
     return Request(template("expand_steps"), params, decode)
 
@@ -114,20 +129,25 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded
     def decode(rows: Sequence[Row]) -> list[Expanded]:
         return [_expanded(expansion.key, *row, fan_out=fan_out) for row in rows]
 
-    params = {
+    params: dict[str, Any] = {
         "sources": list(expansion.sources),
         "fan_out": fan_out,
         "signatures": expansion.signatures,
         "last": expansion.last,
     }
-    name = "expand_hub_step_inverse" if expansion.step.inverse else "expand_hub_step"
-    return Request(template(name), params, decode, names={"RELATION": expansion.step.relation})
+    if not expansion.step.inverse:
+        params["value_chars"] = MAX_VALUE_CHARS
+    direction = "_inverse" if expansion.step.inverse else ""
+    if expansion.type == RELATED:
+        params["relation"] = expansion.step.relation
+        return Request(template(f"expand_hub_related_step{direction}"), params, decode)
+    return Request(template(f"expand_hub_step{direction}"), params, decode, names={"RELATION": expansion.type})
 
 
 def _expanded(key: int, source: str, tails: list[Any], signatures: list[Any], *, fan_out: int) -> Expanded:
     known = chain((None if signature is None else tuple(signature) for signature in signatures), repeat(None))
     kept = tuple(
-        Tail(Entity(id_, name), degree or 0, signature)
-        for (id_, name, degree), signature in zip(tails[:fan_out], known, strict=False)
+        Tail(Entity(id_, name, is_literal), degree or 0, signature)
+        for (id_, name, degree, is_literal), signature in zip(tails[:fan_out], known, strict=False)
     )
     return Expanded(key, source, kept, cut=len(tails) > fan_out)

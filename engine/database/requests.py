@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from .templates import Template
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 Row = tuple[Any, ...]
 
@@ -43,6 +44,22 @@ def counted(steps: Steps[T]) -> Steps[tuple[T, int]]:
             group = steps.send((yield group))
     except StopIteration as stop:
         return stop.value, num_requests
+
+
+def alongside(steps: Steps[T], request: Request[S]) -> Steps[tuple[T, S | None]]:
+    """Run the steps with the request sent together with their first group; its answer is None where they send none."""
+    try:
+        group = next(steps)
+    except StopIteration as stop:
+        return stop.value, None
+    answers = yield (*group, request)
+    answer: S = answers[-1]
+    answers = answers[:-1]
+    try:
+        while True:
+            answers = yield steps.send(answers)
+    except StopIteration as stop:
+        return stop.value, answer
 
 
 def one(request: Request[T]) -> Steps[T]:

@@ -63,10 +63,11 @@ class _Search:
 class BeamSearch:
     """Retrieves relation paths by beam search; a `Retriever`.
 
-    `relations` maps catalogue numbers to names. `beam_width` paths per question are carried on, `max_hop` is the
-    longest path in hops between named entities, a search starts from at most `max_topics` linked entities, each linked
-    with at least `min_link` of the best one's score, and what a link lacks to the best one costs `link_weight` times
-    as much of a path's score; a path that meets another topic's (see `meeting`) gains `meeting_bonus`.
+    `relations` maps catalogue numbers to names, `stored_as` names to relationship types where the two differ.
+    `beam_width` paths per question are carried on, `max_hop` is the longest path in hops between named entities, a
+    search starts from at most `max_topics` linked entities, each linked with at least `min_link` of the best one's
+    score, and what a link lacks to the best one costs `link_weight` times as much of a path's score; a path that meets
+    another topic's (see `meeting`) gains `meeting_bonus`.
     Round trips per batch: hops + 1, and one more for each relation chosen at a hub.
     """
 
@@ -82,8 +83,10 @@ class BeamSearch:
         link_weight: float = 0.5,
         meeting_bonus: float = 0.0,
         bounds: Bounds | None = None,
+        stored_as: Mapping[str, str] | None = None,
     ) -> None:
         self.relations = relations
+        self.stored_as = stored_as or {}
         self.scorer = scorer
         self.beam_width = beam_width
         self.max_hop = max_hop
@@ -105,7 +108,7 @@ class BeamSearch:
         started_from = [self._started_from(candidates) for candidates in topics]
         ids = {t.value.entity.id: None for candidates in started_from for t in candidates}
         signatures = (yield from one(read_signatures(list(ids)))) if ids else {}
-        tree = FrontierTree(signatures, self.bounds, self.max_hop)
+        tree = FrontierTree(signatures, self.bounds, self.max_hop, self.stored_as)
         known = [_known(candidates, tree) for candidates in topics]
         for search, candidates in zip(searches, known, strict=True):
             search.beams = [(topic, root) for topic, root in candidates if root is not None]

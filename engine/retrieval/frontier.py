@@ -51,13 +51,13 @@ class Frontier:
 
     @property
     def ends(self) -> tuple[Entity, ...]:
-        """The named entities reached, in reading order."""
-        return tuple(tail.entity for tail in self.tails.values() if tail.entity.name is not None)
+        """The named entities and the literals reached, in reading order."""
+        return tuple(tail.entity for tail in self.tails.values() if not tail.entity.is_mediator)
 
     @property
     def at_mediator(self) -> bool:
         """Whether the last step led to unnamed mediators: such a path cannot stop here."""
-        return bool(self.steps and self.tails) and all(tail.entity.name is None for tail in self.tails.values())
+        return bool(self.steps and self.tails) and all(tail.entity.is_mediator for tail in self.tails.values())
 
     @property
     def log_branching(self) -> float:
@@ -71,11 +71,17 @@ class Frontier:
 
 
 class FrontierTree:
-    """The frontiers of one batch, by topic and steps."""
+    """The frontiers of one batch, by topic and steps.
 
-    def __init__(self, signatures: Mapping[str, Signature], bounds: Bounds, max_hop: int) -> None:
+    `stored_as` has the relationship type of each relation that is not stored under its own name.
+    """
+
+    def __init__(
+        self, signatures: Mapping[str, Signature], bounds: Bounds, max_hop: int, stored_as: Mapping[str, str]
+    ) -> None:
         self.bounds = bounds
         self.max_hop = max_hop
+        self.stored_as = stored_as
         self._frontiers: dict[tuple[str, tuple[Step, ...]], Frontier] = {}
         for signature in signatures.values():
             root = Frontier(signature.entity, (), None)
@@ -113,17 +119,19 @@ class FrontierTree:
         heavy: list[Expansion] = []
         for key, frontier in enumerate(new):
             assert frontier.parent is not None
-            sources = list(frontier.parent.tails.values())
+            sources = [tail for tail in frontier.parent.tails.values() if not tail.entity.is_literal]
             if len(sources) > self.bounds.max_sources:
                 frontier.cut = True
                 sources = sources[: self.bounds.max_sources]
             frontier.cut = frontier.cut or frontier.parent.cut
             signatures = -(-self.bounds.proposers // len(sources))
             last = frontier.relation_path.num_hops >= self.max_hop
+            step = frontier.steps[-1]
+            type_ = self.stored_as.get(step.relation)
             for group, hubs in ((light, False), (heavy, True)):
                 ids = tuple(t.entity.id for t in sources if (t.degree >= self.bounds.hub_degree) == hubs)
                 if ids:
-                    group.append(Expansion(key, frontier.steps[-1], ids, signatures, last))
+                    group.append(Expansion(key, step, ids, signatures, last, type_))
         requests = [expand_hub_step(expansion, self.bounds.fan_out) for expansion in heavy]
         if light:
             requests.append(expand_steps(light, self.bounds.fan_out, self.bounds.max_tails))

@@ -61,6 +61,8 @@ class _Paths:
 class SimilarityScorer:
     """A `PathScorer` by sentence similarity; `words` has the words of every relation.
 
+    `vectors` are those of another scorer with the same encoder: what that one encoded is not encoded again.
+
     stop: S with the exact cosine for the `shortlist` best candidates of a question; the others follow below them in the
     order of their composed score. extend: S with the composed cosine.
     """
@@ -72,11 +74,12 @@ class SimilarityScorer:
         *,
         weights: Weights | None = None,
         shortlist: int = 16,
+        vectors: TextVectors | None = None,
     ) -> None:
         self.words = words
         self.weights = weights or Weights()
         self.shortlist = shortlist
-        self.vectors = TextVectors(encoder)
+        self.vectors = vectors or TextVectors(encoder)
 
     @property
     def encoding_s(self) -> float:

@@ -1,40 +1,66 @@
-"""Laws of reading a source: nothing lost, nothing doubled, whatever the strings."""
+"""Laws of reading a source: nothing lost, nothing doubled, whatever the strings and wherever a block ends."""
 
 from __future__ import annotations
 
 import gzip
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lodestar.loaders.checked import read_checked
+from lodestar.loaders import lines as lines_module
+from lodestar.loaders.delimited import CsvSource, TsvSource
+from lodestar.loaders.lines import LineFile
 from lodestar.loaders.source import search_name
-from lodestar.loaders.tsv import TsvSource
 
-from tests.graphs import TripleSource
+from tests.read_source import read_source
+from tests.reference_lines import reference_lines
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r\0"), min_size=1, max_size=12)
-relations = text.filter(lambda name: "\\u" not in name)
-triples = st.lists(st.tuples(text, relations, text), min_size=1, max_size=30)
+triples = st.lists(st.tuples(text, text, text), min_size=1, max_size=30)
+pieces = st.sampled_from([b"\n", b"\r\n", b"\r", b"a", b"twelve bytes", b"\0", b"\xff", "é".encode(), "😀".encode()])
+content = st.lists(pieces | st.binary(max_size=30), min_size=1, max_size=40).map(b"".join)
+
+with_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
-@given(triples)
-def test_a_checked_graph_is_the_set_of_its_triples(rows: list[tuple[str, str, str]]) -> None:
-    graph = read_checked(TripleSource(rows))
-    read = [(head, name, tail) for name in graph.relations for head, tail in graph.pairs(name)]
-    assert len(read) == len(set(read)) == graph.num_triples
-    assert set(read) == set(rows)
-    assert graph.num_duplicates == len(rows) - len(set(rows))
-    assert set(graph.ids) == {id_ for head, _, tail in rows for id_ in (head, tail)}
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@with_files
 @given(triples, st.booleans())
 def test_tsv_gives_back_what_was_written(tmp_path: Path, rows: list[tuple[str, str, str]], packed: bool) -> None:
-    content = "\ufeff" + "".join("\t".join(row) + "\n" for row in rows)
+    written = ("\ufeff" + "".join("\t".join(row) + "\n" for row in rows)).encode()
     path = tmp_path / "kg.tsv"
-    path.write_bytes(gzip.compress(content.encode()) if packed else content.encode())
-    assert [tuple(triple) for triple in TsvSource(str(path)).triples()] == rows
+    path.write_bytes(gzip.compress(written) if packed else written)
+    read = read_source(TsvSource(str(path), header="no", literals=False))
+    assert read.triples == rows
+    assert read.counts == {"triple": len(rows)}
+
+
+@with_files
+@given(triples, st.sampled_from([",", ";", "|"]))
+def test_csv_gives_back_what_was_written(tmp_path: Path, rows: list[tuple[str, str, str]], separator: str) -> None:
+    path = tmp_path / "kg.csv"
+    quoted = (['"' + cell.replace('"', '""') + '"' for cell in row] for row in rows)
+    path.write_text("".join(separator.join(row) + "\n" for row in quoted), encoding="utf-8", newline="")
+    assert read_source(CsvSource(str(path), separator=separator, header="no", literals=False)).triples == rows
+
+
+@with_files
+@given(content, st.booleans(), st.integers(4, 60), st.sampled_from([7, 20, 1_000_000]))
+def test_lines_are_the_same_wherever_a_block_ends(
+    tmp_path: Path, raw: bytes, marked: bool, block_bytes: int, max_line_bytes: int
+) -> None:
+    raw = b"\xef\xbb\xbf" * marked + b"." + raw
+    path = tmp_path / "file"
+    path.write_bytes(raw)
+    rejects: list[tuple[int, str, str]] = []
+    lines: list[tuple[int, str]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines_module, "BLOCK_BYTES", block_bytes)
+        patch.setattr(lines_module, "MAX_LINE_BYTES", max_line_bytes)
+        for batch in LineFile(str(path)).batches(lambda *reject: rejects.append(reject)):
+            batch.validate(full=True)
+            lines.extend(zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True))
+    assert (lines, [(line, reason) for line, reason, _ in rejects]) == reference_lines(raw, max_line_bytes)
 
 
 @given(text)

@@ -1,0 +1,161 @@
+"""What a graph looks like in figures: sizes, loads, degrees, relations, hubs, components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .database.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
+from .database.gateway import Gateway
+from .database.sizes import DegreeCount, Hub, read_degree_counts, read_hubs, stream_neighbours
+
+MAX_TRIPLES_UNASKED = 5_000_000
+"""Components of larger graphs are counted only when asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """How many things are of a size from `low` to `high`."""
+
+    low: int
+    high: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Degrees:
+    """How many triples the entities are in. Quantiles are degrees that occur (nearest rank)."""
+
+    min: int
+    median: int
+    mean: float
+    p90: int
+    p99: int
+    max: int
+    bins: tuple[Bin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The parts of the graph that no triple between entities joins; literals join nothing."""
+
+    count: int
+    largest: int
+    """Entities in the largest."""
+    largest_share: float
+    bins: tuple[Bin, ...]
+    """How many components have how many entities."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStats:
+    """The figures of a graph. `components` is None where they were not counted."""
+
+    num_entities: int
+    num_unnamed: int
+    num_literals: int
+    num_relations: int
+    num_triples: int
+    loads: tuple[LoadManifest, ...]
+    degrees: Degrees
+    relations: tuple[RelationInfo, ...]
+    """Those with the most triples, most first."""
+    hubs: tuple[Hub, ...]
+    components: Components | None
+
+    @property
+    def unnamed_share(self) -> float:
+        """The share of entities without a name."""
+        return self.num_unnamed / self.num_entities
+
+    def relation_share(self, relation: RelationInfo) -> float:
+        """Return the share of triples that a relation has."""
+        return relation.count / max(self.num_triples, 1)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures as JSON has them."""
+        return {
+            "num_entities": self.num_entities,
+            "num_unnamed": self.num_unnamed,
+            "unnamed_share": round(self.unnamed_share, 6),
+            "num_literals": self.num_literals,
+            "num_relations": self.num_relations,
+            "num_triples": self.num_triples,
+            "loads": [asdict(load) for load in self.loads],
+            "degrees": asdict(self.degrees),
+            "relations": [
+                {"relation": r.name, "label": r.label, "count": r.count, "share": round(self.relation_share(r), 6)}
+                for r in self.relations
+            ],
+            "hubs": [{"id": hub.entity.id, "name": hub.entity.name, "degree": hub.degree} for hub in self.hubs],
+            "components": asdict(self.components) if self.components else None,
+        }
+
+
+def graph_stats(gateway: Gateway, *, top: int = 10, components: bool | None = None) -> GraphStats:
+    """Measure a graph, finished or not, with its `top` relations and hubs.
+
+    `components` None counts them up to `MAX_TRIPLES_UNASKED` triples: they read every relationship. Raises `GraphError`
+    for an empty graph.
+    """
+    state = gateway.fetch(read_graph_state())
+    if state.is_empty:
+        state.check()
+    degree_counts = gateway.fetch(read_degree_counts())
+    catalogue = gateway.fetch(read_catalogue())
+    wanted = state.num_triples <= MAX_TRIPLES_UNASKED if components is None else components
+    return GraphStats(
+        num_entities=state.num_entities,
+        num_unnamed=sum(found.num_entities - found.num_named for found in degree_counts),
+        num_literals=state.num_literals,
+        num_relations=state.num_relations,
+        num_triples=state.num_triples,
+        loads=gateway.fetch(read_loads()),
+        degrees=degrees_of(degree_counts),
+        relations=tuple(sorted(catalogue.relations, key=lambda relation: (-relation.count, relation.name))[:top]),
+        hubs=gateway.fetch(read_hubs(top)),
+        components=_components(gateway) if wanted else None,
+    )
+
+
+def degrees_of(counts: Sequence[DegreeCount]) -> Degrees:
+    """Return the distribution of degrees that are given with how often each occurs, ascending; at least one."""
+    total = sum(count.num_entities for count in counts)
+    return Degrees(
+        min=counts[0].degree,
+        median=_quantile(counts, total, 50),
+        mean=sum(count.degree * count.num_entities for count in counts) / total,
+        p90=_quantile(counts, total, 90),
+        p99=_quantile(counts, total, 99),
+        max=counts[-1].degree,
+        bins=log_bins({count.degree: count.num_entities for count in counts}),
+    )
+
+
+def log_bins(counts: dict[int, int]) -> tuple[Bin, ...]:
+    """Gather how often sizes occur into bins 0, 1, 2–3, 4–7, …, from the smallest size to the largest."""
+    held = [0] * (max(counts).bit_length() + 1)
+    for size, count in counts.items():
+        held[size.bit_length()] += count
+    first = min(counts).bit_length()
+    return tuple(Bin((1 << n) >> 1, (1 << n) - 1, held[n]) for n in range(first, len(held)))
+
+
+def _quantile(counts: Sequence[DegreeCount], total: int, percent: int) -> int:
+    """Return the smallest degree that at least `percent` of the entities do not exceed."""
+    seen = 0
+    for count in counts:
+        seen += count.num_entities
+        if seen * 100 >= total * percent:
+            return count.degree
+    raise ValueError(f"the counts are of fewer than {total} entities")
+
+
+def _components(gateway: Gateway) -> Components:
+    from .components import component_sizes
+
+    sizes = component_sizes((row.entity, row.neighbours) for row in gateway.stream(stream_neighbours()))
+    largest = max(sizes)
+    num_entities = sum(size * count for size, count in sizes.items())
+    return Components(sum(sizes.values()), largest, largest / num_entities, log_bins(sizes))

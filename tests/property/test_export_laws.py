@@ -1,0 +1,150 @@
+"""Laws of exporting: what is written is read back by the sources of `lodestar load`, whatever the strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from lodestar.engine.database.statements import HeadTriples, Tail
+from lodestar.engine.errors import InputError
+from lodestar.loaders.export.ntriples import NTriples
+from lodestar.loaders.export.output import appearing
+from lodestar.loaders.export.tsv import TsvNames, TsvTriples
+from lodestar.loaders.formats import source_class
+from lodestar.loaders.naming import Name
+from lodestar.loaders.parsers import parser
+from lodestar.loaders.source import LinePart, Source, fault_of_id, fault_of_relation
+
+from tests.property.test_term_laws import datatypes, ids, languages, texts
+
+XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+
+stored_ids = ids.filter(lambda id_: fault_of_id(id_) is None)
+relations = ids.filter(lambda name: fault_of_relation(name) is None)
+entity_tails = st.tuples(relations, stored_ids).map(lambda pair: Tail(*pair))
+typed_literals = st.builds(
+    lambda relation, value, datatype: Tail(relation, value, True, datatype or None), relations, texts, datatypes
+)
+tagged_literals = st.builds(
+    lambda relation, value, language: Tail(relation, value, True, None, language), relations, texts, languages
+)
+tails = st.one_of(entity_tails, typed_literals, tagged_literals)
+graphs = st.lists(st.tuples(stored_ids, tails), min_size=1, max_size=12, unique=True)
+names = st.dictionaries(
+    stored_ids,
+    st.lists(
+        st.builds(Name, texts.filter(str.strip), st.one_of(st.just(""), languages.map(str.lower)), st.booleans()),
+        min_size=1,
+        max_size=3,
+        unique=True,
+    ),
+    max_size=6,
+)
+lax = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def heads(graph: Sequence[tuple[str, Tail]]) -> Iterator[HeadTriples]:
+    ordered = sorted(graph, key=lambda triple: (triple[0], triple[1].relation, triple[1].is_literal, triple[1].tail))
+    for head, triples in groupby(ordered, key=lambda triple: triple[0]):
+        yield HeadTriples(head, tuple(tail for _, tail in triples))
+
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+def rows_of(found: Source) -> list[dict[str, Any]]:
+    connection = database()
+    rows: list[dict[str, Any]] = []
+    rejects: list[str] = []
+    for part in found.parts():
+        assert isinstance(part, LinePart)
+        batches = list(part.file.batches(lambda _, reason, text: rejects.append(f"{reason}: {text}")))
+        parser(part.parser).prepare(connection, part.parameters)
+        connection.register("lines", pa.Table.from_batches(batches))
+        rows += connection.sql(parser(part.parser).text).to_arrow_table().to_pylist()
+    assert not rejects
+    return rows
+
+
+def triples_of(rows: Iterable[dict[str, Any]]) -> set[tuple[str, Tail]]:
+    return {
+        (row["head"], Tail(row["relation"], row["tail"], row["is_literal"], row["datatype"], row["language"]))
+        for row in rows
+        if row["category"] == "triple"
+    }
+
+
+def is_plain_string(graph: Sequence[tuple[str, Tail]]) -> bool:
+    """Return whether a literal says of itself that it is a plain string, which a plain one goes without saying."""
+    return any(tail.datatype == XSD_STRING for _, tail in graph)
+
+
+@lax
+@given(graphs)
+def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, Tail]]) -> None:
+    assume(not is_plain_string(graph))
+    path = tmp_path / "kg.tsv"
+    try:
+        with appearing(str(path)) as (output,):
+            writer = TsvTriples(output.stream)
+            for triples in heads(graph):
+                writer.add_triples(triples)
+    except InputError:
+        assume(False)
+    rows = rows_of(source_class("tsv")(path=str(path), header="no"))
+    assert triples_of(rows) == set(graph)
+    assert {row["category"] for row in rows} == {"triple"}
+
+
+@lax
+@given(graphs, names)
+def test_ntriples_are_read_back(tmp_path: Path, graph: list[tuple[str, Tail]], named: dict[str, list[Name]]) -> None:
+    assume(not is_plain_string(graph))
+    path = tmp_path / "kg.nt.gz"
+    try:
+        with appearing(str(path)) as (output,):
+            writer = NTriples(output.stream, id_names=True)
+            for id_, several in named.items():
+                writer.add_names(id_, several)
+            for triples in heads(graph):
+                writer.add_triples(triples)
+    except InputError:
+        assume(False)
+    rows = rows_of(
+        source_class("ntriples")(path=str(path), bases=[writer.base] if writer.base else [], languages=["*"])
+    )
+    assert triples_of(rows) == set(graph)
+    assert {row["category"] for row in rows} <= {"triple", "name"}
+    found = {(row["head"], row["tail"], row["language"] or "", row["tag"]) for row in rows if row["category"] == "name"}
+    assert found == {
+        (id_, name.text, name.language, "alias" if name.is_alias else "name")
+        for id_, several in named.items()
+        for name in several
+    }
+
+
+@lax
+@given(names)
+def test_names_in_tsv_are_read_back(tmp_path: Path, named: dict[str, list[Name]]) -> None:
+    path, kg = tmp_path / "names.tsv", tmp_path / "kg.tsv"
+    kg.write_text("a\tr\tb\n")
+    assume(named)
+    try:
+        with appearing(str(path)) as (output,):
+            writer = TsvNames(output.stream)
+            for id_, several in sorted(named.items()):
+                writer.add_names(id_, several)
+    except InputError:
+        assume(False)
+    rows = rows_of(source_class("tsv")(path=str(kg), names_path=str(path), header="no"))
+    found = [(row["head"], row["tail"]) for row in rows if row["category"] == "name"]
+    assert sorted(found) == sorted({(id_, name.text) for id_, several in named.items() for name in several})

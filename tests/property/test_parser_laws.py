@@ -1,0 +1,94 @@
+"""The SQL parsers agree with the reference parsers on every line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lodestar.loaders.freebase_noise import NoiseRule, read_noise_rules
+
+from tests import line_strategies as lines
+from tests import reference_parsers as reference
+from tests.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
+from tests.reference_parsers import Parsed
+
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+BASES = ["http://rdf.freebase.com/ns/", "http://", "/"]
+
+many = settings(max_examples=60, deadline=None)
+patterns = st.text(st.sampled_from("*?acom.typebjn%_\\[1é"), min_size=1, max_size=6) | st.sampled_from(
+    ["*", "type.*", "common.topic", "type.object.type", "a.b.?", "*.*"]
+)
+rules = st.lists(st.builds(NoiseRule, patterns, st.just("*") | patterns, st.booleans()), max_size=4)
+
+
+def assert_same(
+    name: str, parameters: dict[str, object], texts: Sequence[str], expected: Callable[[str], list[Parsed]]
+) -> None:
+    found = parsed(name, parameters, texts)
+    told = [(number, one) for number, text in enumerate(texts, start=1) for one in expected(text)]
+    assert found == sorted(told, key=repr_by_line)
+
+
+@many
+@given(st.lists(lines.FREEBASE, max_size=40), st.sampled_from([["en"], ["de", "en-gb"], []]), st.booleans(), rules)
+def test_freebase(texts: list[str], languages: list[str], every: bool, noise: list[NoiseRule]) -> None:
+    parameters = freebase_parameters(languages, every, noise)
+    assert_same("freebase", parameters, texts, lambda text: [reference.freebase(text, languages, every, noise)])
+
+
+@many
+@given(st.lists(lines.FREEBASE, max_size=40))
+def test_freebase_with_the_rules_that_come_with_lodestar(texts: list[str]) -> None:
+    noise = read_noise_rules()
+    parameters = freebase_parameters(["en"], False, noise)
+    assert_same("freebase", parameters, texts, lambda text: [reference.freebase(text, ["en"], False, noise)])
+
+
+@many
+@given(st.lists(lines.NTRIPLES, max_size=40), st.booleans(), st.booleans())
+def test_ntriples(texts: list[str], every: bool, based: bool) -> None:
+    any_base = "|".join(map(re.escape, BASES))
+    parameters: dict[str, object] = {
+        "bases": f"^(?:{any_base})((?s:.+))$" if based else None,
+        "names": [LABEL],
+        "aliases": ["type.object.name"],
+        "languages": ["en"],
+        "all_languages": every,
+    }
+    bases = BASES if based else []
+    assert_same(
+        "ntriples",
+        parameters,
+        texts,
+        lambda text: [reference.ntriples(text, bases, [LABEL], ["type.object.name"], ["en"], every)],
+    )
+
+
+@many
+@given(st.data(), st.sampled_from(["\t", "|", "||", ", "]), st.booleans(), st.sampled_from([(1, 2, 3), (3, 1, 2)]))
+def test_delimited(data: st.DataObject, separator: str, literals: bool, columns: tuple[int, ...]) -> None:
+    texts = data.draw(st.lists(lines.delimited(separator), max_size=40))
+    parameters = delimited_parameters(separator=separator, literals=literals, columns=list(columns))
+    assert_same(
+        "delimited",
+        parameters,
+        texts,
+        lambda text: [reference.delimited(text, separator, columns=columns, literals=literals)],
+    )
+
+
+@many
+@given(st.data(), st.sampled_from([",", ";", "|", "\t", "\\", "^", "]", "-", "a", "é"]))
+def test_quoted(data: st.DataObject, separator: str) -> None:
+    texts = data.draw(st.lists(lines.delimited(separator, quoted=True), max_size=40))
+    parameters = delimited_parameters(separator=separator, quoted=True)
+    assert_same("delimited", parameters, texts, lambda text: [reference.delimited(text, separator, quoted=True)])
+
+
+@many
+@given(st.lists(lines.delimited("\t"), max_size=40))
+def test_names(texts: list[str]) -> None:
+    assert_same("names", {}, texts, reference.names)

@@ -1,0 +1,22 @@
+"""Lines of a file cut the simple way: what LineFile must agree with."""
+
+from __future__ import annotations
+
+
+def reference_lines(raw: bytes, max_line_bytes: int) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    """Return the lines, and the rejects with their reasons, both with their numbers."""
+    *lines, last = raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    good: list[tuple[int, str]] = []
+    bad: list[tuple[int, str]] = []
+    for number, ended in enumerate([*lines, last] if last else lines, start=1):
+        line = ended.removesuffix(b"\r")
+        if len(line) > max_line_bytes:
+            bad.append((number, f"the line is longer than {max_line_bytes:,} bytes"))
+        elif b"\0" in line:
+            bad.append((number, "expected text, found a zero byte"))
+        else:
+            try:
+                good.append((number, line.decode()))
+            except UnicodeDecodeError as error:
+                bad.append((number, f"expected UTF-8, found byte 0x{line[error.start]:02x}"))
+    return good, bad

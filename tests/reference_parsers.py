@@ -1,0 +1,377 @@
+"""The line formats read one line at a time, character by character: what the SQL parsers must agree with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lodestar.loaders.freebase_noise import NoiseRule
+
+PREFIX = "<http://rdf.freebase.com/ns/"
+STRING = "http://www.w3.org/2001/XMLSchema#string"
+ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+HEX = frozenset("0123456789abcdefABCDEF")
+WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+WORD_OR_DIGIT = WORD | frozenset("0123456789")
+
+
+class Parsed(NamedTuple):
+    """What a line is; fields that its category does not have are None."""
+
+    category: str
+    head: str | None = None
+    relation: str | None = None
+    tail: str | None = None
+    is_literal: bool = False
+    datatype: str | None = None
+    language: str | None = None
+    tag: str | None = None
+    reason: str | None = None
+
+
+class LiteralError(Exception):
+    """A literal that is none, and why."""
+
+
+class Literal(NamedTuple):
+    """A literal, and where in the text it ends."""
+
+    value: str
+    language: str | None
+    datatype: str | None
+    end: int
+
+
+def code_point(text: str, at: int) -> tuple[str, int] | None:
+    """Return the character of the escape at a backslash and where it ends; None for what is no such escape."""
+    length = {"u": 4, "U": 8}.get(text[at + 1 : at + 2], 0)
+    digits = text[at + 2 : at + 2 + length]
+    if not length or len(digits) != length or not set(digits) <= HEX:
+        return None
+    number = int(digits, 16)
+    if number == 0 or number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
+        return None
+    return chr(number), at + 2 + length
+
+
+def unescaped_iri(text: str) -> str:
+    done, at = "", 0
+    while at < len(text):
+        character, at = (text[at] == "\\" and code_point(text, at)) or (text[at], at + 1)
+        done += character
+    return done
+
+
+def literal_at(text: str, at: int) -> Literal:
+    """Read the literal whose quote is at this place, with the language or datatype that follows if any does."""
+    end = at + 1
+    while end < len(text) and text[end] != '"':
+        end += 2 if text[end] == "\\" else 1
+    if end >= len(text):
+        raise LiteralError("does not end")
+    value, i = "", at + 1
+    while i < end:
+        if text[i] != "\\":
+            value, i = value + text[i], i + 1
+        elif text[i + 1] in ESCAPED:
+            value, i = value + ESCAPED[text[i + 1]], i + 2
+        elif found := code_point(text, i):
+            value, i = value + found[0], found[1]
+        else:
+            raise LiteralError("has an escape that is none")
+    end += 1
+    if language := language_at(text, end):
+        return Literal(value, language, None, end + 1 + len(language))
+    if text.startswith("^^<", end) and (datatype := iri_at(text, end + 2)):
+        known = unescaped_iri(datatype)
+        return Literal(value, None, None if known == STRING else known, end + 4 + len(datatype))
+    return Literal(value, None, None, end)
+
+
+def language_at(text: str, at: int) -> str:
+    if text[at : at + 1] != "@":
+        return ""
+    end = at + 1
+    while end < len(text) and text[end] in WORD:
+        end += 1
+    if end == at + 1:
+        return ""
+    while text[end : end + 1] == "-" and text[end + 1 : end + 2] and text[end + 1] in WORD_OR_DIGIT:
+        end += 2
+        while end < len(text) and text[end] in WORD_OR_DIGIT:
+            end += 1
+    return text[at + 1 : end]
+
+
+def iri_at(text: str, at: int) -> str:
+    """Return what stands in the angle brackets at this place, empty where no IRI does."""
+    if text[at : at + 1] != "<":
+        return ""
+    end = at + 1
+    while end < len(text) and text[end] not in '<>" \t':
+        end += 1
+    return text[at + 1 : end] if text[end : end + 1] == ">" else ""
+
+
+def no_statement(line: str) -> Parsed | None:
+    if not line.strip(" \t"):
+        return Parsed("blank")
+    return Parsed("comment") if line.lstrip(" \t").startswith("#") else None
+
+
+def found(text: str) -> str:
+    if not text:
+        return "nothing"
+    if text[0] == '"':
+        return "a literal"
+    if text.startswith("_:"):
+        return "a blank node"
+    if text.startswith("<>"):
+        return "an empty IRI"
+    if iri_at(text, 0):
+        return "an IRI"
+    if text[0] == "<":
+        return "an IRI with a space, a quote or a bracket in it" if ">" in text else "an IRI that does not end"
+    return "other text"
+
+
+def name(id_: str, text: str, language: str | None, tag: str, chosen: Sequence[str], every: bool) -> Parsed:
+    if language and not every and language.lower() not in chosen:
+        return Parsed("other language")
+    if not text.strip(" "):
+        return Parsed("empty name")
+    return Parsed("name", head=id_, tail=text, language=language, tag=tag)
+
+
+# Freebase
+
+
+def freebase(line: str, languages: Sequence[str], every: bool, rules: Sequence[NoiseRule]) -> Parsed:
+    def rejected(reason: str) -> Parsed:
+        return no_statement(line) or Parsed("reject", reason=reason)
+
+    columns = line.split("\t")
+    if len(columns) != 4:
+        counted = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
+        return rejected(f"expected subject, predicate, object and a full stop parted by tabs, found {counted}")
+    if columns[3] != ".":
+        return rejected(f"expected a full stop in column 4, found {'other text' if columns[3] else 'nothing'}")
+    for number, column in enumerate(columns[:2], start=1):
+        if not is_bracketed(column):
+            return rejected(f"expected an IRI in column {number}, found {found_column(column)}")
+    literal = None
+    if columns[2].startswith('"'):
+        try:
+            literal = literal_at(columns[2], 0)
+            if literal.end != len(columns[2]):
+                return rejected("expected @language or ^^<datatype> after the literal in column 3")
+        except LiteralError as fault:
+            return rejected(f"the literal in column 3 {fault}")
+    elif not is_bracketed(columns[2]):
+        return rejected(f"expected an IRI or a literal in column 3, found {found_column(columns[2])}")
+    ids = [freebase_id(column) for column in columns[:2] + ([] if literal else [columns[2]])]
+    for number, id_ in enumerate(ids, start=1):
+        if not id_:
+            return rejected(f"expected an identifier after the prefix in column {number}, found nothing")
+    head, relation = ids[:2]
+    if relation in {"type.object.name", "common.topic.alias"}:
+        if literal is None:
+            return rejected("expected a literal as a name in column 3, found an IRI")
+        tag = "name" if relation == "type.object.name" else "alias"
+        return name(head, literal.value, literal.language, tag, languages, every)
+    tail = literal.value if literal else ids[2]
+    noise = False
+    for rule in rules:
+        if glob(rule.relation, relation) and glob(rule.tail, tail):
+            noise = rule.noise
+    if noise:
+        return Parsed("noise")
+    if literal:
+        return Parsed("triple", head, relation, tail, True, literal.datatype, literal.language)
+    return Parsed("triple", head, relation, tail)
+
+
+def is_bracketed(column: str) -> bool:
+    return len(column) > 2 and column[0] == "<" and column.find(">") == len(column) - 1
+
+
+def found_column(column: str) -> str:
+    end = column.find(">")
+    return "an IRI and more" if column.startswith("<") and end > 1 else found(column)
+
+
+def freebase_id(column: str) -> str:
+    for prefix in (PREFIX, "</", "<"):
+        if column.startswith(prefix):
+            return unescaped_iri(column[len(prefix) : -1])
+    raise AssertionError(column)
+
+
+def glob(pattern: str, text: str) -> bool:
+    translated = "".join({"*": ".*", "?": "."}.get(character) or re.escape(character) for character in pattern)
+    return re.fullmatch(translated, text, re.DOTALL) is not None
+
+
+# N-Triples
+
+
+def ntriples(
+    line: str,
+    bases: Sequence[str],
+    names: Sequence[str],
+    aliases: Sequence[str],
+    languages: Sequence[str],
+    every: bool,
+) -> Parsed:
+    def rejected(reason: str) -> Parsed:
+        return no_statement(line) or Parsed("reject", reason=reason)
+
+    def spaced(at: int) -> int:
+        while line[at : at + 1] in {" ", "\t"}:
+            at += 1
+        return at
+
+    at = spaced(0)
+    subject = node_at(line, at)
+    if subject is None:
+        return rejected(f"expected an IRI or a blank node as the subject, found {found(line[at:])}")
+    at = spaced(subject[1])
+    predicate = iri_at(line, at)
+    if not predicate:
+        return rejected(f"expected an IRI as the predicate, found {found(line[at:])}")
+    at = spaced(at + len(predicate) + 2)
+    literal, node = None, None
+    if line[at : at + 1] == '"':
+        try:
+            literal = literal_at(line, at)
+        except LiteralError as fault:
+            return rejected(f"the literal as the object {fault}")
+        at = spaced(literal.end)
+    else:
+        node = node_at(line, at)
+        if node is None:
+            return rejected(f"expected an IRI, a blank node or a literal as the object, found {found(line[at:])}")
+        at = spaced(node[1])
+    if line[at : at + 1] != ".":
+        if line[at : at + 1] in {"@", "^"}:
+            return rejected("expected @language or ^^<datatype> after the literal as the object")
+        return rejected(f"expected a full stop after the object, found {found(line[at:])}")
+    at = spaced(at + 1)
+    if at < len(line) and line[at] != "#":
+        return rejected(f"expected nothing after the full stop, found {found(line[at:])}")
+    head, relation = without_base(subject[0], bases), without_base(unescaped_iri(predicate), bases)
+    if literal is None:
+        assert node is not None
+        return Parsed("triple", head, relation, without_base(node[0], bases))
+    for tag, known in (("name", names), ("alias", aliases)):
+        if unescaped_iri(predicate) in known:
+            return name(head, literal.value, literal.language, tag, languages, every)
+    return Parsed("triple", head, relation, literal.value, True, literal.datatype, literal.language)
+
+
+def node_at(text: str, at: int) -> tuple[str, int] | None:
+    """Return the IRI or blank node at this place, as an id, and where it ends."""
+    if iri := iri_at(text, at):
+        return unescaped_iri(iri), at + len(iri) + 2
+    if not text.startswith("_:", at):
+        return None
+    end = at + 2
+    while end < len(text) and text[end] not in '<>" \t#':
+        end += 1
+    label = text[at:end].rstrip(".")
+    return (unescaped_iri(label), at + len(label)) if label != "_:" else None
+
+
+def without_base(iri: str, bases: Sequence[str]) -> str:
+    fitting = [base for base in bases if iri.startswith(base) and len(iri) > len(base)]
+    return iri[len(max(fitting, key=len)) :] if fitting else iri
+
+
+# Delimited
+
+
+def delimited(
+    line: str,
+    separator: str = "\t",
+    quoted: bool = False,
+    columns: Sequence[int] = (1, 2, 3),
+    width: int = 3,
+    expected: str = "head, relation and tail parted by tabs",
+    literals: bool = True,
+) -> Parsed:
+    if not line:
+        return Parsed("blank")
+    cells = quoted_cells(line, separator) if quoted else line.split(separator)
+    if cells is None:
+        return Parsed("reject", reason="a quote is out of place, or does not end on its line")
+    if len(cells) != width:
+        counted = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+        return Parsed("reject", reason=f"expected {expected}, found {counted}")
+    head, relation, tail = (cells[column - 1] for column in columns)
+    for what, cell in (("head", head), ("relation", relation), ("tail", tail)):
+        if not cell:
+            return Parsed("reject", reason=f"the {what} is empty")
+    if literals and written_literal(head):
+        return Parsed("reject", reason="a literal cannot be the head of a triple")
+    if literals and (literal := written_literal(tail)):
+        return Parsed("triple", head, relation, literal.value, True, literal.datatype, literal.language)
+    return Parsed("triple", head, relation, tail)
+
+
+def quoted_cells(line: str, separator: str) -> list[str] | None:
+    cells, at = [], 0
+    while True:
+        cell = ""
+        if line[at : at + 1] == '"':
+            at += 1
+            while True:
+                if at >= len(line):
+                    return None
+                if line.startswith('""', at):
+                    cell, at = cell + '"', at + 2
+                elif line[at] == '"':
+                    at += 1
+                    break
+                else:
+                    cell, at = cell + line[at], at + 1
+            if at < len(line) and line[at] != separator:
+                return None
+        else:
+            while at < len(line) and line[at] != separator:
+                if line[at] == '"':
+                    return None
+                cell, at = cell + line[at], at + 1
+        cells.append(cell)
+        if at >= len(line):
+            return cells
+        at += 1
+
+
+def written_literal(cell: str) -> Literal | None:
+    if cell.startswith('"'):
+        try:
+            literal = literal_at(cell, 0)
+        except LiteralError:
+            return None
+        return literal if literal.end == len(cell) else None
+    at = cell.rfind("^^http")
+    while at >= 0:
+        value, datatype = cell[:at], cell[at + 2 :]
+        _, _, rest = datatype.partition("://")
+        if datatype.startswith(("http://", "https://")) and rest and not set(datatype) & set(" \t\r"):
+            return Literal(value, None, None if datatype == STRING else datatype, len(cell))
+        at = cell.rfind("^^http", 0, at)
+    return None
+
+
+def names(line: str) -> list[Parsed]:
+    if not line:
+        return [Parsed("blank")]
+    id_, *texts = line.split("\t")
+    if not texts:
+        return [Parsed("reject", reason="expected an id and a name parted by a tab, found 1 column")]
+    if not id_:
+        return [Parsed("reject", reason="the id is empty")]
+    first = Parsed("name", head=id_, tail=texts[0]) if texts[0].strip(" ") else Parsed("empty name")
+    return [first, *(Parsed("name", head=id_, tail=text, tag="alias") for text in texts[1:] if text.strip(" "))]
