@@ -1,0 +1,354 @@
+"""Speed and memory of loading: conversion, the bulk writer beside the raw importer, the online one beside a naive one.
+
+    python -m benchmarks.loading parsers --data FOLDER      gzip readers and parsers over the same lines
+    python -m benchmarks.loading bulk --data FOLDER --copies 1 10 100
+    python -m benchmarks.loading online --data FOLDER
+    python -m benchmarks.loading around --data FOLDER
+
+FOLDER has ``kg.tsv.gz`` and ``names.tsv.gz`` (FB15k-237). Larger graphs are copies of it with renamed entities,
+written as the Freebase dump writes triples. The references run in the same run, over the same rows. Servers are embedded
+ones of their own under a temporary home.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import multiprocessing
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import neo4j
+import pyarrow as pa
+import pyarrow.csv
+from isal import igzip
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.server.instance import Instance
+from lodestar.engine.settings import Settings
+from lodestar.loaders.bulk import BulkWriter, relation_table
+from lodestar.loaders.delimited import TsvSource
+from lodestar.loaders.freebase import FreebaseSource
+from lodestar.loaders.lines import LineFile
+from lodestar.loaders.loading import LoadOptions, load, load_embedded
+from lodestar.loaders.relation_types import relation_rows
+from lodestar.loaders.source import Source
+from lodestar.loaders.staging.stage import Stage
+from lodestar.loaders.subset import Subset
+
+PREFIX = "<http://rdf.freebase.com/ns/"
+NAIVE_BATCH = 1_000
+AROUND_SEEDS = 5
+
+
+def copies_of(data: Path, copies: int, folder: Path) -> Path:
+    """Write copies of the graph with renamed entities, in the form of the Freebase dump, names included."""
+    path = folder / f"copies-{copies}.nt.gz"
+    if path.exists():
+        return path
+    triples = [line.split("\t") for line in _lines(data / "kg.tsv.gz")]
+    names = [line.split("\t")[:2] for line in _lines(data / "names.tsv.gz")]
+    with igzip.open(path, "wb", compresslevel=2) as file:
+        for copy in range(copies):
+            end = f"_{copy}>"
+            file.write(
+                "".join(f"{PREFIX}{h}{end}\t{PREFIX}{r}>\t{PREFIX}{t}{end}\t.\n" for h, r, t in triples).encode()
+            )
+            text = "".join(f'{PREFIX}{i}{end}\t{PREFIX}type.object.name>\t"{n} {copy}"@en\t.\n' for i, n in names)
+            file.write(text.encode())
+    return path
+
+
+def _lines(path: Path) -> list[str]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+def measured(function: Callable[..., Any], *arguments: Any) -> tuple[float, float, Any]:
+    """Run a function in a process of its own; return its seconds, the process's peak memory in MB, and its result."""
+    context = multiprocessing.get_context("spawn")
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_measure, args=(sending, function, arguments))
+    process.start()
+    seconds, peak_mb, result = receiving.recv()
+    process.join()
+    return seconds, peak_mb, result
+
+
+def _measure(sending: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    started_s = time.perf_counter()
+    result = function(*arguments)
+    seconds = time.perf_counter() - started_s
+    peak_kb = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    sending.send((seconds, int(peak_kb.split()[1]) / 1024, result))
+
+
+def row(*cells: object) -> None:
+    """Print a row of a table."""
+    shown = (
+        f"{cell:,.2f}" if isinstance(cell, float) else f"{cell:,}" if isinstance(cell, int) else str(cell)
+        for cell in cells
+    )
+    print(f"| {' | '.join(shown)} |", flush=True)
+
+
+# --- conversion ---
+
+
+def read_gzip(path: Path, opener: Callable[..., Any]) -> int:
+    """Return the number of lines, decompressed and counted."""
+    with opener(path, "rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(4 << 20), b""))
+
+
+def parse_python(path: Path) -> int:
+    """Parse as a Python loop does: split and strip."""
+    num_triples = 0
+    with igzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            terms = line.split("\t")
+            if len(terms) == 4 and terms[2].startswith("<"):
+                _ = (terms[0][28:-1], terms[1][28:-1], terms[2][28:-1])
+                num_triples += 1
+    return num_triples
+
+
+def parse_pyarrow(path: Path) -> int:
+    """Parse with Arrow's CSV reader: columns only, nothing is stripped or checked."""
+    columns = ["head", "relation", "tail", "stop"]
+    with igzip.open(path, "rb") as file:
+        reader = pa.csv.open_csv(
+            file,
+            read_options=pa.csv.ReadOptions(column_names=columns, block_size=4 << 20),
+            parse_options=pa.csv.ParseOptions(delimiter="\t", quote_char=False, escape_char=False),
+        )
+        return sum(batch.num_rows for batch in reader)
+
+
+def parse_duckdb_csv(path: Path) -> int:
+    """Parse with DuckDB's CSV reader, which unpacks gzip itself; prefixes cut off."""
+    with duckdb.connect() as connection:
+        connection.execute("SET VARIABLE path = ?", [str(path)])
+        found = connection.execute(
+            "SELECT count(substr(c0, 29)), max(substr(c1, 29)), max(substr(c2, 29)) FROM read_csv(getvariable('path'), "
+            "delim = '\t', quote = '', escape = '', header = false, auto_detect = false, "
+            "columns = {'c0': 'VARCHAR', 'c1': 'VARCHAR', 'c2': 'VARCHAR', 'c3': 'VARCHAR'})"
+        ).fetchall()
+    return int(found[0][0])
+
+
+def read_lines(path: Path) -> int:
+    """Read lines as Lodestar does, without parsing them."""
+    return sum(batch.num_rows for batch in LineFile(str(path)).batches(lambda *_: None))
+
+
+def stage(path: Path, folder: Path) -> int:
+    """Convert as Lodestar does up to the numbered triples."""
+    source = FreebaseSource(str(path))
+    with Stage(folder / "stage") as staged:
+        staged.fill(source, "x", subset=Subset(), max_rejects=0, rejects_file=folder / "rejects")
+        return len(staged.relations())
+
+
+def convert(path: Path, folder: Path) -> int:
+    """Convert as Lodestar does, from the file to what the importer reads."""
+    stage(path, folder)
+    with Stage(folder / "stage") as staged:
+        relations = relation_table(relation_rows(staged.relations(), (), {}))
+        BulkWriter().write_files(staged, relations, has_literals=False)
+    return 0
+
+
+def parsers(data: Path, copies: int, folder: Path) -> None:
+    """Print the table of gzip readers and parsers."""
+    path = copies_of(data, copies, folder)
+    num_lines = read_lines(path)
+    print(f"{num_lines:,} lines of {path.stat().st_size / num_lines:.1f} packed bytes each")
+    row("step", "lines/s", "s", "peak MB")
+    for name, function, arguments in (
+        ("unpack: gzip", read_gzip, (path, gzip.open)),
+        ("unpack: isal", read_gzip, (path, igzip.open)),
+        ("parse: Python loop over isal", parse_python, (path,)),
+        ("parse: pyarrow.csv over isal", parse_pyarrow, (path,)),
+        ("parse: DuckDB read_csv", parse_duckdb_csv, (path,)),
+        ("lines: Lodestar", read_lines, (path,)),
+        ("stage: Lodestar (parsed, checked, deduplicated, numbered)", stage, (path, folder)),
+        ("convert: Lodestar (to the importer's files)", convert, (path, folder)),
+    ):
+        seconds, peak_mb, _ = measured(function, *arguments)
+        row(name, round(num_lines / seconds), seconds, round(peak_mb))
+
+
+# --- bulk ---
+
+
+def raw_files(staged: Stage, folder: Path) -> tuple[Path, Path]:
+    """Write the rows of a stage as the CSV that the importer's manual shows: string ids, a type a line."""
+    nodes, relationships = folder / "nodes.csv", folder / "relationships.csv"
+    with duckdb.connect(str(staged.folder / "stage.duckdb"), read_only=True) as connection:
+        connection.sql(
+            'SELECT id AS "id:ID", name AS "name" FROM entity LEFT JOIN naming USING (node) ORDER BY node'
+        ).write_csv(str(nodes))
+        connection.sql(
+            'SELECT head.id AS ":START_ID", tail.id AS ":END_ID", name AS ":TYPE" FROM triple '
+            "JOIN entity AS head ON head.node = head JOIN entity AS tail ON tail.node = tail "
+            "JOIN relation ON number = relation ORDER BY triple.head, relation, triple.tail"
+        ).write_csv(str(relationships))
+    return nodes, relationships
+
+
+def load_bulk(path: Path, home: Path, cache: Path) -> int:
+    """Load a dump with the bulk writer, end to end."""
+    instance = Instance("bulk", home, cache)
+    options = LoadOptions(staging=home / "staging", writer="bulk", mode="replace")
+    return load_embedded(FreebaseSource(str(path)), instance, options).num_triples
+
+
+def bulk(data: Path, copies: list[int], folder: Path, cache: Path) -> None:
+    """Print the table of the bulk writer beside the raw importer, by size."""
+    row(
+        "triples", "raw import of CSV, s", "bulk end to end, s", "ratio", "ratio beyond the constant", "peak MB of ours"
+    )
+    constants: tuple[float, float] | None = None
+    for number in [0, *copies]:
+        path = tiny(folder) if number == 0 else copies_of(data, number, folder)
+        stage(path, folder)
+        with Stage(folder / "stage") as staged:
+            nodes, relationships = raw_files(staged, folder)
+        raw_s = raw_import(nodes, relationships, folder, cache)
+        nodes.unlink()
+        relationships.unlink()
+        shutil.rmtree(folder / "stage")
+        bulk_s, peak_mb, num_triples = measured(load_bulk, path, folder / "home", cache)
+        constants = constants or (raw_s, bulk_s)
+        beyond = (bulk_s - constants[1]) / (raw_s - constants[0]) if number else float("nan")
+        row(num_triples, raw_s, bulk_s, bulk_s / raw_s, beyond, round(peak_mb))
+
+
+def tiny(folder: Path) -> Path:
+    """Write a graph of one triple: what is left is the constant."""
+    path = folder / "tiny.nt.gz"
+    path.write_bytes(gzip.compress(f"{PREFIX}a>\t{PREFIX}r>\t{PREFIX}b>\t.\n".encode()))
+    return path
+
+
+def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> float:
+    """Return the seconds of neo4j-admin's import of CSV files into a new database."""
+    from lodestar.engine.server.admin_tool import run_admin
+
+    instance = Instance("raw", folder / "home", cache)
+    class_path = instance.jars.ensure(progress=False)
+    instance.home.create()
+    arguments = ["database", "import", "full", "neo4j", "--overwrite-destination", f"--nodes=Entity={nodes}"]
+    arguments += [f"--relationships={relationships}", f"--report-file={folder / 'import.report'}"]
+    started_s = time.perf_counter()
+    run_admin(instance.home, class_path, arguments, heap_mb=2048)
+    return time.perf_counter() - started_s
+
+
+# --- online ---
+
+
+def load_naively(data: Path, driver: neo4j.Driver) -> None:
+    """Load as scripts do: a transaction a thousand triples, a MERGE text a relation, label and type written into it."""
+    driver.execute_query("CREATE CONSTRAINT naive IF NOT EXISTS FOR (e:Naive) REQUIRE e.id IS UNIQUE")
+    triples = [line.split("\t") for line in _lines(data / "kg.tsv.gz")]
+    with driver.session() as session:
+        for start in range(0, len(triples), NAIVE_BATCH):
+            by_relation: dict[str, list[list[str]]] = {}
+            for head, relation, tail in triples[start : start + NAIVE_BATCH]:
+                by_relation.setdefault(relation, []).append([head, tail])
+            with session.begin_transaction() as transaction:
+                for relation, pairs in by_relation.items():
+                    text: Any = (
+                        "UNWIND $pairs AS pair MERGE (h:Naive {id: pair[0]}) MERGE (t:Naive {id: pair[1]}) "
+                        f"MERGE (h)-[:`{relation}`]->(t)"
+                    )
+                    transaction.run(text, pairs=pairs).consume()
+                transaction.commit()
+
+
+def online(data: Path, folder: Path, cache: Path) -> None:
+    """Print the table of the online writer beside a naive one, over FB15k-237, each into an empty server."""
+    row("writer", "s", "triples/s", "ratio to naive")
+    instance = Instance("online", folder / "home", cache)
+    seconds = {}
+    for name in ("naive", "Lodestar online", "Lodestar online, --append of the same triples by another name"):
+        if not name.endswith("name"):
+            instance.reset()
+            instance.start(progress=False)
+        connection = instance.connection(3_600)
+        with (
+            neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver,
+            Gateway(connection) as gateway,
+        ):
+            driver.execute_query("RETURN 1")
+            started_s = time.perf_counter()
+            if name == "naive":
+                load_naively(data, driver)
+            else:
+                source: Source = TsvSource(
+                    str(data / "kg.tsv.gz"), str(data / "names.tsv.gz"), literals=not name.endswith("name")
+                )
+                mode: Any = "append" if name.endswith("name") else "new"
+                load(source, gateway, LoadOptions(staging=folder / "staging", mode=mode))
+            seconds[name] = time.perf_counter() - started_s
+        row(name, seconds[name], round(310_116 / seconds[name]), seconds["naive"] / seconds[name])
+    instance.reset()
+
+
+# --- subsets ---
+
+
+def around(data: Path, folder: Path) -> None:
+    """Print the table of subsets beside one pass that only stages the whole."""
+    path = data / "kg.tsv.gz"
+    source = TsvSource(str(path), columns=["1", "2", "3"])
+    seeds = tuple(sorted({line.split("\t")[0] for line in _lines(path)})[:AROUND_SEEDS])
+    row("pass", "s", "ratio", "triples")
+    reference_s = 0.0
+    for name, subset in (
+        ("whole", Subset()),
+        ("--around, 1 hop", Subset(around=seeds, hops=1)),
+        ("--around, 2 hops", Subset(around=seeds, hops=2)),
+        ("--around, 3 hops, --max-degree 1000", Subset(around=seeds, hops=3, max_degree=1_000)),
+    ):
+        times = []
+        for _ in range(3):
+            with Stage(folder / "around") as staged:
+                started_s = time.perf_counter()
+                counts = staged.fill(source, "x", subset=subset, max_rejects=0, rejects_file=folder / "rejects")
+                times.append(time.perf_counter() - started_s)
+        reference_s = reference_s or min(times)
+        row(name, min(times), min(times) / reference_s, counts.num_triples)
+
+
+def main() -> None:
+    """Run one of the benchmarks."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["parsers", "bulk", "online", "around"])
+    parser.add_argument("--data", type=Path, required=True, help="folder with kg.tsv.gz and names.tsv.gz")
+    parser.add_argument("--copies", type=int, nargs="+", default=[10], help="how many copies of the graph")
+    parser.add_argument("--work", type=Path, help="folder for generated files (default: a temporary one)")
+    arguments = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        folder = arguments.work or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lodestar-")))
+        folder.mkdir(parents=True, exist_ok=True)
+        cache = Settings().cache_dir
+        if arguments.what == "parsers":
+            parsers(arguments.data, arguments.copies[0], folder)
+        elif arguments.what == "bulk":
+            bulk(arguments.data, arguments.copies, folder, cache)
+        elif arguments.what == "online":
+            online(arguments.data, folder, cache)
+        else:
+            around(arguments.data, folder)
+
+
+if __name__ == "__main__":
+    main()
