@@ -5,9 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 PACKAGES := engine loaders models cypher
+SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit integration lock bench figures clean
+.PHONY: help demo test lint types unit integration lock bench fuzz figures clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 22
@@ -32,6 +33,11 @@ unit: $(VENV)/.dev ## The tests that need no database
 
 integration: $(VENV)/.dev ## The tests against a real Neo4j, and through the command line
 	$(BIN)/python -m pytest tests/integration tests/e2e
+
+fuzz: $(VENV)/.dev ## Fuzz what reads files for SECONDS (60) each: lines, parsers, whole sources
+	$(BIN)/python -m tests.fuzz.run lines $(SECONDS)
+	$(BIN)/python -m tests.fuzz.run parsers $(SECONDS)
+	$(BIN)/python -m tests.fuzz.run sources $(SECONDS)
 
 bench: $(VENV)/.dev ## Latency and round trips, with the table for docs/benchmarks.md
 	$(BIN)/python -m benchmarks.retrieval

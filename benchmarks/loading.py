@@ -6,8 +6,8 @@
     python -m benchmarks.loading around --data FOLDER
 
 FOLDER has ``kg.tsv.gz`` and ``names.tsv.gz`` (FB15k-237). Larger graphs are copies of it with renamed entities,
-written as the Freebase dump writes triples. The references run in the same run, over the same rows. Servers are embedded
-ones of their own under a temporary home.
+written as the Freebase dump writes triples. The references run in the same run, over the same rows. Servers are
+embedded ones of their own under a temporary home.
 """
 
 from __future__ import annotations
