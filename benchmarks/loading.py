@@ -224,6 +224,7 @@ def bulk(data: Path, copies: list[int], folder: Path, cache: Path) -> None:
         nodes.unlink()
         relationships.unlink()
         shutil.rmtree(folder / "stage")
+        Instance("bulk", folder / "home", cache).reset()
         bulk_s, peak_mb, num_triples = measured(load_bulk, path, folder / "home", cache)
         constants = constants or (raw_s, bulk_s)
         beyond = (bulk_s - constants[1]) / (raw_s - constants[0]) if number else float("nan")

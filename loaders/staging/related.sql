@@ -6,4 +6,4 @@ SELECT triple.head::BIGINT AS ":START_ID(node)",
 FROM triple
 JOIN relation_row ON relation_row.staged = triple.relation
 WHERE relation_row.is_related
-ORDER BY triple.head, triple.relation, triple.tail
+ORDER BY triple.relation, triple.head, triple.tail
