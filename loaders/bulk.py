@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..engine.database.catalogue import read_graph_state
@@ -98,7 +97,7 @@ class BulkWriter:
         self._progress("converting", 2, 3)
         relationships = ["triples.parquet"]
         stage.write_parquet("relationships", folder / "triples.parquet", relation_row=relations)
-        if pc.any(relations.column("is_related")).as_py():
+        if True in relations.column("is_related").to_pylist():
             stage.write_parquet("related", folder / "related.parquet", relation_row=relations)
             relationships.append("related.parquet")
         self._progress("converting", 3, 3)

@@ -7,6 +7,7 @@ Elements are read one by one; where no name is given, a node's id is its name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from ..engine.errors import InputError
@@ -79,6 +80,18 @@ class GraphmlSource:
             raise InputError(f"{self._file.shown}: expected GraphML, found another kind of XML")
 
 
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """A node or an edge: its attributes, and its data by what their key is called."""
+
+    attributes: Mapping[str, str]
+    data: dict[str, str] = field(default_factory=dict)
+
+    def first(self, keys: Sequence[str]) -> str:
+        """Return the first of the data that is not blank, empty without one."""
+        return next((self.data[key].strip() for key in keys if self.data.get(key, "").strip()), "")
+
+
 class _Reading:
     """What is known while elements go by, and the rows of those that ended."""
 
@@ -91,8 +104,8 @@ class _Reading:
         self.rows: list[Row] = []
         self.is_graphml = False
         self._keys: dict[str, str] = {}
-        self._attributes: dict[str, str] = {}
-        self._data: dict[str, str] = {}
+        self._open: list[_Element] = []
+        """The nodes and edges that are still to end, which hold each other where graphs are nested."""
         self._key: str | None = None
 
     def line(self) -> int:
@@ -106,41 +119,38 @@ class _Reading:
         elif name == "key":
             self._keys[attributes.get("id", "")] = attributes.get("attr.name", "").lower()
         elif name in {"node", "edge"}:
-            self._attributes, self._data = attributes, {}
-        elif name == "data":
+            self._open.append(_Element(attributes))
+            self._key = None
+        elif name == "data" and self._open:
             key = attributes.get("key", "")
             self._key = self._keys.get(key, key)
-            self._data[self._key] = ""
+            self._open[-1].data[self._key] = ""
 
     def _text(self, text: str) -> None:
         if self._key is not None:
-            self._data[self._key] += text
+            self._open[-1].data[self._key] += text
 
     def _end(self, qualified: str) -> None:
         name = qualified.rpartition(" ")[2]
-        if name == "data":
+        if name in {"data", "node", "edge"}:
             self._key = None
-        elif name == "node":
-            self._end_node()
+        if name == "node":
+            self._end_node(self._open.pop())
         elif name == "edge":
-            self._end_edge()
+            self._end_edge(self._open.pop())
 
-    def _end_node(self) -> None:
-        id_ = self._attributes.get("id", "")
-        name = self._first(NAME_KEYS)
+    def _end_node(self, node: _Element) -> None:
+        id_, name = node.attributes.get("id", ""), node.first(NAME_KEYS)
         if id_ and name:
             self.rows.append(name_row(self.line(), id_, name))
 
-    def _end_edge(self) -> None:
-        key = self._attributes.get("id", "")
-        relation = self._first(RELATION_KEYS) or ("" if key.isdigit() else key)
-        ends = [self._attributes.get(end, "") for end in ("source", "target")]
+    def _end_edge(self, edge: _Element) -> None:
+        key = edge.attributes.get("id", "")
+        relation = edge.first(RELATION_KEYS) or ("" if key.isdigit() else key)
+        ends = [edge.attributes.get(end, "") for end in ("source", "target")]
         if relation and all(ends):
             self.rows.append(triple_row(self.line(), ends[0], relation, ends[1]))
         else:
             missing = "a relation" if all(ends) else "a source and a target"
             reason = f"expected {missing} of an edge, found none"
-            self.rows.append(reject_row(self.line(), reason, shown(str(self._attributes | self._data))))
-
-    def _first(self, keys: Sequence[str]) -> str:
-        return next((self._data[key].strip() for key in keys if self._data.get(key, "").strip()), "")
+            self.rows.append(reject_row(self.line(), reason, shown(str({**edge.attributes, **edge.data}))))

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import neo4j
 
@@ -55,17 +56,21 @@ class WrittenGraph:
     def write(self, driver: neo4j.Driver) -> None:
         with driver.session() as session:
             for label, property_ in (("Entity", "id"), ("Literal", "id"), ("Relation", "name"), ("Load", "sha256")):
-                session.run(
+                constraint: Any = (
                     f"CREATE CONSTRAINT {label.lower()}_{property_} IF NOT EXISTS "
                     f"FOR (n:{label}) REQUIRE n.{property_} IS UNIQUE"
                 )
+                session.run(constraint)
             session.run("CREATE FULLTEXT INDEX entity_names IF NOT EXISTS FOR (e:Entity) ON EACH [e.search_names]")
             session.run("UNWIND $rows AS row CREATE (e:Entity) SET e = row", rows=self._entities())
             session.run("UNWIND $rows AS row CREATE (e:Literal) SET e = row", rows=self._literals())
             for label, kind in (("Entity", str), ("Literal", Literal)):
-                session.run(
+                query: Any = (
                     "UNWIND $rows AS row MATCH (h:Entity {id: row.head}) "
-                    f"MATCH (t:{label} {{id: row.tail}}) CREATE (h)-[r:$(row.type)]->(t) SET r = row.properties",
+                    f"MATCH (t:{label} {{id: row.tail}}) CREATE (h)-[r:$(row.type)]->(t) SET r = row.properties"
+                )
+                session.run(
+                    query,
                     rows=[
                         self._row(triple, loads)
                         for triple, loads in self.triples.items()
@@ -112,14 +117,14 @@ class WrittenGraph:
             | ({"name_tags": names.tags} if names.tags else {})
         )
 
-    def _literals(self) -> list[dict[str, object]]:
+    def _literals(self) -> list[dict[str, Any]]:
         found = {stored_id(tail): tail for _, _, tail in self.triples if isinstance(tail, Literal)}
         return [
             {"id": id_, "value": literal.value, "datatype": literal.datatype, "language": literal.language}
             for id_, literal in found.items()
         ]
 
-    def _relations(self) -> list[dict[str, object]]:
+    def _relations(self) -> list[dict[str, Any]]:
         counts = Counter(relation for _, relation, _ in self.triples)
         return [
             {"name": name, "number": number, "label": name, "count": count}

@@ -5,9 +5,9 @@ A parser's header is the leading comment of its file::
     -- What it reads, in a line or more.
     -- params: separator :: VARCHAR, columns :: INTEGER[]
 
-It returns the columns of `rows.ROWS`. Parameters are SQL variables of the connection; the terms that several formats
-share are macros in `terms.sql`. To run one: `prepare` the connection, then execute `text`, alone or inside a statement,
-on the same connection.
+It returns the columns of `rows.ROWS`. Parameters are SQL variables of the connection; what several formats share is in
+the macros of `terms.sql` and `faults.sql`. To run one: `prepare` the connection, then execute `text`, alone or inside
+a statement, on the same connection.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _PARAMETER = re.compile(r"(\w+) :: (.+?)(?=, \w+ ::|$)")
 _USED = re.compile(r"getvariable\('(\w+)'\)")
 _PARAMS = "-- params:"
+_MACROS = ("terms", "faults")
 
 
 class ParserError(Exception):
@@ -44,7 +45,8 @@ class Parser:
         """Give a connection the macros and the parameters' values; all must be given, None is allowed."""
         if set(parameters) != set(self.parameters):
             raise ParserError(f"{self.name}.sql: expected {sorted(self.parameters)}, got {sorted(parameters)}")
-        connection.execute(_text("terms"))
+        for macros in _MACROS:
+            connection.execute(_text(macros))
         for name, value in parameters.items():
             connection.execute(f"SET VARIABLE {name} = CAST($value AS {self.parameters[name]})", {"value": value})
 

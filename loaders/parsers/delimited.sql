@@ -38,7 +38,8 @@ sorted AS (
     FROM read
 )
 SELECT line, category, head, relation,
-    CASE WHEN category = 'reject' THEN text ELSE coalesce(literal.value, tail) END AS tail, literal IS NOT NULL AS is_literal,
-    stored_datatype(literal.datatype) AS datatype, nullif(literal.language, '') AS language, CAST(NULL AS VARCHAR) AS tag,
+    CASE WHEN category = 'reject' THEN text ELSE coalesce(literal.value, tail) END AS tail,
+    literal IS NOT NULL AS is_literal, stored_datatype(literal.datatype) AS datatype,
+    nullif(literal.language, '') AS language, CAST(NULL AS VARCHAR) AS tag,
     CASE WHEN category = 'reject' THEN fault END AS reason
 FROM sorted

@@ -19,7 +19,11 @@ bared AS (
 read AS (
     SELECT *, CASE WHEN has_escape THEN unescaped_code_points(bare_head) ELSE bare_head END AS head,
         CASE WHEN has_escape THEN unescaped_code_points(bare_relation) ELSE bare_relation END AS relation,
-        CASE WHEN is_literal THEN unescaped(literal.value) WHEN has_escape THEN unescaped_code_points(bare_id) ELSE bare_id END AS tail,
+        CASE
+            WHEN is_literal THEN unescaped(literal.value)
+            WHEN has_escape THEN unescaped_code_points(bare_id)
+            ELSE bare_id
+        END AS tail,
         width = 4 AND stop = '.' AND is_bracketed(subject, bare_head) AND is_bracketed(predicate, bare_relation)
             AND CASE WHEN is_literal THEN literal IS NOT NULL ELSE is_bracketed(object, bare_id) END AS is_statement
     FROM bared
@@ -46,15 +50,16 @@ sorted AS (
                 AND (
                     NOT coalesce(regexp_full_match(relation, getvariable('noise_in_doubt')), false)
                     OR coalesce(list_filter(
-                        getvariable('noise_rules'), lambda rule: relation LIKE rule.relation ESCAPE '\' AND tail LIKE rule.tail ESCAPE '\'
+                        getvariable('noise_rules'),
+                        lambda rule: relation LIKE rule.relation ESCAPE '\' AND tail LIKE rule.tail ESCAPE '\'
                     )[-1].noise, false)
                 ) THEN 'noise'
             ELSE 'triple'
         END AS category
     FROM told
 )
-SELECT line, category, head, CASE WHEN NOT is_name THEN relation END AS relation, CASE WHEN category = 'reject' THEN text ELSE tail END AS tail,
-    is_literal AND NOT is_name AS is_literal,
-    datatype, language, CASE WHEN is_name THEN CASE relation WHEN 'type.object.name' THEN 'name' ELSE 'alias' END END AS tag,
+SELECT line, category, head, CASE WHEN NOT is_name THEN relation END AS relation,
+    CASE WHEN category = 'reject' THEN text ELSE tail END AS tail, is_literal AND NOT is_name AS is_literal, datatype,
+    language, CASE WHEN is_name THEN CASE relation WHEN 'type.object.name' THEN 'name' ELSE 'alias' END END AS tag,
     CASE WHEN category = 'reject' THEN freebase_fault(string_split(text, chr(9))) END AS reason
 FROM sorted

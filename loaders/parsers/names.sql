@@ -2,20 +2,31 @@
 WITH cut AS (
     SELECT line, text, string_split(text, chr(9)) AS cells FROM lines
 ),
-numbered AS (
+listed AS (
     SELECT line, text, cells[1] AS id, len(cells) AS width,
-        unnest(CASE WHEN len(cells) > 1 THEN cells[2:] ELSE [''] END) AS name,
-        generate_subscripts(CASE WHEN len(cells) > 1 THEN cells[2:] ELSE [''] END, 1) AS place
+        CASE WHEN len(cells) > 1 THEN cells[2:] ELSE [''] END AS names
     FROM cut
+),
+numbered AS (
+    SELECT line, text, id, width, unnest(names) AS name, generate_subscripts(names, 1) AS place FROM listed
+),
+sorted AS (
+    SELECT *,
+        CASE
+            WHEN text = '' THEN 'blank'
+            WHEN width = 1 OR id = '' THEN 'reject'
+            WHEN trim(name) = '' THEN 'empty name'
+            ELSE 'name'
+        END AS category
+    FROM numbered
+    WHERE place = 1 OR (id <> '' AND trim(name) <> '')
 )
-SELECT line,
-    CASE WHEN text = '' THEN 'blank' WHEN width = 1 OR id = '' THEN 'reject' WHEN trim(name) = '' THEN 'empty name' ELSE 'name' END AS category,
-    id AS head, CAST(NULL AS VARCHAR) AS relation, CASE WHEN width = 1 OR id = '' THEN text ELSE name END AS tail, false AS is_literal, CAST(NULL AS VARCHAR) AS datatype,
-    CAST(NULL AS VARCHAR) AS language, CASE WHEN place > 1 THEN 'alias' END AS tag,
+SELECT line, category, id AS head, CAST(NULL AS VARCHAR) AS relation,
+    CASE WHEN category = 'reject' THEN text ELSE name END AS tail, false AS is_literal,
+    CAST(NULL AS VARCHAR) AS datatype, CAST(NULL AS VARCHAR) AS language, CASE WHEN place > 1 THEN 'alias' END AS tag,
     CASE
-        WHEN text = '' THEN NULL
+        WHEN category <> 'reject' THEN NULL
         WHEN width = 1 THEN 'expected an id and a name parted by a tab, found 1 column'
-        WHEN id = '' THEN 'the id is empty'
+        ELSE 'the id is empty'
     END AS reason
-FROM numbered
-WHERE place = 1 OR (id <> '' AND trim(name) <> '')
+FROM sorted

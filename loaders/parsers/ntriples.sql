@@ -5,8 +5,9 @@ WITH cut AS (
     SELECT line, text, string_split(text, '>') AS pieces, contains(text, '\') AS has_escape FROM lines
 ),
 opened AS (
-    SELECT line, text, has_escape, len(pieces) AS num_pieces, pieces[1] AS first, pieces[2] AS second, pieces[3] AS third,
-        pieces[4] AS fourth, substr(pieces[1], 2) AS bare_first, substr(pieces[2], 3) AS bare_second,
+    SELECT line, text, has_escape, len(pieces) AS num_pieces, pieces[1] AS first, pieces[2] AS second,
+        pieces[3] AS third, pieces[4] AS fourth,
+        substr(pieces[1], 2) AS bare_first, substr(pieces[2], 3) AS bare_second,
         substr(pieces[3], 3) AS bare_third
     FROM cut
 ),
@@ -71,7 +72,7 @@ sorted AS (
         END AS category
     FROM told
 )
-SELECT line, category, head, CASE WHEN tag IS NULL THEN relation END AS relation, CASE WHEN category = 'reject' THEN text ELSE tail END AS tail,
-    is_literal AND tag IS NULL AS is_literal,
-    datatype, language, tag, CASE WHEN category = 'reject' THEN ntriples_fault(text) END AS reason
+SELECT line, category, head, CASE WHEN tag IS NULL THEN relation END AS relation,
+    CASE WHEN category = 'reject' THEN text ELSE tail END AS tail, is_literal AND tag IS NULL AS is_literal, datatype,
+    language, tag, CASE WHEN category = 'reject' THEN ntriples_fault(text) END AS reason
 FROM sorted

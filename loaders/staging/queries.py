@@ -9,4 +9,4 @@ from importlib import resources
 @cache
 def query(name: str) -> str:
     """Return the text of ``<name>.sql``."""
-    return resources.files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    return resources.files(__name__.rpartition(".")[0]).joinpath(f"{name}.sql").read_text(encoding="utf-8")

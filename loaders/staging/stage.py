@@ -283,8 +283,11 @@ class Stage:
         except duckdb.Error as error:
             if "No space left" in str(error) or isinstance(error, duckdb.OutOfMemoryException):
                 raise StorageError(
-                    f"no room left on the disk of {self.folder} while the source was converted"
+                    f"{self.folder}: no room left on the disk while the source was converted: "
+                    "make room or name another --home, then run the same command again"
                 ) from error
+            if isinstance(error, duckdb.IOException):
+                raise StorageError(f"{self.folder}: cannot be used: {str(error).splitlines()[0]}") from error
             raise
         except OSError as error:
             raise StorageError(f"{error.filename or self.folder}: cannot be written: {error.strerror}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import neo4j
 import pytest
@@ -312,7 +313,8 @@ def test_no_sort_holds_more_than_one_head(driver: neo4j.Driver, connection: Conn
     for name in ("stream_triples", "stream_names"):
         with driver.session(database=connection.database) as session:
             found = template(name)
-            plan = session.run(f"EXPLAIN {found.text}", dict.fromkeys(found.params)).consume().plan
+            explained: Any = f"EXPLAIN {found.text}"
+            plan = session.run(explained, dict.fromkeys(found.params)).consume().plan
         assert plan is not None
         operators = flattened(plan)
         assert any("NodeIndexScan" in operator for operator in operators)

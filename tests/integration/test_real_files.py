@@ -73,7 +73,7 @@ FILES: list[tuple[str, str, dict[str, Any], Callable[[Path], Triples]]] = [
         {"names_path": "freebase-mid/names.tsv.gz", "columns": ["1", "2", "3"]},
         columns("\t"),
     ),
-    ("tsv", "medqa/chatdoctor-kg.tsv.gz", {}, columns("\t")),
+    ("tsv", "medqa/chatdoctor-kg.tsv.gz", {"literals": False}, columns("\t")),
     ("metaqa", "metaqa/kb.txt.gz", {}, columns("|")),
     ("pathquestion", "pathquestion/pq-2h/kb.txt.gz", {}, columns("\t")),
     ("pathquestion", "pathquestion/pq-3h/kb.txt.gz", {}, columns("\t")),

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import neo4j
 import psutil
@@ -63,7 +63,7 @@ def texts(*values: list[str] | None) -> pa.Array:
     return pa.array(values, pa.list_(pa.string()))
 
 
-def asked(instance: Instance, query: str) -> list[dict[str, Any]]:
+def asked(instance: Instance, query: LiteralString) -> list[dict[str, Any]]:
     connection = instance.connection()
     with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
         return [record.data() for record in driver.execute_query(query).records]

@@ -52,7 +52,9 @@ def read(stage: Stage) -> list[tuple[str, str, str, bool]]:
 
 @settings(max_examples=40, deadline=None)
 @given(triples, literals)
-def test_a_stage_is_the_set_of_what_the_source_says(rows: list[tuple[str, str, str]], said: list[tuple]) -> None:
+def test_a_stage_is_the_set_of_what_the_source_says(
+    rows: list[tuple[str, str, str]], said: list[tuple[str, str, str, tuple[str | None, str | None]]]
+) -> None:
     stated = [triple_row(i, *row) for i, row in enumerate(rows)]
     stated += [Row(0, "triple", head, relation, value, True, *kind) for head, relation, value, kind in said]
     source = RowSource(stated)

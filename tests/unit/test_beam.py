@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from lodestar.engine.linking import explicit
@@ -28,7 +29,7 @@ WORLD = MemoryGraph(
 )
 
 
-def search(graph: MemoryGraph, texts: Sequence[tuple[str, str]], top_k: int = 10, **options: int) -> list[Retrieval]:
+def search(graph: MemoryGraph, texts: Sequence[tuple[str, str]], top_k: int = 10, **options: Any) -> list[Retrieval]:
     bounds = Bounds(**{k: options.pop(k) for k in list(options) if k in Bounds.__dataclass_fields__})
     beam = BeamSearch(graph.numbered, WordScorer(), bounds=bounds, **options)
     questions = [Question(text, tuple(topic.split(","))) for text, topic in texts]

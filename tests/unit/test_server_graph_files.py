@@ -142,6 +142,7 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, kill
 
 
 def test_a_kill_while_a_kill_is_made_good_loses_nothing(tmp_path: Path, killer: Killer) -> None:
+    step = 0
     for step, (real, incoming) in enumerate(fresh(tmp_path)):
         graph_files.bring(real, incoming)
         killer.will_kill(2, after=True)
@@ -172,6 +173,7 @@ def test_a_half_import_is_no_graph_and_goes(tmp_path: Path) -> None:
 
 
 def test_half_a_deletion_is_no_graph(tmp_path: Path, killer: Killer) -> None:
+    step, home = 0, a_home(tmp_path / "none", "old")
     for step in range(20):
         home = a_home(tmp_path / f"{step}", "old")
         killer.will_kill(step, after=True)
