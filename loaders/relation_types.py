@@ -58,11 +58,14 @@ def relation_rows(
     next_number = max((relation.number for relation in known), default=0) + 1
     new = sorted(name for _, name, _ in staged if name not in old)
     numbers = {name: number for number, name in enumerate(new, next_number)}
-    num_types = sum(relation.stored_as is None for relation in known)
+    has_related = any(relation.stored_as for relation in known)
+    num_types = sum(relation.stored_as is None for relation in known) + has_related
     counts = {name: count for _, name, count in staged}
     ranked = sorted(filter(_can_be_type, new), key=lambda name: (-counts[name], name))
     room = max((MAX_TYPES if max_types is None else max_types) - num_types, 0)
-    typed = set(ranked if len(ranked) <= room else ranked[: max(room - 1, 0)])  # RELATED itself needs one
+    if len(ranked) > room and not has_related:
+        room = max(room - 1, 0)  # for RELATED itself
+    typed = set(ranked[:room])
     unknown = RelationFacts()
     rows = []
     for number, name, _ in staged:

@@ -115,9 +115,9 @@ def test_loads_are_listed_checked_and_deleted(
         (tmp_path / name).write_text(content)
         assert lodestar("tsv", str(tmp_path / name), *(["--append"] if name == "two.tsv" else [])).returncode == 0
     listed = run("loads", "list")
-    assert [line.split("  ")[:4] for line in listed.stdout.splitlines()] == [
-        ["  1", "one.tsv", "tsv", "1 triples"],
-        ["  2", "two.tsv", "tsv", "2 triples"],
+    assert [line.split()[:4] for line in listed.stdout.splitlines()] == [
+        ["1", "one.tsv", "tsv", "1"],
+        ["2", "two.tsv", "tsv", "2"],
     ]
     assert run("verify").returncode == 0
     assert run("loads", "delete", "two.tsv").returncode == 2
