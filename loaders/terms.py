@@ -21,12 +21,13 @@ _LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
 _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"})
 
 _NOT_IN_A_CELL = re.compile(r"[\t\n\r\0]")
+XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 _HTTP_IRI = re.compile(r'https?://(?:(?!\^\^)[^\x00-\x20<>"{}|`\\])+')
 _CODE_POINT = r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
 _LIKE_A_LITERAL = re.compile(
     rf"""
     "(?:[^"\\]|\\[tbnrf"'\\]|{_CODE_POINT})*"
-    (?:@[A-Za-z]+(?:-[A-Za-z0-9]+)* | \^\^<(?:[^\x00-\x20<>"{{}}|^`\\]|{_CODE_POINT})+>)?
+    (?:@[A-Za-z]+(?:-[A-Za-z0-9]+)* | \^\^<(?:[^\x00-\x20<>"{{}}|^`\\]|{_CODE_POINT})+>)
     | (?!").*\^\^https?://[^\ \t\r]+
     """,
     re.DOTALL | re.VERBOSE,
@@ -103,7 +104,11 @@ def tsv_id(id_: str) -> str:
 
 
 def tsv_literal(value: str, datatype: str | None = None, language: str | None = None) -> str:
-    """Return the cell of a literal."""
+    """Return the cell of a literal; one without datatype and language is of xsd:string, which is the same.
+
+    Text in quotes alone is no literal in TSV: graphs whose ids are names have it.
+    """
+    datatype = datatype or (None if language else XSD_STRING)
     plain = datatype and not language and not value.startswith('"') and not _NOT_IN_A_CELL.search(value)
     if plain and datatype and _HTTP_IRI.fullmatch(datatype):
         return f"{value}^^{datatype}"

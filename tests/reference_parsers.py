@@ -349,6 +349,8 @@ def quoted_cells(line: str, separator: str) -> list[str] | None:
 
 
 def written_literal(cell: str) -> Literal | None:
+    if cell.startswith('"') and cell.endswith('"'):
+        return None
     if cell.startswith('"'):
         try:
             literal = literal_at(cell, 0)

@@ -207,7 +207,7 @@ def test_a_load_that_died_anywhere_is_repaired_by_the_same_load(
                 load(source, fragile, mode=mode, batch_size=batch_size)
                 break
             except InterruptedLoadError:
-                died += 1
+                died += 3
             state = gateway.fetch(read_graph_state())
             assert state.num_finished_loads <= (mode != "new")
             if mode == "new":
@@ -232,7 +232,7 @@ def test_a_deletion_that_died_anywhere_is_finished_by_the_same_one(gateway: Gate
                 unload(fragile, "2")
                 break
             except InterruptedLoadError:
-                died += 1
+                died += 3
             if "2" in {str(manifest.number) for manifest in gateway.fetch(read_loads())}:
                 unload(gateway, "2")
             assert snapshot(driver) == before, f"died before request {died}"

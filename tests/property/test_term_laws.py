@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.loaders.terms import (
     FREEBASE,
+    XSD_STRING,
     Iris,
     is_absolute_iri,
     ntriples_literal,
@@ -111,7 +112,7 @@ def test_literals_in_tsv_come_back_and_fit_into_a_cell(literal: tuple[str, str |
     value, datatype, language = literal
     cell = tsv_literal(value, datatype, language)
     assert not re.search("[\t\n\r]", cell)
-    assert read_tsv_literal(cell) == (value, datatype or None, language)
+    assert read_tsv_literal(cell) == (value, datatype or (None if language else XSD_STRING), language)
 
 
 @given(st.one_of(ids, literals.map(lambda literal: tsv_literal(*literal))))
@@ -140,7 +141,7 @@ def test_what_is_written_for_what() -> None:
     assert tsv_literal("1983-01-04", "http://www.w3.org/2001/XMLSchema#date") == (
         "1983-01-04^^http://www.w3.org/2001/XMLSchema#date"
     )
-    assert tsv_literal("true") == '"true"'
+    assert tsv_literal("true") == f"true^^{XSD_STRING}"
     assert tsv_text("a b") == "a b"
 
 

@@ -168,7 +168,7 @@ def test_faults_of_ntriples(line: str, reason: str) -> None:
         ("a\tb\t9^^http://t", Parsed("triple", "a", "b", "9", True, "http://t")),
         ("a\tb\t^^https://t", Parsed("triple", "a", "b", "", True, "https://t")),
         ("a\tb\t9^^t", Parsed("triple", "a", "b", "9^^t")),
-        ('a\tb\t"c"', Parsed("triple", "a", "b", "c", True)),
+        ('a\tb\t"c"', Parsed("triple", "a", "b", '"c"')),
         ('a\tb\t"c\\n"@en', Parsed("triple", "a", "b", "c\n", True, None, "en")),
         ('a\tb\t"c"^^<t>', Parsed("triple", "a", "b", "c", True, "t")),
         ('a\tb\t"c" d', Parsed("triple", "a", "b", '"c" d')),
