@@ -143,11 +143,11 @@ def test_names_of_the_dump_join_the_graph_they_name(gateway: Gateway, driver: ne
     emptied(driver, "neo4j")
     both = tmp_path / "both.nt"
     names = list(lines(DATA / NO_TRIPLES))
-    schema = "freebase-rdf/fb-rdf-pred-schema-properties-ids-1-byalpha-typeinfo.gz"
-    both.write_text("\n".join([*lines(DATA / schema), *names]) + "\n", encoding="utf-8")
+    head = "freebase-rdf/fb-rdf-10k-head.nt.gz"
+    both.write_text("\n".join([*lines(DATA / head), *names]) + "\n", encoding="utf-8")
     report = load(source_class("freebase")(str(both), languages=["en", "*"]), gateway)
     stored = driver.execute_query("MATCH (e:Entity) WHERE e.name IS NOT NULL RETURN count(e)").records[0][0]
     named = {re.match(r"</([^>]*)>", line).group(1) for line in names}  # type: ignore[union-attr]
     ids = {record["id"] for record in driver.execute_query("MATCH (e:Entity) RETURN e.id AS id").records}
-    assert report.categories["name"] == len(names)
+    assert report.categories["name"] > len(names)
     assert stored >= len(named & ids) > 0
