@@ -11,20 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from ..engine.errors import InputError
+from .file_source import FileSource
 from .layout import NUM_COLUMNS, Header, layout_of
 from .lines import LineFile
 from .shown import shown
-from .source import NO_ID, LinePart, Part, RelationFacts, digest_of
+from .source import NO_ID, LinePart, Part
 
 
-class DelimitedSource:
+class DelimitedSource(FileSource):
     """A file of triples (``-`` is standard input) and, optionally, one of names; both gzip or plain.
 
     `columns` are three numbers (from 1) or, where there is a header, names. With `literals`, a tail written as
     ``value^^datatype`` or in the syntax of N-Triples is a literal.
     """
 
-    kind: ClassVar[str]
     default_separator: ClassVar[str]
     quoted: ClassVar[bool] = False
 
@@ -53,21 +53,7 @@ class DelimitedSource:
         self._literals = literals
         self._file = LineFile(path)
         self._names = LineFile(names_path) if names_path is not None else None
-        self.name = self._file.name
-
-    @property
-    def size_bytes(self) -> int:
-        """The size of both files."""
-        return sum(file.size_bytes for file in self._files)
-
-    @property
-    def position_bytes(self) -> int:
-        """How much of both is read."""
-        return sum(file.position_bytes for file in self._files)
-
-    def digest(self) -> str:
-        """Return the hash of both files and the options."""
-        return digest_of(self.kind, self.options(), [file.digest() for file in self._files])
+        super().__init__([self._file, *([self._names] if self._names else [])])
 
     def options(self) -> Mapping[str, object]:
         """Return the separator, which columns, whether there are a header, literals and names."""
@@ -96,14 +82,6 @@ class DelimitedSource:
         yield LinePart(self._file, "delimited", parameters)
         if self._names:
             yield LinePart(self._names, "names", {})
-
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return nothing: such a file says nothing about its relations."""
-        return {}
-
-    @property
-    def _files(self) -> list[LineFile]:
-        return [self._file, *([self._names] if self._names else [])]
 
     def _checked(self, separator: str) -> str:
         if not separator or set(separator) & set('"\r\n\0') or (self.quoted and len(separator) != 1):

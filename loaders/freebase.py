@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
+from .file_source import FileSource
 from .freebase_noise import noise_parameters, read_noise_rules
 from .languages import DEFAULT_LANGUAGES, Languages
 from .lines import LineFile
-from .source import LinePart, Part, RelationFacts, digest_of
+from .source import LinePart, Part
 
 MAX_REJECTS = 1_000
 
 
-class FreebaseSource:
+class FreebaseSource(FileSource):
     """The dump (``-`` is standard input), gzip or plain, with names in the languages given.
 
     A language is one as the dump has it (``en``, ``pt-br``), `*` is every other. `noise_path` has rules as
@@ -31,21 +32,7 @@ class FreebaseSource:
         self.languages = self._chosen.preferred
         self._rules = read_noise_rules(noise_path)
         self._file = LineFile(path)
-        self.name = self._file.name
-
-    @property
-    def size_bytes(self) -> int:
-        """The size of the dump."""
-        return self._file.size_bytes
-
-    @property
-    def position_bytes(self) -> int:
-        """How much of it is read."""
-        return self._file.position_bytes
-
-    def digest(self) -> str:
-        """Return the hash of the dump, the languages and the rules."""
-        return digest_of(self.kind, self.options(), [self._file.digest()])
+        super().__init__([self._file])
 
     def options(self) -> Mapping[str, object]:
         """Return the languages and the rules of what is noise."""
@@ -54,7 +41,3 @@ class FreebaseSource:
     def parts(self) -> Iterator[Part]:
         """Yield the dump."""
         yield LinePart(self._file, "freebase", {**self._chosen.parameters(), **noise_parameters(self._rules)})
-
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return nothing: what the dump says of its relations is among its triples."""
-        return {}

@@ -12,9 +12,10 @@ from xml.parsers import expat
 
 from ..engine.errors import InputError
 from .bytefile import ByteFile
+from .file_source import FileSource
 from .rows import Row, name_row, reject_row, row_batches, triple_row
 from .shown import shown
-from .source import NO_ID, Part, RelationFacts, RowPart, digest_of
+from .source import NO_ID, Part, RowPart
 
 RELATION_KEYS = ("relation", "predicate", "type", "label")
 NAME_KEYS = ("name", "label")
@@ -22,7 +23,7 @@ NAME_KEYS = ("name", "label")
 _BLOCK_BYTES = 1 << 20
 
 
-class GraphmlSource:
+class GraphmlSource(FileSource):
     """The file (``-`` is standard input), gzip or plain."""
 
     kind = "graphml"
@@ -32,33 +33,11 @@ class GraphmlSource:
         self.max_rejects = 0
         self.languages: Sequence[str] = ()
         self._file = ByteFile(path)
-        self.name = self._file.name
-
-    @property
-    def size_bytes(self) -> int:
-        """The size of the file."""
-        return self._file.size_bytes
-
-    @property
-    def position_bytes(self) -> int:
-        """How much of it is read."""
-        return self._file.position_bytes
-
-    def digest(self) -> str:
-        """Return the hash of the file."""
-        return digest_of(self.kind, self.options(), [self._file.digest()])
-
-    def options(self) -> Mapping[str, object]:
-        """Return nothing."""
-        return {}
+        super().__init__([self._file])
 
     def parts(self) -> Iterator[Part]:
         """Yield nodes and edges as they come."""
         yield RowPart(self._file.shown, row_batches(self._rows()))
-
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return nothing: GraphML says nothing about relations."""
-        return {}
 
     def _rows(self) -> Iterator[Row]:
         reading = _Reading()

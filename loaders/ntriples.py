@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from .file_source import FileSource
 from .languages import DEFAULT_LANGUAGES, Languages
 from .lines import LineFile
-from .source import LinePart, Part, RelationFacts, digest_of
+from .source import LinePart, Part
 
 NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://rdf.freebase.com/ns/type.object.name")
 ALIASES = ("http://www.w3.org/2004/02/skos/core#altLabel", "http://rdf.freebase.com/ns/common.topic.alias")
 
 
-class NtriplesSource:
+class NtriplesSource(FileSource):
     """A file of N-Triples (``-`` is standard input), gzip or plain.
 
     What follows a base is the id or the relation. The literals of the relations `names` and `aliases` (whole IRIs) are
@@ -39,21 +40,7 @@ class NtriplesSource:
         self._chosen = Languages.of(languages)
         self.languages = self._chosen.preferred
         self._file = LineFile(path)
-        self.name = self._file.name
-
-    @property
-    def size_bytes(self) -> int:
-        """The size of the file."""
-        return self._file.size_bytes
-
-    @property
-    def position_bytes(self) -> int:
-        """How much of it is read."""
-        return self._file.position_bytes
-
-    def digest(self) -> str:
-        """Return the hash of the file and the options."""
-        return digest_of(self.kind, self.options(), [self._file.digest()])
+        super().__init__([self._file])
 
     def options(self) -> Mapping[str, object]:
         """Return bases, relations of names, and languages."""
@@ -73,7 +60,3 @@ class NtriplesSource:
             "aliases": self._aliases,
         }
         yield LinePart(self._file, "ntriples", {**parameters, **self._chosen.parameters()})
-
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return nothing: what the file says of its relations is among its triples."""
-        return {}

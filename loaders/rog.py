@@ -8,7 +8,7 @@ one; a triple that many hold is stored once, as any other.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from typing import Any, cast
 
@@ -17,9 +17,10 @@ from pyarrow import parquet
 
 from ..engine.errors import InputError
 from .bytefile import ByteFile
+from .file_source import FileSource
 from .rows import Row, reject_row, row_batches, triple_row
 from .shown import shown
-from .source import Part, RelationFacts, RowPart, digest_of
+from .source import Part, RowPart
 
 MAX_RECORD_BYTES = 256_000_000
 FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
@@ -32,7 +33,7 @@ _RECORDS_AT_ONCE = 16
 _TRIPLE = 3
 
 
-class RogSource:
+class RogSource(FileSource):
     """The file of questions (``-`` is standard input)."""
 
     kind = "rog"
@@ -43,33 +44,11 @@ class RogSource:
         self.languages: Sequence[str] = ()
         self._file = ByteFile(path)
         self._line = 0
-        self.name = self._file.name
-
-    @property
-    def size_bytes(self) -> int:
-        """The size of the file."""
-        return self._file.size_bytes
-
-    @property
-    def position_bytes(self) -> int:
-        """How much of it is read."""
-        return self._file.position_bytes
-
-    def digest(self) -> str:
-        """Return the hash of the file."""
-        return digest_of(self.kind, self.options(), [self._file.digest()])
-
-    def options(self) -> Mapping[str, object]:
-        """Return nothing."""
-        return {}
+        super().__init__([self._file])
 
     def parts(self) -> Iterator[Part]:
         """Yield the triples of all records; a record's line is its number."""
         yield RowPart(self._file.shown, row_batches(self._rows()))
-
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return nothing: questions say nothing about relations."""
-        return {}
 
     def _rows(self) -> Iterator[Row]:
         self._line = 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
+
+from .batches import in_batches
 
 BATCH_ROWS = 50_000
 
@@ -62,7 +63,11 @@ def reject_row(line: int, reason: str, text: str) -> Row:
 
 def row_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     """Yield the rows as record batches of `ROWS`."""
-    remaining = iter(rows)
-    while batch := list(islice(remaining, BATCH_ROWS)):
-        columns = [pa.array(column, field.type) for column, field in zip(zip(*batch, strict=True), ROWS, strict=True)]
-        yield pa.record_batch(columns, schema=ROWS)
+    return record_batches(rows, ROWS)
+
+
+def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield tuples as record batches of a schema, `BATCH_ROWS` at a time."""
+    for batch in in_batches(rows, BATCH_ROWS):
+        columns = [pa.array(column, field.type) for column, field in zip(zip(*batch, strict=True), schema, strict=True)]
+        yield pa.record_batch(columns, schema=schema)

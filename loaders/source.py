@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 MAX_ID_BYTES = 8_000
 """Neo4j's range index takes keys of about 8,160 bytes."""
 
-MAX_RELATIONS = 65_000
-"""Neo4j Community keeps at most 65,536 relationship types."""
-
 
 @dataclass(frozen=True, slots=True)
 class RelationFacts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import duckdb
 import pyarrow as pa
@@ -20,11 +19,9 @@ from ..engine.database.catalogue import (
 )
 from ..engine.database.gateway import Gateway
 from ..engine.database.statements import HeadTriples, relation_ranks, stream_triples
-from .batches import in_batches
 from .progress import Progress, silent
+from .rows import record_batches
 from .staging.queries import query
-
-HEADS_A_BATCH = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,8 @@ def measured(heads: Iterable[HeadTriples]) -> tuple[int, int]:
     """Return the number and the checksum of triples that come as `stream_triples` gives them."""
     with duckdb.connect() as connection:
         connection.execute(query("macros"))
-        reader = pa.RecordBatchReader.from_batches(_TRIPLES, _batches(heads))
+        rows = ((head.head, *tail) for head in heads for tail in head.tails)
+        reader = pa.RecordBatchReader.from_batches(_TRIPLES, record_batches(rows, _TRIPLES))
         connection.register("streamed", reader)
         num_triples, checksum = connection.execute(query("checksum")).fetchall()[0]
     return num_triples, checksum
@@ -100,12 +98,3 @@ _TRIPLES = pa.schema(
         ("language", pa.string()),
     ]
 )
-
-
-def _batches(heads: Iterable[HeadTriples]) -> Iterator[pa.RecordBatch]:
-    for batch in in_batches(heads, HEADS_A_BATCH):
-        rows = chain.from_iterable(((head.head, *tail) for tail in head.tails) for head in batch)
-        columns = zip(*rows, strict=True)
-        yield pa.record_batch(
-            [pa.array(column, field.type) for column, field in zip(columns, _TRIPLES, strict=True)], schema=_TRIPLES
-        )

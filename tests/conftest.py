@@ -8,6 +8,7 @@ running server to use instead: all its data is deleted.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 HEAP_MB = 512
 PAGECACHE_MB = 128
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""A run in the background ignores Ctrl-C, and so would the commands under test, which inherit it."""
 
 
 @pytest.fixture(scope="session")
