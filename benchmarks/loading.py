@@ -39,6 +39,7 @@ from lodestar.loaders.source import Source
 from lodestar.loaders.staging.stage import Stage
 from lodestar.loaders.subset import Subset
 from pyarrow import csv as arrow_csv
+from pyarrow.dataset import dataset as parquet_dataset
 
 PREFIX = "<http://rdf.freebase.com/ns/"
 NAIVE_BATCH = 1_000
@@ -190,16 +191,24 @@ def parsers(data: Path, copies: int, folder: Path) -> None:
 
 
 def raw_files(staged: Stage, folder: Path) -> tuple[Path, Path]:
-    """Write the rows of a stage as the CSV that the importer's manual shows: string ids, a type a line."""
+    """Write what the bulk writer imports as the CSV that the importer's manual shows, with string ids."""
+    relations = relation_table(relation_rows(staged.relations(), (), {}))
     nodes, relationships = folder / "nodes.csv", folder / "relationships.csv"
+    files = BulkWriter().write_files(staged, relations, has_literals=False)
+    staged.close()
     with duckdb.connect(str(staged.folder / "stage.duckdb"), read_only=True) as connection:
-        connection.sql(
-            'SELECT id AS "id:ID", name AS "name" FROM entity LEFT JOIN naming USING (node) ORDER BY node'
-        ).write_csv(str(nodes))
+        connection.register("imported", parquet_dataset(files.folder / "entities.parquet"))
+        lists = ("aliases", "search_names", "signature_relations:int[]", "signature_counts:int[]")
+        joined = ", ".join(
+            f'array_to_string("{name}", \';\') AS "{name if ":" in name else name + ":string[]"}"' for name in lists
+        )
+        connection.sql(f'SELECT id AS "id:ID", name, name_tags, "degree:int", {joined} FROM imported').write_csv(
+            str(nodes)
+        )
         connection.sql(
             'SELECT head.id AS ":START_ID", tail.id AS ":END_ID", name AS ":TYPE" FROM triple '
             "JOIN entity AS head ON head.node = head JOIN entity AS tail ON tail.node = tail "
-            "JOIN relation ON number = relation ORDER BY triple.head, relation, triple.tail"
+            "JOIN relation ON number = relation ORDER BY relation, triple.head, triple.tail"
         ).write_csv(str(relationships))
     return nodes, relationships
 

@@ -7,6 +7,7 @@ one is complete do its files take the place of the real one's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,21 +88,30 @@ class BulkWriter:
         """Write the files that are imported."""
         folder = stage.folder / "import"
         folder.mkdir(exist_ok=True)
-        self._progress("converting", 0, 3)
-        self._write_entities(stage, folder / "entities.parquet", relations)
-        nodes = [("Entity", "entities.parquet")]
-        self._progress("converting", 1, 3)
-        if has_literals:
-            stage.write_parquet("literal_nodes", folder / "literals.parquet")
-            nodes.append(("Literal", "literals.parquet"))
-        self._progress("converting", 2, 3)
-        relationships = ["triples.parquet"]
+        self._progress("converting", 0, 2)
+        with ThreadPoolExecutor(1) as beside:  # either leaves a core idle for a part of its time
+            triples = beside.submit(self._write_triples, stage, folder, relations)
+            nodes = self._write_nodes(stage, folder, relations, has_literals=has_literals)
+            self._progress("converting", 1, 2)
+            relationships = triples.result()
+        self._progress("converting", 2, 2)
+        return ImportFiles(folder, nodes, relationships)
+
+    def _write_triples(self, stage: Stage, folder: Path, relations: pa.Table) -> tuple[str, ...]:
         stage.write_parquet("relationships", folder / "triples.parquet", relation_row=relations)
-        if True in relations.column("is_related").to_pylist():
-            stage.write_parquet("related", folder / "related.parquet", relation_row=relations)
-            relationships.append("related.parquet")
-        self._progress("converting", 3, 3)
-        return ImportFiles(folder, tuple(nodes), tuple(relationships))
+        if True not in relations.column("is_related").to_pylist():
+            return ("triples.parquet",)
+        stage.write_parquet("related", folder / "related.parquet", relation_row=relations)
+        return ("triples.parquet", "related.parquet")
+
+    def _write_nodes(
+        self, stage: Stage, folder: Path, relations: pa.Table, *, has_literals: bool
+    ) -> tuple[tuple[str, str], ...]:
+        self._write_entities(stage, folder / "entities.parquet", relations)
+        if not has_literals:
+            return (("Entity", "entities.parquet"),)
+        stage.write_parquet("literal_nodes", folder / "literals.parquet")
+        return (("Entity", "entities.parquet"), ("Literal", "literals.parquet"))
 
     def _write_entities(self, stage: Stage, path: Path, relations: pa.Table) -> None:
         """Write the entities: their names and their signatures come in the same order, by node."""

@@ -7,6 +7,7 @@ gives pids again.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import PortTakenError, ServerError
+from ..errors import PortTakenError, ServerError, StorageError
 from .home import ServerHome, ServerState, initial_heap_mb
 from .tied import tied
 
@@ -46,6 +47,8 @@ _INHERITED = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "SYSTEMROOT",
 _SAYS_NOTHING = ("at ", "...", "Error occurred during initialization of VM", "Error: Could not create the Java")
 _POLL_S = 0.1
 _STOP_TIMEOUT_S = 60.0
+_NEEDED_BYTES = 100_000_000
+"""A server that does not start while less is free was not given the room: what Neo4j says then is misleading."""
 
 
 def launch(
@@ -99,8 +102,8 @@ def find(home: ServerHome, state: ServerState | None) -> psutil.Process | None:
 def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerState, timeout_s: float) -> None:
     """Return when the server listens at its ports, Bolt's and Browser's.
 
-    Raises `PortTakenError` when another process has the port, `ServerError` with the reason from the log when the
-    server ends for another reason or takes longer than `timeout_s`.
+    Raises `PortTakenError` when another process has the port, `StorageError` when the disk is full, `ServerError`
+    with the reason from the log when the server ends for another reason or takes longer than `timeout_s`.
     """
     import psutil
 
@@ -113,6 +116,11 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
                 return
             continue
         reason = failure_reason(home.console_log.read_text(encoding="utf-8", errors="replace"))
+        if (free_bytes := shutil.disk_usage(home.folder).free) < _NEEDED_BYTES:
+            raise StorageError(
+                f"{home.folder}: no room left on the disk to start Neo4j, {free_bytes / 1e6:,.0f} MB are free: "
+                "make room or name another --home"
+            )
         kind = PortTakenError if "Address already in use" in reason else ServerError
         raise kind(f"Neo4j did not start: {reason or f'it ended with code {code}'}; its log is {home.console_log}")
     raise ServerError(f"Neo4j did not answer within {timeout_s:.0f} s of its start; its log is {home.console_log}")

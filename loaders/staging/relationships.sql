@@ -1,8 +1,11 @@
--- The triples as neo4j-admin imports them, those of a relation together: so it is several times as fast as by head.
-SELECT triple.head::BIGINT AS ":START_ID(node)",
-       triple.tail::BIGINT AS ":END_ID(node)",
-       relation_row.type AS ":TYPE"
-FROM triple
-JOIN relation_row ON relation_row.staged = triple.relation
-WHERE NOT relation_row.is_related
-ORDER BY triple.relation, triple.head, triple.tail
+-- The triples as neo4j-admin imports them, those of a relation together: so it is several times as fast as by head. Only
+-- numbers are sorted; the types, which are long, are looked up behind that.
+SELECT head::BIGINT AS ":START_ID(node)",
+       tail::BIGINT AS ":END_ID(node)",
+       (SELECT list(type ORDER BY staged) FROM relation_row)[relation] AS ":TYPE"
+FROM (
+  SELECT head, relation, tail
+  FROM triple
+  WHERE relation NOT IN (SELECT staged FROM relation_row WHERE is_related)
+  ORDER BY relation, head, tail
+)

@@ -109,15 +109,19 @@ class Stage:
         Raises `InputError` for a fault of the source or more rejects than allowed, `StorageError` for a full disk.
         """
         self.delete()
-        with self._translated():
-            self.folder.mkdir(parents=True)
-            self._create(source, subset)
-            with Rejects(rejects_file, max_rejects) as rejects:
-                self._read(source, rejects, progress, sample_batches)
-                self._restrict(source, subset)
-                counts = self._number(source, rejects, progress)
-            content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts)}
-            (self.folder / "complete.json").write_text(json.dumps(content), encoding="utf-8")
+        try:
+            with self._translated():
+                self.folder.mkdir(parents=True)
+                self._create(source, subset)
+                with Rejects(rejects_file, max_rejects) as rejects:
+                    self._read(source, rejects, progress, sample_batches)
+                    self._restrict(source, subset)
+                    counts = self._number(source, rejects, progress)
+                content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts)}
+                (self.folder / "complete.json").write_text(json.dumps(content), encoding="utf-8")
+        except BaseException:
+            self.delete()  # half a stage is of no use, and may be what fills the disk
+            raise
         return counts
 
     def rows(

@@ -18,7 +18,7 @@ import neo4j
 import pytest
 from lodestar.engine.database.catalogue import read_graph_state
 from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.errors import GraphError
+from lodestar.engine.errors import DatabaseUnavailableError, GraphError
 from lodestar.engine.server.instance import Instance
 from lodestar.loaders.verifying import verify
 
@@ -139,3 +139,27 @@ def test_the_same_command_again_finishes_what_was_killed(
         assert look(instance, seen) == undisturbed, f"killed after {moment_s:.2f} s"
     print(f"{options}: killed {killed} of {KILLS}, each within {seconds:.1f} s")
     assert KILLS == 1 or killed >= KILLS // 2
+
+
+def test_a_server_that_is_stopped_in_the_middle_is_one_line(
+    instance: Instance, files: tuple[Path, Path], cache_dir: Path
+) -> None:
+    instance.start(progress=False)
+    look(instance, lambda driver, _: emptied(driver, "neo4j"))
+    load = command(instance, files[0], "--writer", "online")
+    with subprocess.Popen(load, env=environment(cache_dir), stderr=subprocess.PIPE, text=True) as process:
+        look(instance, until_some_triples)
+        instance.stop()
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == DatabaseUnavailableError.exit_code
+    assert [line for line in said.splitlines() if line.startswith("lodestar: ")] == said.splitlines()[-1:]
+    instance.start(progress=False)
+    run(load, cache_dir)
+    look(instance, seen)
+
+
+def until_some_triples(_: neo4j.Driver, gateway: Gateway) -> None:
+    deadline_s = time.monotonic() + 60
+    while not gateway.fetch(read_graph_state()).num_triples:
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import urllib.request
 from collections.abc import Iterator
@@ -13,7 +14,13 @@ from pathlib import Path
 import psutil
 import pytest
 from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.errors import AuthenticationError, DatabaseUnavailableError, PortTakenError, ServerError
+from lodestar.engine.errors import (
+    AuthenticationError,
+    DatabaseUnavailableError,
+    PortTakenError,
+    ServerError,
+    StorageError,
+)
 from lodestar.engine.server.connecting import connection_of
 from lodestar.engine.server.instance import Instance, Status
 from lodestar.engine.settings import Settings
@@ -164,3 +171,11 @@ def test_a_failed_start_says_why_and_is_forgotten(films: Instance) -> None:
         films.start(heap_mb=1 << 20, progress=False)
     assert films.status().phase == "stopped"
     assert films.home.read_state() == before
+
+
+def test_a_start_on_a_full_disk_says_so(films: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(films.home.folder)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=62_000_000))
+    with pytest.raises(StorageError, match=r"no room left on the disk to start Neo4j, 62 MB are free: make room"):
+        films.start(heap_mb=1 << 20, progress=False)  # it ends at once, as it does without room
+    assert films.status().phase == "stopped"

@@ -71,7 +71,7 @@ def read_literal(term: str) -> tuple[str, str | None, str | None]:
 
 def read_tsv_literal(cell: str) -> tuple[str, str | None, str | None] | None:
     if cell.startswith('"'):
-        return read_literal(cell) if LITERAL.fullmatch(cell) else None
+        return read_literal(cell) if LITERAL.fullmatch(cell) and not cell.endswith('"') else None
     found = PLAIN_LITERAL.fullmatch(cell)
     return (found[1], found[2], None) if found else None
 
