@@ -11,13 +11,12 @@ from pathlib import Path
 
 import numpy as np
 from lodestar.engine.api import Engine
+from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error
 from lodestar.engine.settings import resolve
 from sklearn.linear_model import LogisticRegression
 
 from .accuracy import judged, retrieved
 from .question_sets import read_questions
-
-BINS = 10
 
 
 def scores_and_hits(engine: Engine, path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -26,16 +25,6 @@ def scores_and_hits(engine: Engine, path: Path) -> tuple[np.ndarray, np.ndarray]
     pairs = [(g, r) for g, r in zip(golds, retrieved(engine, golds), strict=True) if r.paths]
     scores = np.array([r.paths[0].score for _, r in pairs])
     return scores, np.array([judged(g, r).any_hit for g, r in pairs])
-
-
-def expected_calibration_error(probabilities: np.ndarray, hits: np.ndarray) -> float:
-    """Return Σ_b |b| / n · |mean hit − mean probability| over equal-width bins."""
-    bins = np.minimum((probabilities * BINS).astype(int), BINS - 1)
-    total = 0.0
-    for b in np.unique(bins):
-        inside = bins == b
-        total += inside.mean() * abs(hits[inside].mean() - probabilities[inside].mean())
-    return float(total)
 
 
 def main() -> None:

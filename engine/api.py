@@ -28,7 +28,7 @@ from .retrieval.similarity import SimilarityScorer
 from .retrieval.stopwatch import Stopwatch
 from .server.connecting import connection_of
 from .settings import Settings, resolve
-from .stages import Answerer, Linker
+from .stages import Answerer, Linker, Retriever
 from .values import Answer, EntityCandidate, Question, Retrieval, Scored
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class _Opened:
 
     edition: Edition
     index: RelationIndex
-    search: BeamSearch
+    search: Retriever
 
 
 class Engine:
@@ -77,7 +77,8 @@ class Engine:
 
     Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server).
     It holds connections: use it as a (sync or async) context manager or call `close` / `aclose`. Every call sees what
-    was loaded before it. That a load is half there is logged as a warning, once.
+    was loaded before it. That a load is half there is logged as a warning, once. A `retriever` takes the place of the
+    beam search that `options` describe.
 
     Example::
 
@@ -91,6 +92,7 @@ class Engine:
         *,
         options: SearchOptions | None = None,
         linker: Linker | None = None,
+        retriever: Retriever | None = None,
         answerer: Answerer | None = None,
         connection: Connection | None = None,
     ) -> None:
@@ -100,6 +102,7 @@ class Engine:
         self.linker = linker or FullTextLinker()
         self.answerer = answerer or ExtractiveAnswerer()
         self.encoder = SentenceEncoder(self.settings.encoder)
+        self._retriever = retriever
         self._opening = threading.Lock()
         self._gateway: Gateway | None = None
         self._async_gateways: dict[asyncio.AbstractEventLoop, AsyncGateway] = {}
@@ -195,7 +198,7 @@ class Engine:
         opened = yield from self._prepared(anew=True)
         return (yield from self._found(opened.search, asked, width))
 
-    def _found(self, search: BeamSearch, asked: Sequence[Question], top_k: int) -> Steps[list[Retrieval]]:
+    def _found(self, search: Retriever, asked: Sequence[Question], top_k: int) -> Steps[list[Retrieval]]:
         watch = Stopwatch()
         topics, linking = yield from counted(self._link_steps(asked))
         watch.lap("link")
@@ -205,6 +208,7 @@ class Engine:
                 retrieval,
                 seconds={**watch.seconds, **retrieval.seconds},
                 round_trips=linking + searching,
+                stage_round_trips={"link": linking, **retrieval.stage_round_trips},
                 note="" if retrieval.topics else _nothing_linked(retrieval.question),
             )
             for retrieval in retrievals
@@ -252,7 +256,7 @@ class Engine:
                 bounds=self.options.bounds,
                 stored_as=catalogue.stored_as,
             )
-            self._opened = opened = _Opened(edition, index, search)
+            self._opened = opened = _Opened(edition, index, self._retriever or search)
         return opened
 
     def _warn(self, warnings: Sequence[str]) -> None:

@@ -184,7 +184,7 @@ class RetrievedPath:
 class Retrieval:
     """What was found for one question: paths, best first, and what it took.
 
-    `seconds` and `round_trips` are by stage and belong to the batch the question was in.
+    `seconds` and `stage_round_trips` are by stage, `round_trips` is their sum; they belong to the question's batch.
     """
 
     question: Question
@@ -192,10 +192,14 @@ class Retrieval:
     paths: tuple[Scored[RetrievedPath], ...]
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     round_trips: int = field(default=0, compare=False)
+    stage_round_trips: Mapping[str, int] = field(default_factory=dict, compare=False)
     cuts: tuple[str, ...] = ()
     """The paths of which a bound left something out, in words."""
     note: str = ""
     """Why there are no topics, where there are none."""
+    walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
+    """The relation paths that the search carried on or took for a result, each with its topic's id: all others were
+    pruned. Empty where a retriever does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +215,14 @@ class AnswerEntity:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """What a language model counted: tokens of its prompt and of its completion."""
+
+    prompt: int
+    completion: int
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The answer to one question with what it rests on; no `entities` means that no answer was found."""
 
@@ -218,6 +230,8 @@ class Answer:
     entities: tuple[AnswerEntity, ...]
     text: str
     answerer: str
+    usage: TokenUsage | None = field(default=None, compare=False)
+    """None where no language model was asked, or where its endpoint does not say."""
 
     @property
     def found(self) -> bool:

@@ -111,7 +111,7 @@ class ByteFile:
 
 def _stdin() -> IO[bytes]:
     if sys.stdin is None or sys.stdin.closed:
-        raise InputError("stdin: expected a knowledge graph, found standard input closed")
+        raise InputError("stdin: expected a file, found standard input closed")
     return sys.stdin.buffer
 
 

@@ -139,7 +139,10 @@ def load_embedded(
     progress: Progress = silent,
     say: Callable[[str], None] = lambda _: None,
 ) -> LoadReport:
-    """Load a source into an embedded server, by the writer that is faster there; `say` hears which and why."""
+    """Load a source into an embedded server, by the writer that is faster there; `say` hears which and why.
+
+    The server runs afterwards, whichever writer it was.
+    """
     started_s = time.monotonic()
     sha256 = content_sha256(source, options.subset)
     with instance.loading() as incoming:
@@ -153,6 +156,7 @@ def load_embedded(
             manifest = _manifest(source, sha256, plan, counts, options, writer)
             if writer == "bulk":
                 related = BulkWriter(progress).write(stage, manifest, source.relation_facts(), instance, incoming)
+                instance.start(progress=False)
             else:
                 instance.start(progress=False)
                 with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway, load_lock(gateway) as check_lock:

@@ -7,29 +7,21 @@ one; a triple that many hold is stored once, as any other.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from typing import Any, cast
 
-import pyarrow as pa
-from pyarrow import parquet
-
 from ..engine.errors import InputError
 from .bytefile import ByteFile
 from .file_source import FileSource
+from .freebase_id import FREEBASE_ID
+from .records import PARQUET, UnreadableError, columns_shown, parquet_records, parsed_json, record_lines
 from .rows import Row, reject_row, row_batches, triple_row
 from .shown import shown
 from .source import Part, RowPart
 
-MAX_RECORD_BYTES = 256_000_000
-FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
-
 _FIELDS = ("graph", "subgraph")
 _IN_FIELD = "tuples"
-_PARQUET = b"PAR1"
-_UTF8_MARK = b"\xef\xbb\xbf"
-_RECORDS_AT_ONCE = 16
 _TRIPLE = 3
 
 
@@ -54,46 +46,35 @@ class RogSource(FileSource):
         self._line = 0
         with self._file.faults_translated(lambda: self._line), self._file.unpacked() as stream:
             reader = BufferedReader(cast(Any, stream), 1 << 20)
-            start = reader.peek(len(_PARQUET))
+            start = reader.peek(len(PARQUET))
             if not start:
                 raise InputError(f"{self._file.shown}: the file is empty")
-            yield from self._parquet_rows(reader) if start.startswith(_PARQUET) else self._json_rows(reader)
+            yield from self._parquet_rows(reader) if start.startswith(PARQUET) else self._json_rows(reader)
 
     def _json_rows(self, reader: BufferedReader[Any]) -> Iterator[Row]:
-        while raw := reader.readline(MAX_RECORD_BYTES + 1):
-            self._line += 1
-            if len(raw) > MAX_RECORD_BYTES:
-                raise InputError(
-                    f"{self._file.shown}:{self._line}: the record is longer than {MAX_RECORD_BYTES:,} bytes"
-                )
+        for line, raw in record_lines(reader, self._file.shown):
+            self._line = line
             if not raw.strip():
-                yield Row(self._line, "blank")
+                yield Row(line, "blank")
                 continue
             try:
-                record = json.loads(raw.removeprefix(_UTF8_MARK).decode().rstrip("\r\n"))
-            except UnicodeDecodeError as error:
-                yield reject_row(self._line, f"expected UTF-8, found byte 0x{raw[error.start]:02x}", shown(raw))
-            except json.JSONDecodeError as error:
-                yield reject_row(self._line, f"expected JSON, found a fault at character {error.pos + 1}", shown(raw))
-            except RecursionError:
-                yield reject_row(self._line, "expected JSON, found too many brackets", shown(raw))
+                record = parsed_json(raw)
+            except UnreadableError as error:
+                yield reject_row(line, str(error), shown(raw))
             else:
-                yield from _rows_of(record, self._line)
+                yield from _rows_of(record, line)
 
     def _parquet_rows(self, reader: BufferedReader[Any]) -> Iterator[Row]:
-        try:
-            file = parquet.ParquetFile(reader)
-            fields = [name for name in _FIELDS if name in file.schema_arrow.names]
-            if not fields:
-                found = ", ".join(file.schema_arrow.names)
-                raise InputError(f"{self._file.shown}: expected a column graph or subgraph, found {shown(found)}")
-            for batch in file.iter_batches(batch_size=_RECORDS_AT_ONCE, columns=fields):
-                for record in batch.to_pylist():
-                    self._line += 1
-                    yield from _rows_of(record, self._line)
-        except pa.ArrowException as error:
-            reason = str(error).partition("\n")[0]
-            raise InputError(f"{self._file.shown}: the parquet file is damaged ({reason}): fetch it again") from error
+        for record in parquet_records(reader, self._file.shown, self._columns):
+            self._line += 1
+            yield from _rows_of(record, self._line)
+
+    def _columns(self, names: Sequence[str]) -> list[str]:
+        columns = [name for name in _FIELDS if name in names]
+        if not columns:
+            found = columns_shown(names)
+            raise InputError(f"{self._file.shown}: expected a column graph or subgraph, found {found}")
+        return columns
 
 
 def _rows_of(record: Any, line: int) -> Iterator[Row]:

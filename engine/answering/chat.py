@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..errors import LLMError
+from ..values import TokenUsage
 
 if TYPE_CHECKING:
     import openai
@@ -36,6 +37,7 @@ class Completion:
 
     content: str
     refusal: str | None = None
+    usage: TokenUsage | None = None
 
 
 class ChatEndpoint:
@@ -186,24 +188,36 @@ def _status_said(error: openai.APIStatusError, tried: str) -> str:
 def _completion(body: str, name: str) -> Completion:
     """Return what the body of a 200 reply says; raises `LLMError` when it is no chat completion."""
     try:
-        choice = json.loads(body)["choices"][0]
+        reply = json.loads(body)
+        choice = reply["choices"][0]
         message, finish = choice["message"], choice.get("finish_reason")
         content, refusal = message.get("content"), message.get("refusal")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         raise LLMError(
             f"{name} sent a body that is no chat completion: see whether LODESTAR_LLM_BASE_URL is OpenAI-compatible"
         ) from None
+    usage = _usage(reply.get("usage"))
     if isinstance(content, list):
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     if isinstance(refusal, str) and refusal.strip():
-        return Completion("", refusal=refusal)
+        return Completion("", refusal, usage)
     if finish == "content_filter":
-        return Completion("", refusal="its content filter stopped the reply")
+        return Completion("", "its content filter stopped the reply", usage)
     if finish == "length":
         raise LLMError(f"{name} was cut off at its output limit: raise the limit on the server, or use another model")
     if not isinstance(content, str) or not content.strip():
         raise LLMError(f"{name} sent an empty reply: try again, or use another model")
-    return Completion(content)
+    return Completion(content, usage=usage)
+
+
+def _usage(counted: object) -> TokenUsage | None:
+    """Return the tokens that a reply says it took; None where it does not say it as numbers."""
+    if not isinstance(counted, dict):
+        return None
+    prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
+    if not isinstance(prompt, int) or not isinstance(completion, int):
+        return None
+    return TokenUsage(prompt, completion)
 
 
 def _place(base_url: str) -> str:

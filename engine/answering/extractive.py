@@ -30,7 +30,7 @@ class ExtractiveAnswerer:
         """Return the answer; one without entities where nothing was found."""
         paths = retrieval.paths
         right = 1 / (1 + math.exp(-(self.slope * paths[0].score + self.intercept))) if paths else 0.0
-        if right < self.min_probability:
+        if not paths or right < self.min_probability:
             reason = retrieval.note or ("no path fits the question" if paths else "no path leads on from its entities")
             return Answer(retrieval, (), f"{NO_ANSWER}: {reason}", "extractive")
         weights = [math.exp((path.score - paths[0].score) / self.temperature) for path in paths]

@@ -90,11 +90,11 @@ class LLMAnswerer:
         answerer = f"llm:{self._endpoint.model}"
         if completion.refusal is not None:
             text = f"The model refused to answer: {one_line(completion.refusal, MAX_TEXT_CHARS)}"
-            return Answer(retrieval, (), text, answerer)
+            return Answer(retrieval, (), text, answerer, completion.usage)
         reply = parse_reply(completion.content)
         entities = cited(reply.claims, retrieval)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
-        return Answer(retrieval, entities, text, answerer)
+        return Answer(retrieval, entities, text, answerer, completion.usage)
 
 
 def default_prompt() -> str:

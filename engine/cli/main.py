@@ -20,6 +20,7 @@ VERBS = {
     "demo": "Load a small world, ask five questions, show the answers.",
     "doctor": "Say what is there, what is missing, and what to do about it.",
     "entities": "Find the entities that a text mentions.",
+    "eval": "Ask every question of a set, and report figures with their intervals.",
     "export": "Write the graph to files: TSV, N-Triples or parquet.",
     "load": "Load a knowledge graph into Neo4j.",
     "loads": "List what was loaded into the graph, or delete a load.",

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..database.graph import read_signatures
-from ..database.requests import Steps, one
+from ..database.requests import Steps, counted, one
 from ..errors import UnknownRelationError
 from ..values import Entity, EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
 from .frontier import Bounds, Frontier, FrontierTree
@@ -52,6 +52,7 @@ class _Search:
     best_link: float = 0.0
     beams: list[tuple[Scored[EntityCandidate], Frontier]] = field(default_factory=list)
     results: list[Scored[Frontier]] = field(default_factory=list)
+    walked: list[tuple[str, RelationPath]] = field(default_factory=list)
 
     def worst_result(self, top_k: int) -> float:
         """The score that a new result must pass to be among the best `top_k`."""
@@ -114,6 +115,7 @@ class BeamSearch:
             search.beams = [(topic, root) for topic, root in candidates if root is not None]
             search.mentions = {root.topic.id: topic.value.mention for topic, root in search.beams}
             search.best_link = max((topic.score for topic, _ in search.beams), default=0.0)
+        round_trips = {"topics": int(bool(ids))}
         watch.lap("topics")
 
         for hop in range(1, 2 * self.max_hop + 1):
@@ -128,12 +130,14 @@ class BeamSearch:
             ]
             watch.lap(f"score {hop}")
             watch.move(f"score {hop}", "encode", self.scorer.encoding_s - encoding_s)
-            reached = yield from tree.expand([(c.frontier, c.step) for picks in chosen for c, _, _ in picks])
+            steps = [(c.frontier, c.step) for picks in chosen for c, _, _ in picks]
+            reached, round_trips[f"hop {hop}"] = yield from counted(tree.expand(steps))
             frontiers = iter(reached)
             for search, picks in zip(searches, chosen, strict=True):
                 search.beams = []
                 for candidate, stop, carried in picks:
                     frontier = next(frontiers)
+                    search.walked.append((frontier.topic.id, frontier.relation_path))
                     if self._ends(search, frontier):
                         search.results.append(Scored(frontier, stop))
                     if carried or frontier.at_mediator:
@@ -145,7 +149,7 @@ class BeamSearch:
             for search, candidates in zip(searches, known, strict=True)
         ]
         watch.lap("ground")
-        return [replace(retrieval, seconds=watch.seconds) for retrieval in retrievals]
+        return [replace(r, seconds=watch.seconds, stage_round_trips=round_trips) for r in retrievals]
 
     def _lead(self, search: _Search, result: Scored[Frontier]) -> Lead:
         frontier = result.value
@@ -213,7 +217,7 @@ class BeamSearch:
             Scored(grounded(r.value, self._ends(search, r.value), met[r.value]), r.score) for r in ranked[:top_k]
         )
         cuts = tuple(f"{p.value.topic.label}: {p.value.relation_path}" for p in paths if p.value.cut)
-        return Retrieval(search.question, tuple(topics), paths, cuts=cuts)
+        return Retrieval(search.question, tuple(topics), paths, cuts=cuts, walked=tuple(search.walked))
 
 
 def _known(

@@ -21,6 +21,7 @@ ALLOWED = {
     "engine/errors.py": set[str](),
     "engine/database": {"engine/database", "engine/errors.py", "engine/values.py", "cypher"},
     "engine/retrieval": {"engine/retrieval", "engine/database", "engine/errors.py", "engine/values.py", "models"},
+    "engine/evaluation": {"engine", "models", "cypher"},
     "loaders": {
         "loaders",
         "cypher",
@@ -28,6 +29,7 @@ ALLOWED = {
         "engine/errors.py",
         "engine/settings.py",
         "engine/database",
+        "engine/evaluation/gold.py",
         "engine/server",
     },
 }

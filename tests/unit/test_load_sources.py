@@ -17,12 +17,13 @@ from lodestar.engine.errors import InputError
 from lodestar.loaders.delimited import CsvSource, DelimitedSource, TsvSource
 from lodestar.loaders.formats import FORMATS, detect, source_class
 from lodestar.loaders.freebase import FreebaseSource
+from lodestar.loaders.freebase_id import FREEBASE_ID
 from lodestar.loaders.freebase_noise import noise_parameters, read_noise_rules
 from lodestar.loaders.graphml import GraphmlSource
 from lodestar.loaders.metaqa import MetaqaSource
 from lodestar.loaders.ntriples import NtriplesSource
 from lodestar.loaders.pathquestion import PathquestionSource
-from lodestar.loaders.rog import FREEBASE_ID, RogSource
+from lodestar.loaders.rog import RogSource
 from lodestar.loaders.source import (
     MAX_ID_BYTES,
     NO_ID,

@@ -1,0 +1,308 @@
+"""`lodestar eval`: figures that can be trusted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import database_options, json_option, settings_from
+
+if TYPE_CHECKING:
+    from ..evaluation.record import Record
+
+_SHOWN_QUESTIONS = 10
+
+
+class Runs(click.Group):
+    """What is done with runs are commands; where a question set stands in the place of one, a run is made."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named, or that which makes a run."""
+        if args[0] in self.commands or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        return "run", self.commands["run"], args
+
+
+@click.group(cls=Runs)
+def command() -> None:
+    """Ask every question of a set, and report figures with their intervals.
+
+    \b
+    Example:
+      lodestar eval questions-dev.jsonl.gz --recipe similarity
+      lodestar eval metaqa/ --split 1-hop-dev --limit 1000 --recipe oracle
+      lodestar eval compare runs/dev-similarity runs/dev-cosine
+      lodestar eval show runs/dev-similarity --kind pruned
+    """
+
+
+@command.command()
+@click.argument("dataset")
+@click.option(
+    "--recipe", "recipe_name", default="similarity", show_default=True, help="A recipe's name, or a TOML file."
+)
+@click.option("--set", "changes", metavar="KEY=VALUE", multiple=True, help="Change an option, as search.max_hop=3.")
+@click.option("--split", help="Of a folder of question sets: the split to ask, as dev.")
+@click.option("--format", "format_name", help="The set's format, where it cannot be told by looking.")
+@click.option("--limit", type=click.IntRange(1), help="Ask a sample of so many questions, the same for a seed.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Questions at a time.")
+@click.option("--link", is_flag=True, help="Link topic entities, instead of taking those that the set gives.")
+@click.option("--no-diagnosis", is_flag=True, help="Do not say why answers are wrong: saves reading the whole graph.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
+@click.option("--fresh", is_flag=True, help="Begin anew where the folder keeps a run.")
+@click.option("--prices", nargs=2, type=float, metavar="PROMPT COMPLETION", help="Price of a million tokens of each.")
+@json_option
+@database_options
+def run(
+    dataset: str,
+    recipe_name: str,
+    changes: tuple[str, ...],
+    split: str | None,
+    format_name: str | None,
+    limit: int | None,
+    workers: int,
+    link: bool,
+    no_diagnosis: bool,
+    out: Path | None,
+    fresh: bool,
+    prices: tuple[float, float] | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Ask every question of a set. The same command again finishes a run that was interrupted.
+
+    \b
+    Example:
+      lodestar eval questions-dev.jsonl.gz
+      lodestar eval questions-dev.jsonl.gz --recipe oracle --set search.max_hop=3
+    """
+    from ...loaders.questions.choosing import chosen_file
+    from ...loaders.questions.reading import read_questions
+    from ..evaluation.running import RunOptions
+    from ..recipes.recipe import read_recipe
+
+    recipe = read_recipe(recipe_name, changes)
+    questions = read_questions(chosen_file(dataset, split), format_name)
+    folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
+    options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh)
+    again = {"dataset": str(Path(chosen_file(dataset, split)).resolve()), "format": format_name}
+    report = _made(questions, recipe, options, again, prices, flags)
+    _print(report, folder, as_json=as_json)
+
+
+@command.command()
+@click.argument("report", metavar="RUN")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Questions at a time.")
+@json_option
+@database_options
+def rerun(report: str, workers: int, as_json: bool, **flags: Any) -> None:
+    """Make a run again from its report, and say whether the figures are the same. Ends with code 5 when they are not.
+
+    \b
+    Example:
+      lodestar eval rerun runs/questions-dev-similarity
+    """
+    from ...loaders.questions.reading import read_questions
+    from ..errors import GraphError
+    from ..evaluation.folder import read_report
+    from ..evaluation.running import RunOptions
+    from ..recipes.recipe import Recipe
+
+    before = read_report(report)
+    what, again = before["what"], before["again"]
+    questions = read_questions(again["dataset"], again["format"])
+    folder = Path(report).with_suffix("") if Path(report).is_dir() else Path(report).parent
+    folder = folder.with_name(f"{folder.name}-again")
+    options = RunOptions(folder, workers, what["dataset"]["limit"], what["topics"] == "linked", fresh=True)
+    now = _made(questions, Recipe.of(what["recipe"]), options, again, None, flags)
+    _print(now, folder, as_json=as_json)
+    changed = [part for part in what if what[part] != now["what"][part]]
+    different = [m for m, figure in before["figures"].items() if now["figures"].get(m) != figure]
+    depends = f"; {', '.join(changed)} differ from then" if changed else ""
+    if different:
+        raise GraphError(
+            f"{len(different)} of {len(before['figures'])} figures differ, the first: {different[0]}{depends}"
+        )
+    click.echo(f"all {len(before['figures'])} figures are the same{depends}", err=True)
+
+
+@command.command()
+@click.argument("a", metavar="RUN_A")
+@click.argument("b", metavar="RUN_B")
+@json_option
+def compare(a: str, b: str, as_json: bool) -> None:
+    """Test run A against run B on the same questions, and list the questions won and lost.
+
+    \b
+    Example:
+      lodestar eval compare runs/dev-similarity runs/dev-cosine
+    """
+    from dataclasses import asdict
+
+    from ..evaluation.comparing import compared
+    from ..evaluation.folder import read_records
+
+    found = compared(read_records(a), read_records(b))
+    if as_json:
+        tests = {metric: asdict(test) for metric, test in found.tests.items()}
+        sides = {"won": [r.id for r in found.won], "lost": [r.id for r in found.lost]}
+        click.echo(json.dumps({"num_questions": found.num_questions, "tests": tests, **sides}))
+        return
+    click.echo(f"{found.num_questions:,} questions; A is {a}, B is {b}")
+    _table(
+        ("metric", "A − B", "95 % interval", "p", "A better", "B better", "same"),
+        (
+            (
+                metric,
+                f"{test.difference:+.3f}",
+                f"{test.interval.low:+.3f} to {test.interval.high:+.3f}",
+                f"{test.p_value:.4f}",
+                f"{test.num_won:,}",
+                f"{test.num_lost:,}",
+                f"{test.num_tied:,}",
+            )
+            for metric, test in found.tests.items()
+        ),
+    )
+    for title, records in (("right in A alone", found.won), ("right in B alone", found.lost)):
+        click.echo(f"{title}: {len(records):,}")
+        for record in records[:_SHOWN_QUESTIONS]:
+            click.echo(f"  {record.id}: {record.question} → {_first(record)}")
+
+
+@command.command()
+@click.argument("report", metavar="RUN")
+@click.option("--kind", help="Of misses, as pruned; all of them without.")
+@click.option("--limit", type=click.IntRange(1), default=5, show_default=True, help="Questions to show.")
+@click.option("--browse", is_flag=True, help="Retrieve them again and open the paths in Neo4j Browser.")
+@json_option
+@database_options
+def show(report: str, kind: str | None, limit: int, browse: bool, as_json: bool, **flags: Any) -> None:
+    """Show questions whose first answer is wrong, with what was found for them.
+
+    \b
+    Example:
+      lodestar eval show runs/dev-similarity --kind pruned
+      lodestar eval show runs/dev-similarity --kind "not the first" --limit 3 --browse
+    """
+    from ..errors import UsageError
+    from ..evaluation.diagnosis import KINDS
+    from ..evaluation.folder import read_records, read_report
+
+    if kind is not None and kind not in KINDS:
+        raise UsageError(f"--kind: expected one of {', '.join(KINDS)}, found {kind!r}")
+    missed = [record for record in read_records(report) if record.miss and kind in (None, record.miss.kind)]
+    shown = missed[:limit]
+    if as_json:
+        for record in shown:
+            click.echo(json.dumps(record.as_json(), ensure_ascii=False))
+    else:
+        click.echo(f"{len(missed):,} questions{f', {len(shown)} shown' if len(shown) < len(missed) else ''}")
+        for record in shown:
+            click.echo("\n".join(_miss_lines(record)))
+    if browse:
+        from ..api import Engine
+        from ..recipes.recipe import Recipe
+        from ..values import Question
+        from .browse import open_in_browser
+
+        recipe = Recipe.of(read_report(report)["what"]["recipe"])
+        with Engine(settings_from(**flags), options=recipe.search) as engine:
+            questions = [Question(record.question, record.topics, record.id) for record in shown]
+            open_in_browser(engine, engine.retrieve_batch(questions))
+
+
+@command.command()
+@click.argument("reports", metavar="RUN...", nargs=-1, required=True)
+def table(reports: tuple[str, ...]) -> None:
+    """Print several runs as a Markdown table.
+
+    \b
+    Example:
+      lodestar eval table runs/* > results.md
+    """
+    from ..evaluation.folder import read_report
+    from ..evaluation.table import results_table
+
+    for line in results_table([read_report(report) for report in reports]):
+        click.echo(line)
+
+
+@command.command()
+@json_option
+def recipes(as_json: bool) -> None:
+    """List the recipes that come with Lodestar, with all their options.
+
+    \b
+    Example:
+      lodestar eval recipes
+      lodestar eval recipes --json
+    """
+    from ..recipes.recipe import read_recipe, recipe_names
+
+    for recipe in map(read_recipe, recipe_names()):
+        click.echo(json.dumps(recipe.as_json()) if as_json else f"{recipe.name:<12} {recipe.description}")
+
+
+def _made(
+    questions: Any, recipe: Any, options: Any, again: dict[str, Any], prices: tuple[float, float] | None, flags: Any
+) -> dict[str, Any]:
+    """Make or finish a run, and write its report."""
+    from ...loaders.progress import progress_bar
+    from ..evaluation.folder import write_report
+    from ..evaluation.report import report_of
+    from ..evaluation.running import run as run_all
+
+    settings = settings_from(**flags)
+    with progress_bar(questions.name, "asking") as (progress, _):
+        made = run_all(questions, recipe, settings, options, lambda done, total: progress("questions", done, total))
+    report = {**report_of(made, prices=prices), "again": again}
+    write_report(options.folder, report)
+    return report
+
+
+def _print(report: dict[str, Any], folder: Path, *, as_json: bool) -> None:
+    from ..evaluation.table import cost_line, figure_rows, lead, miss_rows, stage_rows
+
+    if as_json:
+        click.echo(json.dumps(report, ensure_ascii=False))
+    else:
+        click.echo(lead(report))
+        _table(("metric", "by question", "95 % interval", "n", "by topic", "95 % interval", "n"), figure_rows(report))
+        if report["misses"]["num"]:
+            _table(("wrong first answers", "questions", "share"), miss_rows(report))
+        _table(("stage", "p50, ms", "p95, ms", "p99, ms", "round trips", "n"), stage_rows(report))
+        click.echo(cost_line(report))
+    click.echo(f"the report is in {folder / 'report.html'}", err=True)
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    lines = [tuple(header), *map(tuple, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    click.echo()
+    for line in lines:
+        first, *others = zip(line, widths, strict=True)
+        cells = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]
+        click.echo("  ".join(cells).rstrip())
+    click.echo()
+
+
+def _miss_lines(record: Record) -> Iterator[str]:
+    miss = record.miss
+    assert miss
+    place = {"pruned": " at hop {}", "not the first": ", found at rank {}"}.get(miss.kind, "")
+    yield f"\n{record.id}: {record.question}"
+    yield f"  {miss.kind}{place.format(miss.place) if miss.place is not None else ''}; answered {_first(record)}"
+    for rank, path in enumerate(record.paths[:3], start=1):
+        right = f"{path.num_right:,} of {path.num_ends:,} ends right" if path.num_right else f"{path.num_ends:,} ends"
+        yield f"  {rank}. {path.score:.3f}  {path.text}  ({right})"
+
+
+def _first(record: Record) -> str:
+    return record.answers[0].name if record.answers else (record.failure or "nothing")

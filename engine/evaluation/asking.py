@@ -1,0 +1,48 @@
+"""One question to the engine, and what became of it as a record."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from ..api import Engine
+from ..errors import LodestarError
+from .diagnosis import Diagnosis
+from .gold import GoldQuestion
+from .judging import failed, judged
+from .record import Miss, Record
+
+
+class Asker:
+    """Asks questions with the topic entities that the set gives or, with `link`, lets the engine find them.
+
+    Without a `diagnosis` topics that are given by name are linked too, and misses have no kind.
+    """
+
+    def __init__(self, engine: Engine, diagnosis: Diagnosis | None, *, link: bool) -> None:
+        self._engine = engine
+        self._diagnosis = diagnosis
+        self._link = link
+
+    def ask(self, question: GoldQuestion) -> Record:
+        """Return the record of a question; an error of the engine is a failure in it, a bug is raised."""
+        started_s = time.perf_counter()
+        try:
+            (retrieval,) = self._engine.retrieve_batch([question.asked(() if self._link else self._topics(question))])
+            retrieved_s = time.perf_counter()
+            answer = self._engine.answerer.answer(retrieval)
+        except LodestarError as error:
+            seconds = {"failed": time.perf_counter() - started_s}
+            miss = Miss("failed") if self._diagnosis else None
+            return replace(failed(question, f"{type(error).__name__}: {error}"), seconds=seconds, miss=miss)
+        answered_s = time.perf_counter()
+        record = judged(question, answer)
+        right = record.scores["strict/hits_at_1"] == 1
+        return replace(
+            record,
+            seconds={**record.seconds, "answer": answered_s - retrieved_s, "total": answered_s - started_s},
+            miss=None if right or not self._diagnosis else self._diagnosis.miss(question, answer),
+        )
+
+    def _topics(self, question: GoldQuestion) -> tuple[str, ...]:
+        return self._diagnosis.topic_ids(question) if self._diagnosis else question.topic_ids

@@ -1,0 +1,32 @@
+"""The ceiling: the relation paths within reach whose end sets agree best with the right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...values import Question, RetrievedPath, Scored
+from ..reach import reachable
+from ..whole_graph import WholeGraph
+from .instances import retrieved
+from .searching import WholeGraphRetriever
+
+
+class OracleRetriever(WholeGraphRetriever):
+    """Ranks relation paths by the F1 of their end sets, which is their score.
+
+    `gold` has the ids of the right answers by question id. A question without any, or none within reach, gets no path.
+    """
+
+    def __init__(self, graph: WholeGraph, max_hop: int, gold: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(graph, max_hop)
+        self._gold = gold
+
+    def search(self, question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[RetrievedPath]]:
+        """Return the best relation paths."""
+        known = [self.graph.numbers[id_] for id_ in self._gold[question.id] if id_ in self.graph.numbers]
+        best = reachable(self.graph, topics, np.array(known, dtype=np.int64), self.max_hop)[:top_k]
+        return [
+            Scored(retrieved(self.graph, self.graph.numbers[r.topic.id], r.relation_path, r.ends), r.f1) for r in best
+        ]

@@ -1,0 +1,127 @@
+"""From an answer with its retrieval to a record: what was found, and every figure of the question."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from ..values import Answer, Entity, RetrievedPath, Scored
+from .gold import GoldAnswer, GoldQuestion
+from .metrics.answers import ALL_WRONG, AnswerScores, counted, strict_scores
+from .metrics.matching import Predicted, matched
+from .metrics.paths import (
+    FoundPath,
+    answer_recall_at_k,
+    gold_path_hit_at_k,
+    hits_at_1_any,
+    hits_at_1_expected,
+    path_recall_at_k,
+    triple_recall_at_k,
+)
+from .metrics.ranking import answer_ranking, ndcg_at_k, reciprocal_rank
+from .metrics.rog import rog_scores
+from .record import AnswerRecord, PathRecord, Record
+
+CUTS = (1, 2, 3, 5, 10)
+"""The k of every figure at k."""
+MAX_ENDS = 20
+DIGITS = 6
+"""Of scores and confidences: further ones depend on which texts an encoder sees together."""
+
+
+def judged(question: GoldQuestion, answer: Answer) -> Record:
+    """Return the record of a question that was answered, or that the system abstained from."""
+    retrieval = answer.retrieval
+    predictions = [Predicted(entity.name, entity.id) for entity in answer.entities]
+    paths = [_found(path.value) for path in retrieval.paths]
+    rog = rog_scores(predictions, question.answers)
+    total = counted(predictions, question.answers)
+    return Record(
+        id=question.id,
+        question=question.text,
+        topics=tuple(topic.value.entity.id for topic in retrieval.topics),
+        paths=tuple(_record(path, question.answers) for path in retrieval.paths),
+        answers=tuple(AnswerRecord(e.name, e.id, round(e.confidence, DIGITS), e.origin) for e in answer.entities),
+        text=answer.text,
+        scores={
+            **_named("strict", strict_scores(predictions, question.answers)),
+            **_named("rog", rog.scores),
+            **_ranking(predictions, question),
+            **_paths(paths, question),
+        },
+        counted=(total.num_right, total.num_predicted, total.num_gold),
+        rog_exceeded=rog.exceeded,
+        seconds=retrieval.seconds,
+        round_trips=retrieval.stage_round_trips,
+        num_prompt_tokens=answer.usage.prompt if answer.usage else None,
+        num_completion_tokens=answer.usage.completion if answer.usage else None,
+    )
+
+
+def failed(question: GoldQuestion, failure: str) -> Record:
+    """Return the record of a question that was not answered for an error: every figure is 0, none is left out."""
+    total = counted([], question.answers)
+    figures = {**_ranking([], question), **_paths([], question)}
+    return Record(
+        id=question.id,
+        question=question.text,
+        topics=(),
+        failure=failure,
+        scores={**_named("strict", ALL_WRONG), **_named("rog", ALL_WRONG), **dict.fromkeys(figures, 0.0)},
+        counted=(total.num_right, total.num_predicted, total.num_gold),
+    )
+
+
+def _named(way: str, scores: AnswerScores) -> dict[str, float]:
+    return {f"{way}/{name}": value for name, value in asdict(scores).items()}
+
+
+def _ranking(predictions: list[Predicted], question: GoldQuestion) -> dict[str, float]:
+    ranking = answer_ranking(predictions, question.answers)
+    return {"mrr": reciprocal_rank(ranking), "ndcg@10": ndcg_at_k(ranking, 10)}
+
+
+def _paths(paths: list[FoundPath], question: GoldQuestion) -> dict[str, float]:
+    figures = {
+        "path/hits_at_1_any": hits_at_1_any(paths, question.answers),
+        "path/hits_at_1_expected": hits_at_1_expected(paths, question.answers),
+        **{f"path/answer_recall@{k}": answer_recall_at_k(paths, question.answers, k) for k in CUTS},
+    }
+    if question.paths:
+        figures |= {f"path/path_recall@{k}": path_recall_at_k(paths, question.paths, k) for k in CUTS}
+        figures |= {f"path/gold_path_hit@{k}": gold_path_hit_at_k(paths, question.paths, k) for k in CUTS}
+    if question.triples:
+        figures |= {f"path/triple_recall@{k}": triple_recall_at_k(paths, question.triples, k) for k in CUTS}
+    return figures
+
+
+def _found(path: RetrievedPath) -> FoundPath:
+    return FoundPath(
+        tuple(step.relation for step in path.relation_path.steps),
+        tuple(_predicted(end) for end in path.ends),
+        tuple(
+            (_predicted(triple.head), triple.relation, _predicted(triple.tail))
+            for instance in path.instances
+            for triple in instance.triples
+        ),
+    )
+
+
+def _record(scored: Scored[RetrievedPath], gold: tuple[GoldAnswer, ...]) -> PathRecord:
+    path = scored.value
+    right = matched([_predicted(end) for end in path.ends], gold)
+    first = next((end for end, is_right in zip(path.ends, right, strict=True) if is_right), None)
+    instance = next((i for i in path.instances if i.end == first), next(iter(path.instances), None))
+    return PathRecord(
+        score=round(scored.score, DIGITS),
+        topic=path.topic.id,
+        relations=tuple(map(str, path.relation_path.steps)),
+        num_hops=path.relation_path.num_hops,
+        ends=tuple(end.id for end in path.ends[:MAX_ENDS]),
+        num_ends=len(path.ends),
+        num_right=sum(right),
+        text=str(instance) if instance else "",
+    )
+
+
+def _predicted(entity: Entity) -> Predicted:
+    return Predicted(entity.label, entity.id)

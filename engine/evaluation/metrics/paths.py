@@ -1,0 +1,114 @@
+"""Figures of retrieved paths, best first: do they lead to the answers, and are they the paths of the annotators?
+
+Relations are compared as they are written, without regard to the direction in which they are walked. Ties: see
+`ranking`. Conventions: where no answer is right, figures of answers are 1 if no path was found, else 0; where something
+is right and no path was found, 0. Figures of gold paths and gold triples are for annotated questions only: a set that
+says nothing about a question's paths says nothing about their recall, and the functions raise `ValueError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..gold import GoldAnswer, GoldPath
+from .matching import Predicted, distinct_gold, matched, normalised
+
+FoundTriple = tuple[Predicted, str, Predicted]
+"""(head, relation, tail)."""
+
+_Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPath:
+    """A relation path that was retrieved: its relations in walking order, its distinct ends, the triples it rests on.
+
+    A retriever of single triples gives each as a path of one relation.
+    """
+
+    relations: tuple[str, ...]
+    ends: tuple[Predicted, ...]
+    triples: tuple[FoundTriple, ...] = ()
+
+
+def hits_at_1_any(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -> float:
+    """Return [a gold answer is among the ends of the first path]: the generous reading of Hits@1 for paths."""
+    if not gold:
+        return float(not paths)
+    return float(any(matched(paths[0].ends, gold))) if paths else 0.0
+
+
+def hits_at_1_expected(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -> float:
+    """Return |gold among the ends of the first path| / |its ends|: how often an end drawn at random is right.
+
+    0 where the first path has no ends. Never above `hits_at_1_any`.
+    """
+    if not gold:
+        return float(not paths)
+    if not paths or not paths[0].ends:
+        return 0.0
+    return sum(matched(paths[0].ends, gold)) / len(paths[0].ends)
+
+
+def answer_recall_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k: int) -> float:
+    """Return |gold answers among the ends of the first k paths| / |gold answers|, matched one to one.
+
+    Source: the answer recall of SubgraphRAG (Li et al. 2025), over paths.
+    """
+    top = _top(paths, k)
+    if not gold:
+        return float(not paths)
+    ends = list(dict.fromkeys(end for path in top for end in path.ends))
+    return sum(matched(ends, gold)) / len(distinct_gold(gold))
+
+
+def path_recall_at_k(paths: Sequence[FoundPath], gold_paths: Sequence[GoldPath], k: int) -> float:
+    """Return |gold relation paths among the first k| / |gold relation paths|, distinct by their relations."""
+    found = {path.relations for path in _top(paths, k)}
+    wanted = {path.relations for path in gold_paths}
+    if not wanted:
+        raise ValueError("expected at least one gold path, found none: path recall is of annotated questions")
+    return len(found & wanted) / len(wanted)
+
+
+def gold_path_hit_at_k(paths: Sequence[FoundPath], gold_paths: Sequence[GoldPath], k: int) -> float:
+    """Return [one of the gold relation paths is among the first k]."""
+    return float(path_recall_at_k(paths, gold_paths, k) > 0)
+
+
+def triple_recall_at_k(paths: Sequence[FoundPath], gold_triples: Sequence[tuple[str, str, str]], k: int) -> float:
+    """Return |gold triples that the first k paths rest on| / |gold triples|; head and tail by id or by name.
+
+    Source: the triple recall of SubgraphRAG (Li et al. 2025), where each retrieved triple is a path of its own.
+    """
+    top = _top(paths, k)
+    wanted = set(gold_triples)
+    if not wanted:
+        raise ValueError("expected at least one gold triple, found none: triple recall is of annotated questions")
+    found = {
+        (head, relation, tail)
+        for path in top
+        for first, relation, last in path.triples
+        for head in _keys(first)
+        for tail in _keys(last)
+    }
+    num_found = sum(
+        any((h, relation, t) in found for h in _gold_keys(head) for t in _gold_keys(tail))
+        for head, relation, tail in wanted
+    )
+    return num_found / len(wanted)
+
+
+def _keys(entity: Predicted) -> list[_Key]:
+    return ([("id", entity.id)] if entity.id else []) + ([("name", normalised(entity.name))] if entity.name else [])
+
+
+def _gold_keys(text: str) -> tuple[_Key, _Key]:
+    return ("id", text), ("name", normalised(text))
+
+
+def _top(paths: Sequence[FoundPath], k: int) -> Sequence[FoundPath]:
+    if k < 1:
+        raise ValueError(f"expected k of at least 1, found {k}")
+    return paths[:k]

@@ -1,0 +1,121 @@
+"""The plots of a report, as SVG text that stands in a page by itself."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "lodestar",
+    "font.family": "sans-serif",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+}
+_BLUE, _ORANGE, _GREY = "#3b6ea5", "#d98032", "#9aa3ab"
+_SIZE = (5.2, 3.2)
+
+
+def hits_by_hops(by_hops: Mapping[str, Any]) -> str:
+    """Hits@1 of answers and of paths by the number of hops, with 95 % intervals."""
+    figure, axes = _new("Hits@1 by hops", "hops (n questions)", "Hits@1")
+    hops = list(by_hops)
+    for offset, (metric, label, colour) in enumerate(
+        (("strict/hits_at_1", "answer", _BLUE), ("path/hits_at_1_any", "path, any end", _ORANGE))
+    ):
+        each = [by_hops[number][metric] for number in hops]
+        places = [index + 0.4 * offset - 0.2 for index in range(len(hops))]
+        means = [figure["mean"] for figure in each]
+        spread = [
+            [figure["mean"] - figure["low"] for figure in each],
+            [figure["high"] - figure["mean"] for figure in each],
+        ]
+        axes.bar(places, means, 0.38, color=colour, label=label, yerr=spread, capsize=3)
+    axes.set_xticks(range(len(hops)), [f"{number} ({by_hops[number]['strict/hits_at_1']['n']:,})" for number in hops])
+    axes.set_ylim(0, 1)
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def recall_at_k(figures: Mapping[str, Any]) -> str:
+    """Recall at k of answers and, where a set has them, of gold paths and triples."""
+    figure, axes = _new("Recall at k of the retrieved paths", "k", "recall")
+    for kind, label, colour in (
+        ("answer_recall", "answers", _BLUE),
+        ("path_recall", "gold paths", _ORANGE),
+        ("triple_recall", "gold triples", _GREY),
+    ):
+        found = sorted(
+            (int(metric.partition("@")[2]), values)
+            for metric, values in figures.items()
+            if metric.startswith(f"path/{kind}@")
+        )
+        if found:
+            cuts = [k for k, _ in found]
+            axes.plot(cuts, [values["mean"] for _, values in found], marker="o", color=colour, label=label)
+            axes.fill_between(
+                cuts, [v["low"] for _, v in found], [v["high"] for _, v in found], color=colour, alpha=0.15, lw=0
+            )
+    axes.set_ylim(0, 1)
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def latency_by_stage(stages: Mapping[str, Any]) -> str:
+    """Median and 95th percentile of the seconds of each stage."""
+    figure, axes = _new("Seconds by stage: median, line to the 95th percentile", "seconds", "")
+    names = list(stages)[::-1]
+    axes.barh(names, [stages[name]["p50_s"] for name in names], color=_BLUE)
+    for place, name in enumerate(names):
+        axes.plot([stages[name]["p50_s"], stages[name]["p95_s"]], [place, place], color=_GREY, lw=2)
+    return _svg(figure)
+
+
+def calibration(bins: Sequence[Mapping[str, float]]) -> str:
+    """Confidence against the share that is right; the area of a point is the number of answers."""
+    figure, axes = _new("Calibration of the first answer", "mean confidence", "share right")
+    most = max((each["num"] for each in bins), default=1)
+    axes.plot([0, 1], [0, 1], color=_GREY, lw=1, ls="--")
+    axes.scatter(
+        [each["mean_confidence"] for each in bins],
+        [each["share_right"] for each in bins],
+        s=[20 + 200 * each["num"] / most for each in bins],
+        color=_BLUE,
+    )
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    return _svg(figure)
+
+
+def misses(kinds: Mapping[str, Any]) -> str:
+    """Where wrong first answers were lost, as shares of all of them."""
+    figure, axes = _new("Where wrong answers were lost", "share of wrong first answers", "")
+    names = list(kinds)[::-1]
+    bars = axes.barh(names, [kinds[name]["share"] for name in names], color=_ORANGE)
+    axes.bar_label(bars, [f" {kinds[name]['num']:,}" for name in names])
+    return _svg(figure)
+
+
+def _new(title: str, x_label: str, y_label: str) -> tuple[Figure, Axes]:
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        axes = figure.subplots()
+    axes.set_title(title, fontsize=11, loc="left")
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    return figure, axes
+
+
+def _svg(figure: Figure) -> str:
+    written = io.StringIO()
+    with mpl.rc_context(_STYLE):
+        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+    return written.getvalue().partition("<svg")[2].join(("<svg", ""))

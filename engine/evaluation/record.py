@@ -1,0 +1,102 @@
+"""What one question came to: written as it finishes, read back as it was."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Scores = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PathRecord:
+    """A retrieved path: `relations` in walking order, ``^`` before one walked from tail to head.
+
+    `ends` are the ids of its first ends; `num_right` of its `num_ends` ends are right answers.
+    """
+
+    score: float
+    topic: str
+    relations: tuple[str, ...]
+    num_hops: int
+    ends: tuple[str, ...]
+    num_ends: int
+    num_right: int
+    text: str
+    """One entity path, to a right answer where there is one, as it is shown to a reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """One answer, in the order in which they were given."""
+
+    name: str
+    id: str | None
+    confidence: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Why the first answer is wrong: one of `diagnosis.KINDS`, with the hop of the loss or the rank of the find."""
+
+    kind: str
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One question of a run. A `failure` is the error in one line; such a question counts as answered wrongly.
+
+    `scores` are the figures of the question by metric, `rog_exceeded` whether the substring rule gave more than 1.
+    """
+
+    id: str
+    question: str
+    topics: tuple[str, ...]
+    paths: tuple[PathRecord, ...] = ()
+    answers: tuple[AnswerRecord, ...] = ()
+    text: str = ""
+    failure: str | None = None
+    scores: Scores = field(default_factory=dict)
+    counted: tuple[int, int, int] = (0, 0, 0)
+    """Right, given and gold answers, for micro-averages."""
+    rog_exceeded: bool = False
+    miss: Miss | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    round_trips: Mapping[str, int] = field(default_factory=dict)
+    num_prompt_tokens: int | None = None
+    num_completion_tokens: int | None = None
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the system said that it has no answer; a failure is no abstention."""
+        return not self.answers and self.failure is None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the record as plain data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Record:
+        """Return the record of plain data."""
+        return cls(
+            **{
+                **data,
+                "topics": tuple(data["topics"]),
+                "counted": tuple(data["counted"]),
+                "paths": tuple(
+                    PathRecord(**{**path, "relations": tuple(path["relations"]), "ends": tuple(path["ends"])})
+                    for path in data["paths"]
+                ),
+                "answers": tuple(AnswerRecord(**answer) for answer in data["answers"]),
+                "miss": Miss(**data["miss"]) if data["miss"] else None,
+            }
+        )
+
+
+def values(records: Sequence[Record], metric: str) -> list[float]:
+    """Return a metric's figure for each question that has it."""
+    return [record.scores[metric] for record in records if metric in record.scores]

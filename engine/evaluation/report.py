@@ -1,0 +1,185 @@
+"""The report of a run: every figure with its interval and the number of questions it is over, as plain data.
+
+The denominator is the number of questions asked. Figures of gold paths and triples are over the questions that have
+any; each figure says its n.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from .diagnosis import KINDS
+from .gold import GoldQuestion
+from .metrics.abstention import abstention_scores
+from .metrics.answers import Counted, micro_f1
+from .metrics.calibration import expected_calibration_error, reliability
+from .metrics.tokens import Tokens, mean_tokens
+from .metrics.uncertainty import (
+    bootstrap_interval,
+    bootstrap_ratio_interval,
+    bootstrap_statistic_interval,
+    macro_by,
+    means_by,
+)
+from .record import Record
+from .running import Run
+
+FORMAT = 1
+ECE_SAMPLES = 500
+_TOTAL = "total"
+
+Figure = dict[str, Any]
+
+
+def report_of(run: Run, *, prices: tuple[float, float] | None = None) -> dict[str, Any]:
+    """Return the report; `prices` are those of a million tokens of prompt and of completion, in any currency."""
+    records, questions = run.records, run.questions
+    topics = [topic_of(question) for question in questions]
+    seed = int(run.provenance["what"]["recipe"]["seed"])
+    return {
+        "format": FORMAT,
+        **run.provenance,
+        "num_questions": len(records),
+        "num_topics": len(set(topics)),
+        "figures": _figures(records, topics, seed),
+        "rog": {"num_exceeded": sum(record.rog_exceeded for record in records)},
+        "calibration": _calibration(records, seed),
+        "abstention": asdict(
+            abstention_scores([r.abstained for r in records], [not question.answers for question in questions])
+        ),
+        "by_hops": _by_hops(records, questions, seed),
+        "misses": _misses(records),
+        "failures": [{"id": record.id, "failure": record.failure} for record in records if record.failure],
+        "empty": [record.id for record in records if record.abstained],
+        "cost": _cost(records, prices),
+    }
+
+
+def topic_of(question: GoldQuestion) -> tuple[str, ...]:
+    """Return what questions are grouped by: their topic entities, whatever their order; else the question itself."""
+    return tuple(sorted(question.topic_ids or question.topic_names)) or (question.id,)
+
+
+def _figures(records: Sequence[Record], topics: Sequence[tuple[str, ...]], seed: int) -> dict[str, Figure]:
+    metrics = dict.fromkeys(metric for record in records for metric in record.scores)
+    found: dict[str, Figure] = {}
+    for metric in metrics:
+        having = [(r.scores[metric], topic) for r, topic in zip(records, topics, strict=True) if metric in r.scores]
+        values, groups = [value for value, _ in having], [topic for _, topic in having]
+        by_topic = list(means_by(values, groups).values())
+        found[metric] = {
+            **_interval(values, seed),
+            "by_topic": {**_interval(by_topic, seed), "mean": macro_by(values, groups)},
+        }
+    counts = [Counted(*record.counted) for record in records]
+    if counts:
+        rights = [2.0 * count.num_right for count in counts]
+        totals = [float(count.num_predicted + count.num_gold) for count in counts]
+        interval = bootstrap_ratio_interval(rights, totals, seed=seed) if any(totals) else None
+        found["strict/micro_f1"] = {
+            "mean": micro_f1(counts),
+            "n": len(counts),
+            **({"low": interval.low, "high": interval.high} if interval else {}),
+        }
+    return found
+
+
+def _interval(values: Sequence[float], seed: int) -> Figure:
+    interval = bootstrap_interval(values, seed=seed)
+    return {"mean": float(np.mean(values)), "low": interval.low, "high": interval.high, "n": len(values)}
+
+
+def _calibration(records: Sequence[Record], seed: int) -> Figure | None:
+    """Return how well the first answers' confidences are calibrated; None where nothing was answered."""
+    answered = [record for record in records if record.answers]
+    if not answered:
+        return None
+    confidences = np.array([min(max(record.answers[0].confidence, 0.0), 1.0) for record in answered])
+    right = np.array([record.scores["strict/hits_at_1"] == 1 for record in answered])
+    interval = bootstrap_statistic_interval(
+        lambda chosen: expected_calibration_error(confidences[chosen], right[chosen]),
+        len(answered),
+        num_samples=ECE_SAMPLES,
+        seed=seed,
+    )
+    return {
+        "ece": expected_calibration_error(confidences, right),
+        "low": interval.low,
+        "high": interval.high,
+        "n": len(answered),
+        "bins": [asdict(each) for each in reliability(confidences, right)],
+    }
+
+
+def _by_hops(records: Sequence[Record], questions: Sequence[GoldQuestion], seed: int) -> dict[str, Figure]:
+    hops = sorted({question.num_hops for question in questions if question.num_hops is not None})
+    return {
+        str(number): {
+            metric: _interval(
+                [r.scores[metric] for r, q in zip(records, questions, strict=True) if q.num_hops == number], seed
+            )
+            for metric in ("strict/hits_at_1", "path/hits_at_1_any")
+        }
+        for number in hops
+    }
+
+
+def _misses(records: Sequence[Record]) -> dict[str, Any]:
+    """Return the kinds of misses with their shares, which add up to 1, and where in the search they happened."""
+    missed = [record.miss for record in records if record.miss]
+    kinds = Counter(miss.kind for miss in missed)
+    return {
+        "num": len(missed),
+        "kinds": {
+            kind: {
+                "num": kinds[kind],
+                "share": kinds[kind] / len(missed),
+                "places": dict(
+                    sorted(Counter(str(m.place) for m in missed if m.kind == kind and m.place is not None).items())
+                ),
+            }
+            for kind in KINDS
+            if kinds[kind]
+        },
+    }
+
+
+def _cost(records: Sequence[Record], prices: tuple[float, float] | None) -> dict[str, Any]:
+    stages = dict.fromkeys(stage for record in records for stage in record.seconds)
+    tokens = [
+        Tokens(record.num_prompt_tokens, record.num_completion_tokens or 0)
+        for record in records
+        if record.num_prompt_tokens is not None
+    ]
+    return {
+        "stages": {stage: _stage(records, stage) for stage in sorted(stages, key=lambda name: name == _TOTAL)},
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3),
+        "gpu_mb": _gpu_mb(),
+        "tokens": asdict(mean_tokens(tokens)) if tokens else None,
+        "price": sum(t.prompt * prices[0] + t.completion * prices[1] for t in tokens) / 1e6 if prices else None,
+    }
+
+
+def _stage(records: Sequence[Record], stage: str) -> Figure:
+    """Return percentiles of seconds over the questions that came to this stage, and its round trips a question."""
+    seconds = [record.seconds[stage] for record in records if stage in record.seconds]
+    trips = [
+        sum(record.round_trips.values()) if stage == _TOTAL else record.round_trips.get(stage, 0)
+        for record in records
+        if stage in record.seconds
+    ]
+    p50, p95, p99 = (float(value) for value in np.percentile(seconds, [50, 95, 99]))
+    return {"p50_s": p50, "p95_s": p95, "p99_s": p99, "round_trips": float(np.mean(trips)), "n": len(seconds)}
+
+
+def _gpu_mb() -> float | None:
+    import torch
+
+    return torch.cuda.max_memory_allocated() / 1e6 if torch.cuda.is_available() else None

@@ -1,0 +1,121 @@
+"""The report as rows of text, for a terminal, a page or a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_FIRST = (
+    "strict/hits_at_1",
+    "strict/hit",
+    "strict/f1",
+    "strict/micro_f1",
+    "strict/precision",
+    "strict/recall",
+    "strict/exact_match",
+    "rog/hits_at_1",
+    "rog/hit",
+    "rog/f1",
+    "path/hits_at_1_any",
+    "path/hits_at_1_expected",
+)
+"""What is looked for first; all other metrics follow in the order of the report."""
+
+RESULTS = (
+    ("strict/hits_at_1", "Hits@1"),
+    ("strict/f1", "F1"),
+    ("rog/f1", "F1 (rog)"),
+    ("path/hits_at_1_any", "path any"),
+    ("path/hits_at_1_expected", "path expected"),
+    ("path/answer_recall@10", "recall@10"),
+)
+"""The columns of a table of runs."""
+
+
+def lead(report: Mapping[str, Any]) -> str:
+    """Return one line on what was asked of what."""
+    what = report["what"]
+    sample = f", a sample of {what['dataset']['num_questions']:,}" if what["dataset"]["limit"] else ""
+    failed = f"; {len(report['failures']):,} failed" if report["failures"] else ""
+    return (
+        f"{report['num_questions']:,} questions of {report['num_topics']:,} topics{sample}, "
+        f"over {what['graph']['num_triples']:,} triples; topics {what['topics']}; "
+        f"{len(report['empty']):,} without an answer{failed}; "
+        f"rog above 1 before clipping: {report['rog']['num_exceeded']:,}"
+    )
+
+
+def figure_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield metric, mean, interval and n by question, then mean, interval and n by topic."""
+    figures = report["figures"]
+    for metric in [*(m for m in _FIRST if m in figures), *(m for m in figures if m not in _FIRST)]:
+        yield (metric, *_cells(figures[metric]), *_cells(figures[metric].get("by_topic")))
+    if calibration := report["calibration"]:
+        yield ("ece", *_cells({**calibration, "mean": calibration["ece"]}), *_cells(None))
+    abstention = report["abstention"]
+    for name in ("precision", "recall"):
+        of = abstention["num_abstained" if name == "precision" else "num_unanswerable"]
+        yield (f"abstention/{name}", f"{abstention[name]:.3f}", "", f"{of:,}", "", "", "")
+
+
+def stage_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield stage, milliseconds at three percentiles, round trips a question, and n."""
+    for stage, cost in report["cost"]["stages"].items():
+        times = (f"{1000 * cost[percentile]:,.1f}" for percentile in ("p50_s", "p95_s", "p99_s"))
+        yield (stage, *times, f"{cost['round_trips']:.1f}", f"{cost['n']:,}")
+
+
+def miss_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield kind, number and share of the misses."""
+    for kind, found in report["misses"]["kinds"].items():
+        yield (kind, f"{found['num']:,}", f"{found['share']:.3f}")
+
+
+def cost_line(report: Mapping[str, Any]) -> str:
+    """Return memory, tokens and price in one line."""
+    cost = report["cost"]
+    parts = [f"peak memory {cost['peak_rss_mb']:,.0f} MB"]
+    if cost["gpu_mb"] is not None:
+        parts.append(f"of the GPU {cost['gpu_mb']:,.0f} MB")
+    if tokens := cost["tokens"]:
+        parts.append(
+            f"{tokens['prompt']:,.0f} tokens of prompt and {tokens['completion']:,.0f} of completion a question"
+        )
+    if cost["price"] is not None:
+        parts.append(f"price {cost['price']:,.4f}")
+    return "; ".join(parts)
+
+
+def results_table(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines of a Markdown table with one run a row: means by question, 95 % intervals, and by topic."""
+    yield (
+        "| questions | n (topics) | recipe | "
+        + " | ".join(title for _, title in RESULTS)
+        + " | Hits@1 by topic | p50, ms |"
+    )
+    yield "|" + " --- |" * (len(RESULTS) + 5)
+    for report in reports:
+        what, figures = report["what"], report["figures"]
+        median_s = report["cost"]["stages"]["total"]["p50_s"] if "total" in report["cost"]["stages"] else 0.0
+        yield (
+            f"| {what['dataset']['name']} | {report['num_questions']:,} ({report['num_topics']:,}) "
+            f"| {_recipe(what['recipe'])} | "
+            + " | ".join(_with_interval(figures[metric]) for metric, _ in RESULTS)
+            + f" | {figures['strict/hits_at_1']['by_topic']['mean']:.3f} "
+            + f"| {1000 * median_s:,.0f} |"
+        )
+
+
+def _recipe(recipe: Mapping[str, Any]) -> str:
+    return f"{recipe['name']}, {recipe['search']['max_hop']} hops"
+
+
+def _with_interval(figure: Mapping[str, Any]) -> str:
+    return f"{figure['mean']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
+
+
+def _cells(figure: Mapping[str, Any] | None) -> tuple[str, str, str]:
+    if figure is None:
+        return ("", "", "")
+    interval = f"{figure['low']:.3f} to {figure['high']:.3f}" if "low" in figure else ""
+    return (f"{figure['mean']:.3f}", interval, f"{figure['n']:,}")

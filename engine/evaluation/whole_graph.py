@@ -1,0 +1,122 @@
+"""The whole graph in memory: what baselines search and oracles are exact over. The engine itself never reads it so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ..database.catalogue import read_catalogue, read_graph_state
+from ..database.gateway import Gateway
+from ..database.statements import relation_ranks, stream_names, stream_triples
+from ..errors import GraphError
+from ..values import Entity
+
+MAX_TRIPLES = 50_000_000
+"""About 40 bytes a triple in memory, and the ids."""
+
+Nodes = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class WholeGraph:
+    """Nodes by number, relations by number from 1, and for each node the steps that leave it, inverse ones included.
+
+    The steps of node n are ``targets[starts[n]:starts[n + 1]]`` and, beside it, `steps`: the relation's number,
+    negative where it is walked from tail to head. They are in the order of (step, target).
+    """
+
+    entities: list[Entity]
+    relations: list[str]
+    starts: Nodes
+    targets: Nodes
+    steps: Nodes
+    numbers: dict[str, int] = field(init=False)
+    relation_numbers: dict[str, int] = field(init=False)
+    is_mediator: npt.NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.numbers = {entity.id: number for number, entity in enumerate(self.entities)}
+        self.relation_numbers = {name: number for number, name in enumerate(self.relations) if number}
+        self.is_mediator = np.array([entity.is_mediator for entity in self.entities], dtype=np.bool_)
+
+    @classmethod
+    def of(cls, triples: Iterable[tuple[Entity, str, Entity]]) -> WholeGraph:
+        """Return the graph of these triples."""
+        entities: dict[str, int] = {}
+        kept: list[Entity] = []
+        relations: dict[str, int] = {}
+        heads, numbers, tails = [], [], []
+
+        def number_of(entity: Entity) -> int:
+            if entity.id not in entities:
+                entities[entity.id] = len(entities)
+                kept.append(entity)
+            return entities[entity.id]
+
+        for head, relation, tail in triples:
+            heads.append(number_of(head))
+            numbers.append(relations.setdefault(relation, len(relations) + 1))
+            tails.append(number_of(tail))
+        sources = np.array(heads + tails, dtype=np.int64)
+        targets = np.array(tails + heads, dtype=np.int64)
+        steps = np.array(numbers + [-number for number in numbers], dtype=np.int64)
+        order = np.lexsort((targets, steps, sources))
+        starts = np.searchsorted(sources[order], np.arange(len(kept) + 1))
+        return cls(kept, ["", *relations], starts, targets[order], steps[order])
+
+    @classmethod
+    def read(cls, gateway: Gateway) -> WholeGraph:
+        """Read the graph of a database; raise `GraphError` for one too large to be held."""
+        state = gateway.fetch(read_graph_state())
+        state.check()
+        if state.num_triples > MAX_TRIPLES:
+            raise GraphError(
+                f"expected at most {MAX_TRIPLES:,} triples for a baseline or an oracle, found {state.num_triples:,}: "
+                "use a recipe that searches in the database, and leave out --oracle"
+            )
+        names = {row.id: row.name for row in gateway.stream(stream_names())}
+        ranks = relation_ranks(relation.name for relation in gateway.fetch(read_catalogue()).relations)
+
+        def triples() -> Iterable[tuple[Entity, str, Entity]]:
+            for head in gateway.stream(stream_triples(ranks)):
+                source = Entity(head.head, names.get(head.head))
+                for tail in head.tails:
+                    end = Entity(tail.tail, names.get(tail.tail))
+                    if tail.is_literal:
+                        end = Entity(f'"{tail.tail}"^^{tail.datatype}@{tail.language}', tail.tail, is_literal=True)
+                    yield source, tail.relation, end
+
+        return cls.of(triples())
+
+    def named(self) -> dict[str, list[str]]:
+        """Return the ids of the entities of each name, in the order of their numbers."""
+        found: dict[str, list[str]] = {}
+        for entity in self.entities:
+            if entity.name:
+                found.setdefault(entity.name, []).append(entity.id)
+        return found
+
+    def steps_from(self, nodes: Nodes) -> tuple[Nodes, Nodes, Nodes]:
+        """Return source, step and target of every step that leaves these nodes."""
+        counts = self.starts[nodes + 1] - self.starts[nodes]
+        sources = np.repeat(nodes, counts)
+        offsets = np.arange(len(sources)) - np.repeat(np.cumsum(counts) - counts, counts)
+        at = np.repeat(self.starts[nodes], counts) + offsets
+        return sources, self.steps[at], self.targets[at]
+
+    def within(self, nodes: Nodes, num_steps: int) -> list[npt.NDArray[np.bool_]]:
+        """Return, for 0 to `num_steps` steps, which nodes have one of `nodes` within that many steps."""
+        reached = np.zeros(len(self.entities), dtype=np.bool_)
+        reached[nodes] = True
+        levels = [reached]
+        frontier = nodes
+        for _ in range(num_steps):
+            _, _, targets = self.steps_from(frontier)
+            following = levels[-1].copy()
+            following[targets] = True
+            frontier = np.flatnonzero(following & ~levels[-1])
+            levels.append(following)
+        return levels

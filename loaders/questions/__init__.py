@@ -1,0 +1,1 @@
+"""Question sets: one file per published format, and the reading that finds which it is."""

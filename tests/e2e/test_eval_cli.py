@@ -1,0 +1,156 @@
+"""`lodestar eval` as a user runs it: runs that are killed and resumed, made again, compared and shown."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Lodestar, Ran
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+ASKED = (
+    ("What is the capital of {}?", {"m.peru": ["m.lima"], "m.chile": ["m.santiago"]}),
+    ("Which currency is used in {}?", {"m.peru": ["m.sol"], "m.chile": ["m.peso"]}),
+    ("What languages do they speak in {}?", {"m.peru": ["m.spanish", "m.quechua"], "m.chile": ["m.spanish"]}),
+    ("Which country borders {}?", {"m.peru": ["m.chile"], "m.chile": ["m.peru"]}),
+    ("On which continent is {}?", {"m.peru": ["m.south_america"], "m.chile": ["m.south_america"]}),
+    ("Who is the king of {}?", {"m.peru": [], "m.chile": ["m.nobody"]}),
+)
+NAMES = {"m.peru": "Peru", "m.chile": "Chile"}
+REPEATS = 8
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    lines: list[dict[str, Any]] = [
+        {"id": f"{n}-{i}-{topic}", "question": text.format(NAMES[topic]), "topic_entities": [topic], "answers": found}
+        for n in range(REPEATS)
+        for i, (text, answers) in enumerate(ASKED)
+        for topic, found in answers.items()
+    ]
+    for line in lines:
+        line["num_hops"] = 1
+    path = tmp_path / "countries-dev.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def figures(folder: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    for changing in ("where", "again", "cost"):
+        del report[changing]
+    calibration = report.pop("calibration")
+    return report | {"ece": round(calibration["ece"], 4), "n answered": calibration["n"]}
+
+
+def test_a_run_that_was_killed_is_finished_as_an_undisturbed_one(
+    lodestar: Lodestar, environment: dict[str, str], questions: Path, tmp_path: Path
+) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert lodestar("eval", str(questions), "--out", str(whole)).code == 0
+    command = [sys.executable, "-m", "lodestar", "eval", str(questions), "--workers", "2", "--out", str(killed)]
+    records = killed / "records.jsonl"
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
+        deadline_s = time.monotonic() + 60
+        while not (records.exists() and records.read_bytes().count(b"\n") >= 5):
+            assert time.monotonic() < deadline_s
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+    done = records.read_bytes().count(b"\n")
+    assert 5 <= done < 12 * REPEATS
+    assert not (killed / "report.json").exists()
+    records.write_bytes(records.read_bytes() + b'{"id": "cut')
+    assert lodestar("eval", str(questions), "--out", str(killed)).code == 0
+    assert figures(killed) == figures(whole)
+    assert len(records.read_text().splitlines()) == 12 * REPEATS
+
+
+def test_the_report_says_all(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
+    ran = lodestar("eval", str(questions), "--json", "--out", str(tmp_path / "run"))
+    assert ran.code == 0, ran.err
+    report = json.loads(ran.out)
+    assert (report["num_questions"], report["num_topics"]) == (12 * REPEATS, 2)
+    hits = report["figures"]["strict/hits_at_1"]
+    assert 0 < hits["low"] <= hits["mean"] <= hits["high"] <= 1
+    assert (hits["n"], hits["by_topic"]["n"]) == (12 * REPEATS, 2)
+    assert report["what"]["dataset"]["sha256"]
+    assert report["what"]["graph"]["loads"][0]["sha256"]
+    assert report["what"]["recipe"]["search"]["beam_width"] == 10
+    kinds = report["misses"]["kinds"]
+    assert sum(kind["share"] for kind in kinds.values()) == pytest.approx(1)
+    assert kinds["not in the graph"]["num"] >= REPEATS
+    assert {"link", "encode", "hop 1", "answer", "total"} <= set(report["cost"]["stages"])
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert page.count("<svg") == 5
+    assert not re.search(r"(?:src|href)=\"(?!#)|url\((?!#)|@import", page)
+
+
+def test_the_same_again_and_two_against_each_other(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
+    oracle, chance = str(tmp_path / "oracle"), str(tmp_path / "chance")
+    assert lodestar("eval", str(questions), "--recipe", "oracle", "--out", oracle).code == 0
+    assert lodestar("eval", str(questions), "--recipe", "random", "--out", chance, "--set", "seed=3").code == 0
+    again = lodestar("eval", "rerun", chance)
+    assert again.code == 0, again.err
+    assert re.search(r"all \d+ figures are the same$", again.err.strip())
+    compared = json.loads(lodestar("eval", "compare", oracle, chance, "--json").out)
+    test = compared["tests"]["path/hits_at_1_any"]
+    assert test["difference"] > 0.3
+    assert test["p_value"] < 0.01
+    assert len(compared["won"]) > len(compared["lost"])
+    assert "right in A alone" in lodestar("eval", "compare", oracle, chance).out
+    table = lodestar("eval", "table", oracle, chance).out.splitlines()
+    assert len(table) == 4
+    assert "| oracle, 2 hops |" in table[2]
+    shown = lodestar("eval", "show", oracle, "--kind", "not in the graph", "--limit", "1")
+    assert f"{2 * REPEATS} questions, 1 shown" in shown.out.splitlines()[0] or "questions, 1 shown" in shown.out
+
+
+def test_topics_are_linked_where_that_is_asked(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
+    ran = lodestar("eval", str(questions), "--link", "--limit", "6", "--json", "--out", str(tmp_path / "run"))
+    report = json.loads(ran.out)
+    assert report["what"]["topics"] == "linked"
+    assert report["num_questions"] == 6
+    assert report["cost"]["stages"]["link"]["round_trips"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "fault"),
+    [
+        (["none.jsonl"], 3, "none.jsonl: no such file"),
+        (["{questions}", "--recipe", "star"], 2, "no recipe is called 'star'"),
+        (["{folder}"], 3, "expected a file of questions, found a folder: name one of its files, or a --split"),
+        (["{folder}", "--split", "test"], 3, "expected one file of the split 'test', found no file"),
+        (["show", "{folder}", "--kind", "lost"], 2, "--kind: expected one of failed, not linked"),
+        (["show", "{folder}"], 3, "no records"),
+        (["rerun", "{folder}"], 3, "no report"),
+        (["compare", "{folder}", "{folder}"], 3, "no records"),
+    ],
+)
+def test_a_fault_is_one_line(
+    lodestar: Lodestar, questions: Path, tmp_path: Path, arguments: list[str], code: int, fault: str
+) -> None:
+    given = [word.format(questions=questions, folder=tmp_path) for word in arguments]
+    ran = lodestar("eval", *given)
+    assert ran.code == code
+    assert fault in ran.err.splitlines()[-1]
+
+
+def test_a_folder_keeps_one_run(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
+    def run(*options: str) -> Ran:
+        return lodestar("eval", str(questions), "--out", str(tmp_path / "run"), *options)
+
+    assert run("--limit", "3").code == 0
+    other = run("--limit", "4")
+    assert other.code == 2
+    assert "keeps another run (dataset differs): name another --out, or give --fresh to begin anew" in other.err
+    assert run("--limit", "4", "--fresh").code == 0
+    assert len((tmp_path / "run" / "records.jsonl").read_text().splitlines()) == 4

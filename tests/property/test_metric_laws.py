@@ -1,0 +1,285 @@
+"""Laws of the metrics: figures in [0, 1], orders that matter and orders that do not, and agreement with trec_eval's."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from itertools import permutations
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lodestar.engine.evaluation.gold import GoldAnswer, GoldPath
+from lodestar.engine.evaluation.metrics.abstention import abstention_scores
+from lodestar.engine.evaluation.metrics.answers import counted, mean_scores, micro_f1, strict_scores
+from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error, reliability
+from lodestar.engine.evaluation.metrics.matching import Predicted, agrees, distinct_gold, matched, normalised
+from lodestar.engine.evaluation.metrics.paths import (
+    FoundPath,
+    answer_recall_at_k,
+    gold_path_hit_at_k,
+    hits_at_1_any,
+    hits_at_1_expected,
+    path_recall_at_k,
+    triple_recall_at_k,
+)
+from lodestar.engine.evaluation.metrics.ranking import (
+    Ranking,
+    answer_ranking,
+    hits_at_k,
+    ndcg_at_k,
+    recall_at_k,
+    reciprocal_rank,
+)
+from lodestar.engine.evaluation.metrics.rog import rog_scores
+from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, macro_by, paired_test
+
+few = settings(max_examples=50, deadline=None)
+
+ids = st.sampled_from(["m.1", "m.2", "m.3"])
+names = st.sampled_from(["Lima", "the Lima", "Cusco", "Puno", "The The", "Lima Cusco", "!"])
+under_any_name = st.builds(Predicted, names, st.none() | ids)
+# Here an id goes by one name; else the first one's counts, and the order of predictions matters.
+entities = [Predicted("Lima", "m.1"), Predicted("Lima", "m.2"), Predicted("Cusco", "m.3")]
+predicted = st.builds(Predicted, names) | st.sampled_from(entities)
+predictions = st.lists(predicted, max_size=5)
+gold_answers = st.builds(GoldAnswer, st.none() | ids, st.lists(names, min_size=1, max_size=2).map(tuple))
+golds = st.lists(gold_answers, max_size=4)
+relations = st.lists(st.sampled_from("rst"), min_size=1, max_size=2).map(tuple)
+triples = st.tuples(predicted, st.sampled_from("rst"), predicted)
+found_paths = st.lists(
+    st.builds(
+        FoundPath, relations, st.lists(predicted, max_size=4).map(tuple), st.lists(triples, max_size=3).map(tuple)
+    ),
+    max_size=4,
+)
+gold_paths = st.lists(st.builds(GoldPath, relations), min_size=1, max_size=3)
+gold_triples = st.lists(st.tuples(ids | names, st.sampled_from("rst"), ids | names), min_size=1, max_size=3)
+ks = st.integers(1, 6)
+unit = st.floats(0, 1)
+
+
+@st.composite
+def rankings(draw: st.DrawFn) -> Ranking:
+    relevant = tuple(draw(st.lists(st.booleans(), max_size=12)))
+    return Ranking(relevant, sum(relevant) + draw(st.integers(0, 4)))
+
+
+def in_unit(*figures: float) -> bool:
+    return all(0 <= figure <= 1 for figure in figures)
+
+
+def served(given: list[Predicted], gold: list[GoldAnswer]) -> tuple[bool, ...]:
+    """Return the greatest mask of all ways to hand out distinct gold answers, found by trying them all."""
+    wanted: list[GoldAnswer | None] = [*distinct_gold(gold), *[None] * len(given)]
+    keys = [p.id or (normalised(p.name),) for p in given]
+    return max(
+        tuple(
+            answer is not None and agrees(p, answer) and keys[rank] not in keys[:rank]
+            for rank, (p, answer) in enumerate(zip(given, handed, strict=True))
+        )
+        for handed in set(permutations(wanted, len(given)))
+    )
+
+
+@few
+@given(st.text(max_size=12))
+def test_normalising_again_changes_nothing(text: str) -> None:
+    assert normalised(normalised(text)) == normalised(text)
+    assert bool(normalised(text)) is bool(text.split())
+
+
+@few
+@given(st.text("aA the.-_5!é\u0301ſß", max_size=12))
+def test_normalising_awkward_text_again_changes_nothing(text: str) -> None:
+    assert normalised(normalised(text)) == normalised(text)
+    assert bool(normalised(text)) is bool(text.split())
+
+
+@few
+@given(st.lists(under_any_name, max_size=4), st.lists(gold_answers, max_size=3))
+def test_matching_is_the_best_of_all_with_earlier_ranks_first(given: list[Predicted], gold: list[GoldAnswer]) -> None:
+    best = served(given, gold)
+    assert matched(given, gold) == best
+
+
+@few
+@given(predictions, golds, st.randoms(use_true_random=False))
+def test_the_order_of_predictions_matters_to_hits_at_1_only_and_that_of_gold_to_nothing(
+    given: list[Predicted], gold: list[GoldAnswer], random: Random
+) -> None:
+    before = strict_scores(given, gold)
+    assert strict_scores(given, random.sample(gold, len(gold))) == before
+    assert rog_scores(given, random.sample(gold, len(gold))) == rog_scores(given, gold)
+    shuffled = strict_scores(random.sample(given, len(given)), gold)
+    assert astuple(shuffled)[1:] == astuple(before)[1:]
+
+
+@few
+@given(predictions, golds)
+def test_answer_scores_are_shares_that_fit_together(given: list[Predicted], gold: list[GoldAnswer]) -> None:
+    strict = strict_scores(given, gold)
+    rog = rog_scores(given, gold)
+    assert in_unit(*astuple(strict), *astuple(rog.scores))
+    for scores in (strict, rog.scores):
+        assert scores.hits_at_1 <= scores.hit
+        assert scores.exact_match <= min(scores.hit, scores.precision, scores.recall)
+        assert (scores.f1 > 0) == (scores.hit > 0)
+    assert min(strict.precision, strict.recall) <= strict.f1 + 1e-12
+    assert strict.f1 <= max(strict.precision, strict.recall) + 1e-12
+    assert strict.exact_match <= strict.hits_at_1
+    assert (strict.f1 == 1) == (strict.exact_match == 1)
+    assert strict.hits_at_1 == hits_at_k(answer_ranking(given, gold), 1)
+    assert strict.recall == recall_at_k(answer_ranking(given, gold), max(len(given), 1))
+
+
+@few
+@given(st.lists(st.tuples(predictions, golds), min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_averages_are_shares_whatever_the_order_of_questions(
+    asked: list[tuple[list[Predicted], list[GoldAnswer]]], random: Random
+) -> None:
+    shuffled = random.sample(asked, len(asked))
+    macro = mean_scores([strict_scores(*question) for question in asked])
+    assert mean_scores([strict_scores(*question) for question in shuffled]) == macro
+    micro = micro_f1([counted(*question) for question in asked])
+    assert micro_f1([counted(*question) for question in shuffled]) == micro
+    assert in_unit(micro, *astuple(macro))
+
+
+@few
+@given(rankings(), ks)
+def test_ranking_figures_are_shares_and_more_places_lose_nothing(ranking: Ranking, k: int) -> None:
+    assert in_unit(hits_at_k(ranking, k), recall_at_k(ranking, k), reciprocal_rank(ranking), ndcg_at_k(ranking, k))
+    assert hits_at_k(ranking, k) <= hits_at_k(ranking, k + 1)
+    assert recall_at_k(ranking, k) <= recall_at_k(ranking, k + 1)
+    assert reciprocal_rank(ranking) <= hits_at_k(ranking, 12)
+
+
+@few
+@given(rankings().filter(lambda ranking: len(ranking.relevant) > 1), st.data())
+def test_a_relevant_thing_moved_up_is_worth_more(ranking: Ranking, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(ranking.relevant) - 2))
+    above, below = ranking.relevant[place : place + 2]
+    better = Ranking(
+        (*ranking.relevant[:place], above or below, above and below, *ranking.relevant[place + 2 :]),
+        ranking.num_relevant,
+    )
+    everything = len(ranking.relevant)
+    assert recall_at_k(better, everything) == recall_at_k(ranking, everything)
+    assert reciprocal_rank(better) >= reciprocal_rank(ranking)
+    if below and not above:
+        assert ndcg_at_k(better, everything) > ndcg_at_k(ranking, everything)
+    else:
+        assert ndcg_at_k(better, everything) == ndcg_at_k(ranking, everything)
+
+
+@few
+@given(found_paths, golds, gold_paths, gold_triples, ks)
+def test_path_figures_are_shares_and_more_paths_lose_nothing(
+    found: list[FoundPath],
+    gold: list[GoldAnswer],
+    wanted: list[GoldPath],
+    wanted_triples: list[tuple[str, str, str]],
+    k: int,
+) -> None:
+    assert in_unit(hits_at_1_any(found, gold), hits_at_1_expected(found, gold))
+    assert hits_at_1_expected(found, gold) <= hits_at_1_any(found, gold)
+    for fewer, more in [
+        (answer_recall_at_k(found, gold, k), answer_recall_at_k(found, gold, k + 1)),
+        (path_recall_at_k(found, wanted, k), path_recall_at_k(found, wanted, k + 1)),
+        (gold_path_hit_at_k(found, wanted, k), gold_path_hit_at_k(found, wanted, k + 1)),
+        (triple_recall_at_k(found, wanted_triples, k), triple_recall_at_k(found, wanted_triples, k + 1)),
+    ]:
+        assert in_unit(fewer, more)
+        assert fewer <= more
+    assert path_recall_at_k(found, wanted, k) <= gold_path_hit_at_k(found, wanted, k)
+
+
+@few
+@given(found_paths, golds, gold_paths, gold_triples, st.randoms(use_true_random=False))
+def test_the_order_of_paths_matters_only_to_what_is_cut(
+    found: list[FoundPath],
+    gold: list[GoldAnswer],
+    wanted: list[GoldPath],
+    wanted_triples: list[tuple[str, str, str]],
+    random: Random,
+) -> None:
+    shuffled, k = random.sample(found, len(found)), max(len(found), 1)
+    assert answer_recall_at_k(shuffled, gold, k) == answer_recall_at_k(found, gold, k)
+    assert path_recall_at_k(shuffled, wanted, k) == path_recall_at_k(found, wanted, k)
+    assert triple_recall_at_k(shuffled, wanted_triples, k) == triple_recall_at_k(found, wanted_triples, k)
+
+
+@few
+@given(st.lists(st.tuples(unit, st.booleans()), min_size=1), st.integers(1, 20), st.randoms(use_true_random=False))
+def test_calibration_error_is_a_share_whatever_the_order(
+    judged: list[tuple[float, bool]], num_bins: int, random: Random
+) -> None:
+    def error(pairs: list[tuple[float, bool]]) -> float:
+        return expected_calibration_error([sure for sure, _ in pairs], [right for _, right in pairs], num_bins)
+
+    assert in_unit(error(judged))
+    assert error(random.sample(judged, len(judged))) == pytest.approx(error(judged), abs=1e-9)
+    bins = reliability([sure for sure, _ in judged], [right for _, right in judged], num_bins)
+    assert sum(b.num for b in bins) == len(judged)
+    assert all(b.low - 1e-12 <= b.mean_confidence <= b.high + 1e-12 for b in bins)
+    # In one bin the error is that of the means, and finer bins never hide more of it.
+    assert error(judged) >= abs(np.mean([sure for sure, _ in judged]) - np.mean([r for _, r in judged])) - 1e-9
+
+
+@few
+@given(st.lists(st.tuples(st.booleans(), st.booleans())))
+def test_abstention_scores_are_shares(asked: list[tuple[bool, bool]]) -> None:
+    scores = abstention_scores([a for a, _ in asked], [u for _, u in asked])
+    swapped = abstention_scores([u for _, u in asked], [a for a, _ in asked])
+    assert in_unit(scores.precision, scores.recall)
+    assert (scores.precision, scores.recall) == (swapped.recall, swapped.precision)
+
+
+@few
+@given(st.lists(unit, min_size=1, max_size=30), st.randoms(use_true_random=False), st.integers(0, 3))
+def test_an_interval_lies_among_the_values_whatever_their_order(values: list[float], random: Random, seed: int) -> None:
+    interval = bootstrap_interval(values, num_samples=200, seed=seed)
+    assert min(values) - 1e-12 <= interval.low <= interval.high <= max(values) + 1e-12
+    assert in_unit(interval.low, interval.high)
+    assert bootstrap_interval(random.sample(values, len(values)), num_samples=200, seed=seed) == interval
+    wider = bootstrap_interval(values, num_samples=200, seed=seed, confidence=0.99)
+    assert wider.low <= interval.low <= interval.high <= wider.high
+
+
+@few
+@given(st.lists(st.tuples(unit, st.sampled_from("abc")), min_size=1, max_size=20))
+def test_a_mean_of_means_lies_among_the_values(values: list[tuple[float, str]]) -> None:
+    mean = macro_by([value for value, _ in values], [cluster for _, cluster in values])
+    assert min(v for v, _ in values) - 1e-12 <= mean <= max(v for v, _ in values) + 1e-12
+
+
+@few
+@given(st.lists(st.tuples(unit, unit), min_size=1, max_size=25), st.randoms(use_true_random=False))
+def test_a_paired_test_is_the_same_from_either_side(values: list[tuple[float, float]], random: Random) -> None:
+    def test(pairs: list[tuple[float, float]]) -> Any:
+        return paired_test([a for a, _ in pairs], [b for _, b in pairs], num_samples=300)
+
+    here, there = test(values), test([(b, a) for a, b in values])
+    assert here.p_value == there.p_value
+    assert (here.num_won, here.num_lost, here.num_tied) == (there.num_lost, there.num_won, there.num_tied)
+    assert here.difference == -there.difference
+    assert 0 < here.p_value <= 1
+    assert here.num_won + here.num_lost + here.num_tied == len(values)
+    assert test(random.sample(values, len(values))).p_value == here.p_value
+
+
+@few
+@given(rankings().filter(lambda ranking: ranking.num_relevant > 0), ks)
+def test_ranking_figures_agree_with_ir_measures(ranking: Ranking, k: int) -> None:
+    measures: Any = pytest.importorskip("ir_measures", reason="ir-measures is not installed")
+    missing = ranking.num_relevant - sum(ranking.relevant)
+    relevant = [f"d{rank}" for rank, is_relevant in enumerate(ranking.relevant) if is_relevant]
+    qrels = [measures.Qrel("q", doc, 1) for doc in [*relevant, *(f"missing{i}" for i in range(missing))]]
+    run = [measures.ScoredDoc("q", f"d{rank}", -float(rank)) for rank in range(len(ranking.relevant))]
+    wanted = [measures.RR, measures.nDCG @ k, measures.R @ k, measures.Success @ k]
+    theirs = measures.calc_aggregate(wanted, qrels, run) if run else dict.fromkeys(wanted, 0.0)
+    ours = [reciprocal_rank(ranking), ndcg_at_k(ranking, k), recall_at_k(ranking, k), hits_at_k(ranking, k)]
+    assert ours == pytest.approx([theirs[measure] for measure in wanted])

@@ -1,0 +1,68 @@
+"""Records: whole or not at all, whatever a kill left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lodestar.engine.errors import InputError
+from lodestar.engine.evaluation.record import AnswerRecord, Miss, PathRecord, Record
+from lodestar.engine.evaluation.records_file import RecordsFile
+
+PATH = PathRecord(0.5, "m.1", ("r", "^s"), 2, ("m.2",), 30, 1, "One —[r]→ Two")
+RECORDS = [
+    Record(
+        "q1",
+        "who\n?",
+        ("m.1",),
+        (PATH,),
+        (AnswerRecord("Zwei \u2028", "m.2", 0.4, "graph"),),
+        "Zwei",
+        scores={"mrr": 1.0},
+    ),
+    Record("q2", "what?", (), failure="LLMError: it failed", miss=Miss("failed")),
+    Record(
+        "q3",
+        "where?",
+        ("m.1",),
+        counted=(1, 2, 3),
+        miss=Miss("pruned", 2),
+        seconds={"total": 0.1},
+        round_trips={"link": 1},
+    ),
+]
+
+
+def written(path: Path) -> None:
+    with RecordsFile(path) as file:
+        for record in RECORDS:
+            file.add(record)
+
+
+def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
+    written(tmp_path / "runs" / "records.jsonl")
+    assert RecordsFile(tmp_path / "runs" / "records.jsonl").read() == RECORDS
+    assert [record.abstained for record in RECORDS] == [False, False, True]
+
+
+def test_a_line_cut_anywhere_is_taken_off_before_more_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    written(path)
+    whole = path.read_bytes()
+    second = whole.index(b"\n") + 1
+    for cut in (second + 1, second + 40, whole.index(b"\n", second), len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        kept = RecordsFile(path).read()
+        assert kept == RECORDS[: len(kept)]
+        with RecordsFile(path) as file:
+            for record in RECORDS[len(kept) :]:
+                file.add(record)
+        assert path.read_bytes() == whole
+
+
+def test_what_is_no_record_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text('{"id": "q1"}\n')
+    with pytest.raises(InputError, match=r"records\.jsonl:1: expected a record of a run"):
+        RecordsFile(path).read()
+    assert RecordsFile(tmp_path / "none").read() == []

@@ -1,0 +1,683 @@
+"""Question sets: what every format says, that it is told by looking, and every fault with its place."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import sys
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.evaluation.gold import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.loaders.questions.reading import FORMATS, read_questions
+from pyarrow import parquet
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+
+LODESTAR: list[dict[str, Any]] = [
+    {
+        "id": "q1",
+        "question": " Which city is the capital of Peru? ",
+        "topic_entities": ["m.1"],
+        "topic_names": ["Peru"],
+        "answers": ["m.2", {"id": "m.3", "names": ["Lima", "Ciudad"]}, {"names": ["1535"]}, "m.2"],
+        "min_hops": 1,
+        "num_hops": 2,
+        "paths": [["capital"], {"relations": ["in", "capital"], "entities": ["m.1", "m.9", "m.2"]}],
+        "triples": [["m.1", "capital", "m.2"]],
+    },
+    {"id": "q2", "question": "Who is nobody?", "answers": [], "min_hops": 3},
+]
+WEBQSP: dict[str, Any] = {
+    "Version": "1.0",
+    "FreebaseVersion": "2015-08-09",
+    "Questions": [
+        {
+            "QuestionId": "WebQTest-901",
+            "RawQuestion": "where does the river Rímac rise?",
+            "ProcessedQuestion": "where does the river rimac rise",
+            "Parses": [
+                {
+                    "ParseId": "WebQTest-901.P0",
+                    "TopicEntityName": "Rímac River",
+                    "TopicEntityMid": "m.0aaa1",
+                    "InferentialChain": ["geography.river.origin", "geography.origin.place"],
+                    "Answers": [
+                        {"AnswerType": "Entity", "AnswerArgument": "m.0bbb1", "EntityName": "Andes"},
+                        {"AnswerType": "Value", "AnswerArgument": "1532", "EntityName": None},
+                    ],
+                },
+                {
+                    "ParseId": "WebQTest-901.P1",
+                    "TopicEntityName": "Rímac River",
+                    "TopicEntityMid": "m.0aaa1",
+                    "InferentialChain": ["geography.river.origin"],
+                    "Answers": [
+                        {"AnswerType": "Entity", "AnswerArgument": "m.0bbb1", "EntityName": "The Andes"},
+                        {"AnswerType": "Entity", "AnswerArgument": "g.12x_", "EntityName": None},
+                    ],
+                },
+            ],
+        },
+        {
+            "QuestionId": "WebQTest-902",
+            "ProcessedQuestion": "who is nobody",
+            "Parses": [{"TopicEntityMid": None, "TopicEntityName": None, "InferentialChain": None, "Answers": []}],
+        },
+        {"QuestionId": "WebQTest-903", "RawQuestion": "and why?", "Parses": []},
+        {"QuestionId": "WebQTest-904", "RawQuestion": "and how?", "Parses": [{"TopicEntityMid": "m.0c"}]},
+    ],
+}
+CWQ: list[dict[str, Any]] = [
+    {
+        "ID": "WebQTrn-1_ab12",
+        "answers": [
+            {"aliases": ["City of Kings"], "answer": "Lima", "answer_id": "m.0lima"},
+            {"aliases": [], "answer": None, "answer_id": "m.0_x"},
+            {"aliases": [], "answer": "1535", "answer_id": "1535"},
+        ],
+        "compositionality_type": "conjunction",
+        "question": "Which capital lies at the Rímac?",
+        "sparql": "PREFIX ns: <http://rdf.freebase.com/ns/>\nSELECT DISTINCT ?x\nWHERE {\nFILTER (?x != ns:m.0peru)\n"
+        "FILTER (!isLiteral(?x))\nns:m.0rimac ns:geography.river.cities ?x .\n?x ns:location.capital_of ?c .\n"
+        "?c ns:location.contained_by ns:g.11sam .\nns:m.0rimac ns:type.object.type ?t .\nFILTER (ns:m.0bad != ?x)\n}",
+        "webqsp_ID": "WebQTrn-1",
+    },
+    {
+        "ID": "WebQTrn-2_cd34",
+        "answers": [],
+        "question": "Which one is not?",
+        "sparql": "SELECT ?x WHERE { FILTER (?x != ns:m.0peru)\nns:m.0peru ns:location.country.capital ?x }",
+    },
+]
+GRAILQA: list[dict[str, Any]] = [
+    {
+        "qid": 2100001001000,
+        "question": "what is the name of the maker of engines of the car xy? ",
+        "answer": [
+            {"answer_type": "Entity", "answer_argument": "m.0maker", "entity_name": "Maker"},
+            {"answer_type": "Value", "answer_argument": "3"},
+        ],
+        "function": "none",
+        "num_node": 4,
+        "num_edge": 3,
+        "graph_query": {
+            "nodes": [
+                {"nid": 0, "node_type": "class", "id": "a.maker", "friendly_name": "Maker", "question_node": 1},
+                {"nid": 1, "node_type": "class", "id": "a.engine", "friendly_name": "Engine", "question_node": 0},
+                {"nid": 2, "node_type": "entity", "id": "m.0car", "friendly_name": "Car XY", "question_node": 0},
+                {"nid": 3, "node_type": "literal", "id": "1.0^^double", "friendly_name": "1.0", "question_node": 0},
+            ],
+            "edges": [
+                {"start": 0, "end": 1, "relation": "a.maker.engines", "friendly_name": "Engines"},
+                {"start": 2, "end": 1, "relation": "a.car.engine", "friendly_name": "Engine"},
+                {"start": 0, "end": 3, "relation": "a.maker.size", "friendly_name": "Size"},
+            ],
+        },
+        "level": "zero-shot",
+    }
+]
+FLAT: list[dict[str, Any]] = [
+    {
+        "id": "1",
+        "question": "how many?",
+        "relations": ["a.b.c"],
+        "topic_entities": [["m.0t", "Topic"]],
+        "answers": [["3", ""], ["m.0a", "A"]],
+    },
+    {"id": "2", "question": "most?", "relations": ["a.b.c", "a.b.d"], "topic_entities": [], "answers": [["m.0", "B"]]},
+]
+ROG: list[dict[str, Any]] = [
+    {
+        "id": "q1",
+        "question": "what do people of Peru speak",
+        "q_entity": ["Peru", "m.0abc"],
+        "answer": ["Quechua", "m.0nameless"],
+        "a_entity": ["Quechua"],
+        "graph": [["Peru", "speaks", "Quechua"]],
+    },
+    {"id": "q2", "question": "and who?", "q_entity": [], "answer": []},
+]
+ENRICHED: list[dict[str, Any]] = [
+    {
+        "id": "q1",
+        "question": "what do people of Peru speak",
+        "q_entity": ["Peru"],
+        "answer": ["Quechua", "Aymara", "1535", "Kechwa"],
+        "answer_mids": ["m.0que", ":m.0aym", "1535", "m.0que"],
+        "ground_relation_paths": [["a.b.c", "a.b.d"], []],
+        "gpt_triples": [["Peru", "a.b.c", "m.0que"]],
+    }
+]
+NSM: list[dict[str, Any]] = [
+    {
+        "id": "q1",
+        "question": "what do people of Peru speak",
+        "entities": [17, "m.0peru", {"kb_id": "m.0lima", "text": "Lima"}, {"kb_id": None, "text": "Andes"}],
+        "answers": [{"kb_id": "m.0que", "text": "Quechua"}, {"kb_id": "1535", "text": None}],
+        "subgraph": {"tuples": [], "entities": []},
+    }
+]
+METAQA = "[Top Gun] was written by who\tJim Cash|Jack Epps Jr.|Jim Cash\n\nwho wrote [[REC]] or [Alien]?\t\n"
+PATHQUESTION = (
+    " what is the child of s 's mother ?\tb(a/b/)\ts#parents#m#children#b#<end>#b\n"
+    "the rating of s ?\tPG_(USA)(PG_(USA)/)\ts#film__rating#PG_(USA)\n"
+    "the sex of s ?\tmale\ts#sex#male\n"
+)
+
+
+def json_lines(records: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+SAMPLES = {
+    "cwq": json.dumps(CWQ, indent=2),
+    "grailqa": json.dumps(GRAILQA),
+    "lodestar": json_lines(LODESTAR),
+    "metaqa": METAQA,
+    "pathquestion": PATHQUESTION,
+    "rog": json_lines(ROG),
+    "webqsp": json.dumps(WEBQSP, indent=2),
+}
+
+
+def written(folder: Path, text: str | bytes, name: str = "questions") -> str:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return str(path)
+
+
+def questions(folder: Path, text: str | bytes, name: str = "questions") -> tuple[GoldQuestion, ...]:
+    return read_questions(written(folder, text, name)).questions
+
+
+def fault(folder: Path, text: str | bytes, name: str = "questions", format_name: str | None = None) -> str:
+    with pytest.raises(InputError) as caught:
+        read_questions(written(folder, text, name), format_name)
+    message = str(caught.value).removeprefix(f"{folder}/")
+    assert "\n" not in message
+    return message
+
+
+# Formats
+
+
+def test_every_format_has_a_sample() -> None:
+    assert tuple(SAMPLES) == FORMATS
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("named", [False, True], ids=["detected", "named"])
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_formats_are_told_by_looking(tmp_path: Path, format_name: str, named: bool, packed: bool) -> None:
+    content = SAMPLES[format_name].encode()
+    content = gzip.compress(content) if packed else content
+    path = written(tmp_path, content, "set.txt.gz" if packed else "set.txt")
+    found = read_questions(path, format_name if named else None)
+    assert (found.name, found.format) == ("set.txt", format_name)
+    assert found.sha256 == hashlib.sha256(content).hexdigest()
+    assert found.questions
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_a_byte_order_mark_and_windows_ends_change_nothing(tmp_path: Path, format_name: str) -> None:
+    plain = questions(tmp_path, SAMPLES[format_name])
+    changed = b"\xef\xbb\xbf" + SAMPLES[format_name].replace("\n", "\r\n").encode()
+    assert questions(tmp_path, changed) == plain
+
+
+@pytest.mark.parametrize("format_name", [name for name in FORMATS if name not in {"metaqa", "pathquestion"}])
+def test_json_is_read_however_it_is_laid_out(tmp_path: Path, format_name: str) -> None:
+    plain = questions(tmp_path, SAMPLES[format_name])
+    records = {"lodestar": LODESTAR, "rog": ROG, "cwq": CWQ, "grailqa": GRAILQA, "webqsp": WEBQSP["Questions"]}
+    of_format = records[format_name]
+    layouts: list[str] = [
+        json.dumps(of_format),
+        json.dumps(of_format, indent="\t"),
+        "\n\n" + json_lines(of_format).replace("\n", "\n\n"),
+        json.dumps({"Questions": of_format}),
+        "[\n" + ",\n".join(map(json.dumps, of_format)) + "\n]\n",
+    ]
+    for layout in layouts:
+        assert questions(tmp_path, layout) == plain
+
+
+def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = gzip.compress(METAQA.encode())
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(content)))
+    found = read_questions("-")
+    assert (found.name, found.format, found.questions[0].id) == ("stdin", "metaqa", "stdin:1")
+    assert found.sha256 == hashlib.sha256(content).hexdigest()
+
+
+def test_lodestar(tmp_path: Path) -> None:
+    first, second = questions(tmp_path, SAMPLES["lodestar"])
+    assert first == GoldQuestion(
+        "q1",
+        "Which city is the capital of Peru?",
+        (GoldAnswer("m.2"), GoldAnswer("m.3", ("Lima", "Ciudad")), GoldAnswer(None, ("1535",))),
+        ("m.1",),
+        ("Peru",),
+        2,
+        (GoldPath(("capital",)), GoldPath(("in", "capital"), ("m.1", "m.9", "m.2"))),
+        (("m.1", "capital", "m.2"),),
+    )
+    assert second == GoldQuestion("q2", "Who is nobody?", (), num_hops=3)
+
+
+def test_webqsp_unites_its_parses(tmp_path: Path) -> None:
+    first, *others = questions(tmp_path, SAMPLES["webqsp"])
+    assert first == GoldQuestion(
+        "WebQTest-901",
+        "where does the river Rímac rise?",
+        (GoldAnswer("m.0bbb1", ("Andes", "The Andes")), GoldAnswer(None, ("1532",)), GoldAnswer("g.12x_")),
+        ("m.0aaa1",),
+        ("Rímac River",),
+        None,
+        (GoldPath(("geography.river.origin", "geography.origin.place")), GoldPath(("geography.river.origin",))),
+    )
+    assert others == [
+        GoldQuestion("WebQTest-902", "who is nobody", ()),
+        GoldQuestion("WebQTest-903", "and why?", ()),
+        GoldQuestion("WebQTest-904", "and how?", (), ("m.0c",)),
+    ]
+
+
+def test_cwq_takes_topics_from_the_query(tmp_path: Path) -> None:
+    first, second = questions(tmp_path, SAMPLES["cwq"])
+    assert first == GoldQuestion(
+        "WebQTrn-1_ab12",
+        "Which capital lies at the Rímac?",
+        (GoldAnswer("m.0lima", ("Lima", "City of Kings")), GoldAnswer("m.0_x"), GoldAnswer(None, ("1535",))),
+        ("m.0rimac", "g.11sam"),
+    )
+    assert (second.answers, second.topic_ids) == ((), ("m.0peru",))
+
+
+def test_grailqa_walks_its_graph_query(tmp_path: Path) -> None:
+    assert questions(tmp_path, SAMPLES["grailqa"]) == (
+        GoldQuestion(
+            "2100001001000",
+            "what is the name of the maker of engines of the car xy?",
+            (GoldAnswer("m.0maker", ("Maker",)), GoldAnswer(None, ("3",))),
+            ("m.0car",),
+            ("Car XY",),
+            None,
+            (GoldPath(("a.car.engine", "a.maker.engines")),),
+        ),
+    )
+
+
+def test_flat_grailqa(tmp_path: Path) -> None:
+    path = written(tmp_path, json_lines(FLAT))
+    assert read_questions(path).format == "grailqa"
+    assert read_questions(path).questions == (
+        GoldQuestion(
+            "1",
+            "how many?",
+            (GoldAnswer(None, ("3",)), GoldAnswer("m.0a", ("A",))),
+            ("m.0t",),
+            ("Topic",),
+            None,
+            (GoldPath(("a.b.c",)),),
+        ),
+        GoldQuestion("2", "most?", (GoldAnswer("m.0", ("B",)),)),
+    )
+
+
+def test_rog(tmp_path: Path) -> None:
+    text = "what do people of Peru speak"
+    expected = GoldQuestion(
+        "q1", text, (GoldAnswer(None, ("Quechua",)), GoldAnswer("m.0nameless")), ("m.0abc",), ("Peru",)
+    )
+    assert questions(tmp_path, SAMPLES["rog"]) == (expected, GoldQuestion("q2", "and who?", ()))
+    enriched = written(tmp_path, json_lines(ENRICHED))
+    assert read_questions(enriched).format == "rog"
+    assert read_questions(enriched).questions == (
+        GoldQuestion(
+            "q1",
+            text,
+            (
+                GoldAnswer("m.0que", ("Quechua", "Kechwa")),
+                GoldAnswer("m.0aym", ("Aymara",)),
+                GoldAnswer(None, ("1535",)),
+            ),
+            (),
+            ("Peru",),
+            None,
+            (GoldPath(("a.b.c", "a.b.d")),),
+            (("Peru", "a.b.c", "m.0que"),),
+        ),
+    )
+    nsm = written(tmp_path, json_lines(NSM))
+    assert read_questions(nsm).format == "rog"
+    assert read_questions(nsm).questions == (
+        GoldQuestion(
+            "q1",
+            text,
+            (GoldAnswer("m.0que", ("Quechua",)), GoldAnswer(None, ("1535",))),
+            ("m.0peru", "m.0lima"),
+            ("Andes",),
+        ),
+    )
+
+
+@pytest.mark.parametrize("records", [ROG, ENRICHED, FLAT], ids=["rog", "enriched", "flat"])
+def test_parquet_says_what_json_says(tmp_path: Path, records: list[dict[str, Any]]) -> None:
+    expected = questions(tmp_path, json_lines(records))
+    path = str(tmp_path / "questions.parquet")
+    parquet.write_table(pa.Table.from_pylist(records), path)
+    assert read_questions(path).questions == expected
+    parquet.write_table(pa.Table.from_pylist([{**r, "id": None} for r in records]), path)
+    assert read_questions(path).questions[0].id == "questions.parquet:1"
+
+
+def test_metaqa(tmp_path: Path) -> None:
+    found = questions(tmp_path, METAQA, "2-hop-test.txt")
+    assert found == (
+        GoldQuestion(
+            "2-hop-test.txt:1",
+            "Top Gun was written by who",
+            (GoldAnswer("Jim Cash", ("Jim Cash",)), GoldAnswer("Jack Epps Jr.", ("Jack Epps Jr.",))),
+            ("Top Gun",),
+            ("Top Gun",),
+            2,
+        ),
+        GoldQuestion("2-hop-test.txt:3", "who wrote [REC] or Alien?", (), ("[REC]", "Alien"), ("[REC]", "Alien"), 2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "num_hops"),
+    [
+        ("3-hop-dev.txt", 3),
+        ("1-hop/vanilla/qa_test.txt", 1),
+        ("1-hop/2-hop-test.txt", 2),
+        ("qa.txt", None),
+        ("2-hopes.txt", None),
+    ],
+)
+def test_metaqa_hops_are_said_by_names(tmp_path: Path, path: str, num_hops: int | None) -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    assert questions(tmp_path, METAQA, path)[0].num_hops == num_hops
+
+
+def test_pathquestion(tmp_path: Path) -> None:
+    first, second, third = questions(tmp_path, PATHQUESTION, "pq.txt")
+    assert first == GoldQuestion(
+        "pq.txt:1",
+        "what is the child of s 's mother ?",
+        (GoldAnswer("a", ("a",)), GoldAnswer("b", ("b",))),
+        ("s",),
+        ("s",),
+        2,
+        (GoldPath(("parents", "children"), ("s", "m", "b")),),
+    )
+    assert second.answers == (GoldAnswer("PG_(USA)", ("PG_(USA)",)),)
+    assert second.paths == (GoldPath(("film__rating",), ("s", "PG_(USA)")),)
+    assert (third.answers, third.num_hops) == ((GoldAnswer("male", ("male",)),), 1)
+
+
+# Ids
+
+
+def test_ids_are_there_and_distinct(tmp_path: Path) -> None:
+    records = [
+        {"id": given, "question": "?", "answers": []} for given in ["a", "a", " ", "a#2", "a", 7, None, "q.jsonl:3"]
+    ]
+    found = [question.id for question in questions(tmp_path, json_lines(records), "q.jsonl")]
+    assert found == ["a", "a#2", "q.jsonl:3", "a#2#2", "a#3", "7", "q.jsonl:7", "q.jsonl:3#2"]
+
+
+# Faults
+
+
+def test_nothing_to_read(tmp_path: Path) -> None:
+    for content in (b"", b" \n\t\n", b"\xef\xbb\xbf", gzip.compress(b"")):
+        assert fault(tmp_path, content) == "questions: expected questions, found an empty file: fetch it again"
+    for text in ("[]", '{"Questions": []}', "[\n]"):
+        assert fault(tmp_path, text) == "questions: expected questions, found none: fetch it again"
+    with pytest.raises(InputError, match=r"none\.json: no such file"):
+        read_questions(str(tmp_path / "none.json"))
+    with pytest.raises(InputError, match="expected a file, found a folder"):
+        read_questions(str(tmp_path))
+    with pytest.raises(InputError, match="expected the path of a file, found an empty one"):
+        read_questions("")
+
+
+def test_unknown_names_of_formats(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"one of cwq, grailqa, .*: found 'squad'"):
+        read_questions(written(tmp_path, METAQA), "squad")
+
+
+@pytest.mark.parametrize(
+    ("text", "format_name", "expected"),
+    [
+        (
+            SAMPLES["rog"],
+            "cwq",
+            "questions:1: expected a question as cwq (JSON with ID, question, answers, sparql), found an object with "
+            "the fields 'id, question, q_entity, answer, a_entity, graph', which looks like rog: name rog, or no format",
+        ),
+        (
+            METAQA,
+            "pathquestion",
+            "questions:1: expected a question as pathquestion (question, tab, answer(answer/answer/), tab, "
+            "topic#relation#answer), found '[Top Gun] was written by who\\tJim Cash|Jack Epps Jr.|Jim Cash', which "
+            "looks like metaqa: name metaqa, or no format",
+        ),
+        (
+            SAMPLES["webqsp"],
+            "metaqa",
+            "questions: question 1: expected a question as metaqa (question with its [topic], tab, answer|answer), "
+            "found an object with the fields 'QuestionId, RawQuestion, ProcessedQuestion, Parses', which looks like "
+            "webqsp: name webqsp, or no format",
+        ),
+        (
+            "hello\n",
+            "rog",
+            "questions:1: expected a question as rog (JSON with id, question, q_entity, answer), found 'hello': "
+            "convert it to lodestar (JSON with id, question, topic_entities, answers)",
+        ),
+        (
+            "hello\n",
+            None,
+            "questions:1: expected a question as one of cwq, grailqa, lodestar, metaqa, pathquestion, rog, webqsp, "
+            "found 'hello': convert it to lodestar (JSON with id, question, topic_entities, answers)",
+        ),
+        (
+            '{"text": "?"}',
+            None,
+            "questions:1: expected a question as one of cwq, grailqa, lodestar, metaqa, pathquestion, rog, webqsp, "
+            "found an object with the fields 'text': convert it to lodestar (JSON with id, question, topic_entities, "
+            "answers)",
+        ),
+    ],
+)
+def test_other_formats(tmp_path: Path, text: str, format_name: str | None, expected: str) -> None:
+    assert fault(tmp_path, text, format_name=format_name) == expected
+
+
+GOOD = '{"id": "1", "question": "?", "answers": []}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (GOOD + "\n{oops}", ":3: expected JSON, found a fault at character 2: correct the file or fetch it again"),
+        ("{oops}\n" + GOOD, ":1: expected JSON, found a fault at character 2: correct the file or fetch it again"),
+        (GOOD + GOOD[:-9], ":2: expected JSON, found a fault at character 30: correct the file or fetch it again"),
+        (
+            '[\n{"question": "?",',
+            ":2: expected JSON, found a fault at character 18: correct the file or fetch it again",
+        ),
+        ("[1]", None),
+        ("[{}, 1]", None),
+        (GOOD + "[]", None),
+        (GOOD + '"?"', ":2: expected a JSON object, found '?': correct the file"),
+        (f"[{GOOD}, 7]", ": question 2: expected a JSON object, found '7': correct the file"),
+        (f"[{GOOD.strip()}]\n{GOOD}", ":2: expected the end of the file, found "),
+        (GOOD + "[" * 100_000, ":2: expected JSON, found too many brackets: correct the file or fetch it again"),
+        (GOOD + f'{{"id": {"9" * 5000}}}', ":2: expected JSON, found a number with too many digits: correct the file"),
+        (GOOD + '{"question": " ", "answers": []}', ":2: expected a question, found an object with the fields "),
+        (GOOD + '{"question": null, "answers": []}', ":2: expected a question, found an object with the fields "),
+        (GOOD + '{"question": ["?"], "answers": []}', ":2: expected text as question, found '[\"?\"]': correct the"),
+        (GOOD + '{"question": true, "answers": []}', ":2: expected text as question, found 'true': correct the "),
+        (GOOD + '{"question": "\\ud800", "answers": []}', ":2: expected text as question, found '\\ud800': correct"),
+        (GOOD + '{"question": "a\\u0000", "answers": []}', ":2: expected text as question, found 'a\\x00': correct"),
+        (GOOD + '{"question": "?"}', ":2: expected a field answers, found an object with the fields 'question': cor"),
+        (GOOD + "{}", ":2: expected a field answers, found an empty object: correct the question or remove it"),
+        (GOOD + '{"question": "?", "answers": "m.1"}', ":2: expected a list as answers, found 'm.1': correct "),
+        (GOOD + '{"question": "?", "answers": [{}]}', ":2: expected an id or an object with id or names as answer"),
+        (GOOD + '{"question": "?", "answers": [""]}', ":2: expected an id or an object with id or names as answer"),
+        (GOOD + '{"question": "?", "answers": [], "num_hops": -1}', ":2: expected a whole number as num_hops, found"),
+        (GOOD + '{"question": "?", "answers": [], "min_hops": true}', ":2: expected a whole number as min_hops, fou"),
+        (GOOD + '{"question": "?", "answers": [], "triples": [["a", "b"]]}', ":2: expected [head, relation, tail] in"),
+        (GOOD + '{"question": "?", "answers": [], "paths": [[]]}', ":2, paths: expected relations, and no entities"),
+        (GOOD + '{"question": "?", "answers": [], "paths": [["a", ""]]}', ":2, paths: expected relations, and no e"),
+        (
+            GOOD + '{"question": "?", "answers": [], "paths": [{"relations": ["a"], "entities": ["b"]}]}',
+            ":2, paths: expected relations, and no entities or one more, found 1 and 1: correct the question or remo",
+        ),
+        (
+            GOOD + f'{{"question": "{"a" * 10_001}", "answers": []}}',
+            ":2: expected a question of at most 10,000 characters, found 10,001: shorten it",
+        ),
+        (json_lines([{**ENRICHED[0], "answer_mids": ["m.1"]}]), ":1: expected one of answer_mids for each answer"),
+        (json_lines([{**FLAT[0], "answers": [["m.1"]]}]), ":1: expected [id, name] in answers, found "),
+        (json_lines([{"qid": 1, "question": "held back?"}]), ":1: expected a field answer, found an object with "),
+        (json_lines([{"ID": "1", "question": "held back?"}]), ":1: expected a field answers, found an object with "),
+        (
+            json.dumps({"Questions": [{"QuestionId": "1", "RawQuestion": "?", "Parses": [{"Answers": [1]}]}]}),
+            ": question 1, Parses 1: expected an object as Answers 1, found '1': correct the question or remove it",
+        ),
+        (METAQA + "no topic\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers parted"),
+        (METAQA + "[a] [b\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers parted"),
+        (METAQA + "a] [b\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers parted"),
+        (METAQA + "[]\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers parted by b"),
+        (METAQA + "[a]\n", ":4: expected a question with its topic in [brackets], a tab and answers parted by bars"),
+        (METAQA + "[a]\tb\tc\n", ":4: expected a question with its topic in [brackets], a tab and answers parted by"),
+        (PATHQUESTION + "a\tb\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and a path"),
+        (PATHQUESTION + "a\tb\ts#r\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and a path"),
+        (PATHQUESTION + "a\tc(c/)\ts#r#b\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and"),
+        (PATHQUESTION + "a\tb(b/\ts#r#b\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and"),
+        (PATHQUESTION + " \tb\ts#r#b\n", ":4: expected a question, found ' \\tb\\ts#r#b' without its text: remove it"),
+    ],
+)
+def test_faults_are_said_with_their_place(tmp_path: Path, text: str, expected: str | None) -> None:
+    message = fault(tmp_path, text)
+    assert len(message) < 400
+    if expected:
+        assert message.removeprefix("questions").startswith(expected)
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    bad = b'{"id": "\xe1", "question": "?", "answers": []}'
+    assert fault(tmp_path, GOOD.encode() + bad).startswith("questions:2: expected UTF-8, found byte 0xe1: ")
+    assert fault(tmp_path, b"[\n{},\n" + bad + b"\n]").startswith("questions:3: expected UTF-8, found byte 0xe1: ")
+    assert fault(tmp_path, METAQA.encode() + b"[a]\t\xe1").startswith("questions:4: expected UTF-8, found byte 0xe1: ")
+    assert fault(tmp_path, GOOD.encode("utf-16")) == "questions: expected UTF-8, found UTF-16: convert it first"
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_a_cut_file_is_said(tmp_path: Path, format_name: str) -> None:
+    text = {
+        **SAMPLES,
+        "cwq": json.dumps(CWQ * 2000),
+        "webqsp": json.dumps({"Questions": WEBQSP["Questions"] * 2000}, indent=2),
+        "grailqa": json.dumps(GRAILQA * 2000),
+    }[format_name]
+    content = gzip.compress(text.encode() * (1 if text.startswith(("[{", "{\n")) else 2000))
+    message = fault(tmp_path, content[:-20], "cut.gz", format_name)
+    assert message.startswith("cut.gz:") and message.endswith(": the gzip file is cut off: fetch it again")
+    content = content[:200] + b"\0" * 200 + content[400:]
+    assert "the gzip file is damaged" in fault(tmp_path, content, "damaged.gz", format_name)
+
+
+def test_a_damaged_parquet_file_is_said(tmp_path: Path) -> None:
+    assert "the parquet file is damaged" in fault(tmp_path, b"PAR1 and nothing more")
+    buffer = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist([{"text": "?"}]), buffer)
+    assert fault(tmp_path, buffer.getvalue()).startswith("questions: question 1: expected a question as one of cwq")
+
+
+# Real files
+
+REAL = {
+    "fb237/questions-train.jsonl.gz": ("lodestar", 1802),
+    "fb237/questions-dev.jsonl.gz": ("lodestar", 422),
+    "fb237/questions-test.jsonl.gz": ("lodestar", 572),
+    "freebase-questions/webqsp.jsonl.gz": ("rog", 1086),
+    "freebase-questions/cwq.jsonl.gz": ("rog", 2354),
+    "freebase-questions/grailqa-dev.jsonl.gz": ("grailqa", 4233),
+    "rog-webqsp-sample/questions.jsonl.gz": ("rog", 12),
+    "metaqa/1-hop-train.txt.gz": ("metaqa", 8992),
+    "metaqa/2-hop-train.txt.gz": ("metaqa", 13872),
+    "metaqa/3-hop-train.txt.gz": ("metaqa", 13274),
+    **{f"metaqa/{hops}-hop-dev.txt.gz": ("metaqa", 1000) for hops in (1, 2, 3)},
+    **{f"metaqa/{hops}-hop-test.txt.gz": ("metaqa", 3000) for hops in (1, 2, 3)},
+}
+PATHQUESTION_SETS = {"pq-2h": (1908, 2), "pq-3h": (5198, 3), "pql-2h": (1594, 2)}
+
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="needs the question sets in ../shared/data")
+
+
+@needs_data
+@pytest.mark.parametrize("name", REAL)
+def test_real_files(name: str) -> None:
+    found = read_questions(str(DATA / name))
+    assert (found.format, len(found.questions)) == REAL[name]
+    assert len({question.id for question in found.questions}) == len(found.questions)
+    assert all(question.answers for question in found.questions)
+    if found.format == "metaqa":
+        assert {question.num_hops for question in found.questions} == {int(Path(name).name[0])}
+        assert all(len(question.topic_ids) == 1 and "[" not in question.text for question in found.questions)
+    if found.format == "lodestar":
+        assert {question.num_hops for question in found.questions} <= {1, 2}
+        assert all(question.topic_ids for question in found.questions)
+
+
+@needs_data
+@pytest.mark.parametrize("name", PATHQUESTION_SETS)
+def test_real_gold_paths(name: str) -> None:
+    sets = [read_questions(str(path)) for path in sorted((DATA / "pathquestion" / name).glob("[dt]*.txt.gz"))]
+    with gzip.open(DATA / "pathquestion" / name / "kb.txt.gz", "rt", encoding="utf-8") as file:
+        entities = {entity for line in file for entity in line.rstrip("\n").split("\t")[::2]}
+    found = [question for one in sets for question in one.questions]
+    num_questions, num_hops = PATHQUESTION_SETS[name]
+    assert (len(sets), len(found)) == (3, num_questions)
+    assert {one.format for one in sets} == {"pathquestion"}
+    for question in found:
+        ids = {answer.id for answer in question.answers}
+        assert ids <= entities and question.paths[0].entities[-1] in ids
+        assert question.num_hops == num_hops and question.paths[0].entities[:1] == question.topic_ids
+
+
+@needs_data
+def test_real_details() -> None:
+    cwq = {
+        question.id: question for question in read_questions(str(DATA / "freebase-questions/cwq.jsonl.gz")).questions
+    }
+    one = cwq["WebQTrn-2784_08a3071aec88af141fc20ed22cfff0e2"]
+    assert GoldAnswer("m.08dk10", ("Above the Rim",)) in one.answers
+    assert all(answer.id is None or answer.id[:2] in {"m.", "g."} for q in cwq.values() for answer in q.answers)
+    assert sum(len(question.triples) for question in cwq.values()) == 9464
+    webqsp = read_questions(str(DATA / "freebase-questions/webqsp.jsonl.gz")).questions
+    by_id = {question.id: question for question in webqsp}
+    assert by_id["WebQTest-31"].answers == (GoldAnswer(None, ("2005",)),)
+    assert by_id["WebQTest-0"].paths[0] == GoldPath(("location.country.languages_spoken",))
+    assert sum(not question.paths for question in webqsp) == 46 + 4
+
+
+@needs_data
+def test_other_questions_are_no_set() -> None:
+    with pytest.raises(InputError, match=r"test\.jsonl\.gz:1: expected a question as one of"):
+        read_questions(str(DATA / "medqa/test.jsonl.gz"))
+    with pytest.raises(InputError, match=r"kb\.txt\.gz:1: expected a question as one of"):
+        read_questions(str(DATA / "pathquestion/pq-2h/kb.txt.gz"))
