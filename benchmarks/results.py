@@ -87,7 +87,7 @@ def page(folders: Sequence[Path]) -> Iterator[str]:
     yield "Written by `python -m benchmarks.results --data FOLDER --work FOLDER > docs/results.md`, nothing by hand."
     yield (
         f"Dev splits only, topic entities given, seed 0, at most {SAMPLE:,} questions a set. Figures are means over "
-        "all questions asked, with 95 % bootstrap intervals; the columns are explained in [evaluation.md](evaluation.md)."
+        "all questions asked, with 95 % bootstrap intervals; for the columns see [evaluation.md](evaluation.md)."
     )
     yield f"{machine['num_cores']} cores ({machine['processor']}), no GPU, one question at a time."
     yield ""
