@@ -1,0 +1,88 @@
+"""Each kind of miss, on a graph small enough to see why."""
+
+from __future__ import annotations
+
+import pytest
+from lodestar.engine.evaluation.baselines.instances import retrieved
+from lodestar.engine.evaluation.diagnosis import Diagnosis
+from lodestar.engine.evaluation.gold import GoldAnswer, GoldQuestion
+from lodestar.engine.evaluation.record import Miss
+from lodestar.engine.evaluation.whole_graph import WholeGraph
+from lodestar.engine.values import (
+    Answer,
+    Entity,
+    EntityCandidate,
+    Question,
+    RelationPath,
+    Retrieval,
+    Scored,
+    Step,
+)
+
+GRAPH = WholeGraph.of(
+    (Entity(h, h.upper()), r, Entity(t, t.upper()))
+    for h, r, t in [
+        ("a", "r", "b"),
+        ("b", "s", "c"),
+        ("b", "t", "d"),
+        ("c", "s", "e"),
+        ("f", "r", "f2"),
+    ]
+)
+
+
+def path(*steps: str) -> RelationPath:
+    return RelationPath(tuple(Step(step.removeprefix("^"), step.startswith("^")) for step in steps))
+
+
+def miss(
+    answers: tuple[GoldAnswer, ...],
+    found: list[tuple[RelationPath, list[str]]],
+    walked: list[RelationPath] | None = None,
+    topics: tuple[str, ...] = ("a",),
+) -> Miss:
+    linked = tuple(Scored(EntityCandidate(Entity(t, t.upper()), t, "", 1), 1.0) for t in topics)
+    paths = tuple(
+        Scored(retrieved(GRAPH, GRAPH.numbers["a"], each, [Entity(end, end.upper()) for end in ends]), 1.0)
+        for each, ends in found
+    )
+    retrieval = Retrieval(Question("?", ("a",)), linked, paths, walked=tuple(("a", each) for each in walked or []))
+    question = GoldQuestion("q", "?", answers, topic_ids=("a",))
+    return Diagnosis(GRAPH, max_hop=2).miss(question, Answer(retrieval, (), "", "test"))
+
+
+ONE, TWO = path("r"), path("r", "s")
+
+
+@pytest.mark.parametrize(
+    ("answers", "found", "walked", "topics", "expected"),
+    [
+        ((GoldAnswer("c"),), [], [], (), Miss("not linked")),
+        ((GoldAnswer("c"),), [(ONE, ["b"])], [ONE], ("b",), Miss("not linked")),
+        ((GoldAnswer("z"),), [(ONE, ["b"])], [ONE], ("a",), Miss("not in the graph")),
+        ((GoldAnswer(None, ("no such name",)),), [(ONE, ["b"])], [ONE], ("a",), Miss("not in the graph")),
+        ((GoldAnswer("e"),), [(ONE, ["b"])], [ONE], ("a",), Miss("out of reach")),
+        ((GoldAnswer("f"),), [(ONE, ["b"])], [ONE], ("a",), Miss("out of reach")),
+        ((GoldAnswer("c"),), [(path("r", "t"), ["d"])], [], ("a",), Miss("pruned", None)),
+        ((GoldAnswer("c"),), [(path("r", "t"), ["d"])], [ONE, path("r", "t")], ("a",), Miss("pruned", 2)),
+        ((GoldAnswer("b"),), [(TWO, ["c"])], [TWO], ("a",), Miss("pruned", 1)),
+        ((GoldAnswer("c"),), [(ONE, ["b"]), (TWO, ["c"])], [ONE, TWO], ("a",), Miss("not the first", 2)),
+        ((GoldAnswer(None, ("C",)),), [(TWO, ["c"])], [ONE, TWO], ("a",), Miss("lost by the answerer")),
+    ],
+)
+def test_each_kind(
+    answers: tuple[GoldAnswer, ...],
+    found: list[tuple[RelationPath, list[str]]],
+    walked: list[RelationPath],
+    topics: tuple[str, ...],
+    expected: Miss,
+) -> None:
+    assert miss(answers, found, walked, topics) == expected
+
+
+def test_names_stand_for_ids_where_a_set_gives_none() -> None:
+    diagnosis = Diagnosis(GRAPH, max_hop=2)
+    question = GoldQuestion("q", "?", (GoldAnswer(None, ("C", "D")), GoldAnswer("e")), topic_names=("A",))
+    assert diagnosis.topic_ids(question) == ("a",)
+    assert diagnosis.gold_ids(question) == ("c", "d", "e")
+    assert diagnosis.with_names(question).answers[1] == GoldAnswer("e", ("E",))
