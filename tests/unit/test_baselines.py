@@ -67,10 +67,8 @@ def test_pagerank_by_hand() -> None:
     found = ask(PageRankRetriever(graph, 2), ("t",), 5)
     # p(t) = (1 - d) + d (p(a) + p(b)) and p(a) = p(b) = d p(t) / 2
     at_topic = (1 - DAMPING) / (1 - DAMPING**2)
-    assert [(path.value.ends[0].id, path.score) for path in found.paths] == [
-        ("a", pytest.approx(DAMPING * at_topic / 2)),
-        ("b", pytest.approx(DAMPING * at_topic / 2)),
-    ]
+    assert [path.value.ends[0].id for path in found.paths] == ["a", "b"]
+    assert [path.score for path in found.paths] == pytest.approx([DAMPING * at_topic / 2] * 2)
 
 
 def test_the_nearest_to_all_topics_comes_first() -> None:
