@@ -39,9 +39,10 @@ def hits_by_hops(by_hops: Mapping[str, Any]) -> str:
             [figure["high"] - figure["mean"] for figure in each],
         ]
         axes.bar(places, means, 0.38, color=colour, label=label, yerr=spread, capsize=3)
+    axes.set_ylim(0, 1.25)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     axes.set_xticks(range(len(hops)), [f"{number} ({by_hops[number]['strict/hits_at_1']['n']:,})" for number in hops])
-    axes.set_ylim(0, 1)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, ncols=2, loc="upper left")
     return _svg(figure)
 
 
@@ -89,6 +90,8 @@ def calibration(bins: Sequence[Mapping[str, float]]) -> str:
         [each["share_right"] for each in bins],
         s=[20 + 200 * each["num"] / most for each in bins],
         color=_BLUE,
+        clip_on=False,
+        zorder=3,
     )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)

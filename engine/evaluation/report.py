@@ -49,11 +49,9 @@ def report_of(run: Run, *, prices: tuple[float, float] | None = None) -> dict[st
         "num_questions": len(records),
         "num_topics": len(set(topics)),
         "figures": _figures(records, topics, seed),
-        "rog": {"num_exceeded": sum(record.rog_exceeded for record in records)},
+        "rog": _rog(records, seed),
         "calibration": _calibration(records, seed),
-        "abstention": asdict(
-            abstention_scores([r.abstained for r in records], [not question.answers for question in questions])
-        ),
+        "abstention": _abstention(records, [not question.answers for question in questions], seed),
         "by_hops": _by_hops(records, questions, seed),
         "misses": _misses(records),
         "failures": [{"id": record.id, "failure": record.failure} for record in records if record.failure],
@@ -94,6 +92,27 @@ def _figures(records: Sequence[Record], topics: Sequence[tuple[str, ...]], seed:
 def _interval(values: Sequence[float], seed: int) -> Figure:
     interval = bootstrap_interval(values, seed=seed)
     return {"mean": float(np.mean(values)), "low": interval.low, "high": interval.high, "n": len(values)}
+
+
+def _rog(records: Sequence[Record], seed: int) -> Figure:
+    """Return in how many questions the substring rule exceeded 1, and what it gives more than strict scoring."""
+    return {
+        "num_exceeded": sum(record.rog_exceeded for record in records),
+        "minus_strict": {
+            name: _interval([r.scores[f"rog/{name}"] - r.scores[f"strict/{name}"] for r in records], seed)
+            for name in ("hits_at_1", "hit", "f1")
+        },
+    }
+
+
+def _abstention(records: Sequence[Record], unanswerable: Sequence[bool], seed: int) -> Figure:
+    abstained = [record.abstained for record in records]
+    right = [float(a and u) for a, u in zip(abstained, unanswerable, strict=True)]
+    found: Figure = asdict(abstention_scores(abstained, unanswerable))
+    for name, totals in (("precision", abstained), ("recall", unanswerable)):
+        if any(totals):
+            found[f"{name}_interval"] = asdict(bootstrap_ratio_interval(right, list(map(float, totals)), seed=seed))
+    return found
 
 
 def _calibration(records: Sequence[Record], seed: int) -> Figure | None:

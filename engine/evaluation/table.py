@@ -52,10 +52,13 @@ def figure_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         yield (metric, *_cells(figures[metric]), *_cells(figures[metric].get("by_topic")))
     if calibration := report["calibration"]:
         yield ("ece", *_cells({**calibration, "mean": calibration["ece"]}), *_cells(None))
+    for name, difference in report["rog"]["minus_strict"].items():
+        yield (f"rog − strict, {name}", *_cells(difference), *_cells(None))
     abstention = report["abstention"]
-    for name in ("precision", "recall"):
-        of = abstention["num_abstained" if name == "precision" else "num_unanswerable"]
-        yield (f"abstention/{name}", f"{abstention[name]:.3f}", "", f"{of:,}", "", "", "")
+    for name, of in (("precision", "num_abstained"), ("recall", "num_unanswerable")):
+        interval = abstention.get(f"{name}_interval", {})
+        figure = {"mean": abstention[name], "n": abstention[of], **interval}
+        yield (f"abstention/{name}", *_cells(figure), *_cells(None))
 
 
 def stage_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

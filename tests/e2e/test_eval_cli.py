@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Lodestar, Ran
+from tests.scripted_llm import Reply, Request, ScriptedLLM, says, status
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -154,3 +155,27 @@ def test_a_folder_keeps_one_run(lodestar: Lodestar, questions: Path, tmp_path: P
     assert "keeps another run (dataset differs): name another --out, or give --fresh to begin anew" in other.err
     assert run("--limit", "4", "--fresh").code == 0
     assert len((tmp_path / "run" / "records.jsonl").read_text().splitlines()) == 4
+
+
+def test_tokens_are_counted_and_a_model_that_fails_costs_a_question(
+    lodestar: Lodestar, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reply(request: Request) -> Reply:
+        if "king" in request.prompt:
+            return status(400, code="context_length_exceeded")
+        return says({"answers": [{"name": "Lima", "paths": [1]}]})
+
+    with ScriptedLLM(reply for _ in range(1_000)) as llm:
+        monkeypatch.setenv("LODESTAR_LLM_BASE_URL", llm.base_url)
+        monkeypatch.setenv("LODESTAR_LLM_MODEL", "scripted")
+        options = ("--recipe", "similarity-llm", "--prices", "1000000", "0", "--json", "--out", str(tmp_path / "run"))
+        ran = lodestar("eval", str(questions), *options)
+    assert ran.code == 0, ran.err
+    report = json.loads(ran.out)
+    num_failed = 2 * REPEATS
+    assert len(report["failures"]) == report["misses"]["kinds"]["failed"]["num"] == num_failed
+    assert report["failures"][0]["failure"].startswith("LLMError: ")
+    assert report["figures"]["strict/hits_at_1"]["n"] == 12 * REPEATS
+    assert report["cost"]["tokens"] == {"prompt": 1, "completion": 1, "num_unknown": 0}
+    assert report["cost"]["price"] == 12 * REPEATS - num_failed
+    assert report["what"]["llm"] == "scripted"
