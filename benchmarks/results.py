@@ -3,7 +3,8 @@
     python -m benchmarks.results --data FOLDER --work FOLDER > docs/results.md
 
 The data folder has fb237/, metaqa/ and pathquestion/. Each graph is loaded into an embedded server of its own under the
-work folder, where the runs stay; run again, it asks only what was not asked yet, and prints the page anew.
+work folder, where the runs stay; run again, it asks only what was not asked yet, and prints the page anew. With
+``--print-only`` it asks nothing, and prints the page of the runs that are there.
 """
 
 from __future__ import annotations
@@ -69,12 +70,17 @@ def ask(asked: Asked, settings: Settings, work: Path, recipes: Sequence[str]) ->
             questions = replace(questions, name=f"{asked.name} {questions.name.partition('.')[0]}")
             for name in recipes:
                 recipe = read_recipe(name, [f"search.max_hop={max_hop}"])
-                folder = work / "runs" / f"{asked.name}-{path.name.partition('.')[0]}-{name}"
+                folder = folder_of(asked, path, name, work)
                 made = run(questions, recipe, replace(settings, name=asked.name), RunOptions(folder, limit=SAMPLE))
                 write_report(folder, report_of(made))
                 yield folder
     finally:
         server.stop()
+
+
+def folder_of(asked: Asked, path: Path, recipe: str, work: Path) -> Path:
+    """Return where a run is kept."""
+    return work / "runs" / f"{asked.name}-{path.name.partition('.')[0]}-{recipe}"
 
 
 def page(folders: Sequence[Path]) -> Iterator[str]:
@@ -89,7 +95,7 @@ def page(folders: Sequence[Path]) -> Iterator[str]:
         f"Dev splits only, topic entities given, seed 0, at most {SAMPLE:,} questions a set. Figures are means over "
         "all questions asked, with 95 % bootstrap intervals; for the columns see [evaluation.md](evaluation.md)."
     )
-    yield f"{machine['num_cores']} cores ({machine['processor']}), no GPU, one question at a time."
+    yield f"{machine['num_cores']} cores ({machine['processor']}), GPU: {machine['gpu'] or 'none'}."
     yield ""
     yield from results_table(list(reports.values()))
     yield ""
@@ -148,15 +154,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with fb237/, metaqa/ and pathquestion/")
     parser.add_argument("--work", type=Path, required=True, help="folder of servers and runs, kept")
     parser.add_argument("--only", nargs="+", help="names of graphs (default: all)")
+    parser.add_argument("--print-only", action="store_true", help="the page of the runs that are there")
     parser.add_argument("--recipes", nargs="+", default=RECIPES, help="recipes (default: all)")
     arguments = parser.parse_args()
     settings = replace(resolve(), home=str(arguments.work / "home"), cache=str(resolve().cache_dir))
-    folders = [
-        folder
-        for asked in graphs(arguments.data)
-        if not arguments.only or asked.name in arguments.only
-        for folder in ask(asked, settings, arguments.work, arguments.recipes)
-    ]
+    chosen = [asked for asked in graphs(arguments.data) if not arguments.only or asked.name in arguments.only]
+    if arguments.print_only:
+        every = [folder_of(a, path, name, arguments.work) for a in chosen for path, _ in a.files for name in RECIPES]
+        folders = [folder for folder in every if (folder / "report.json").exists()]
+    else:
+        folders = [folder for asked in chosen for folder in ask(asked, settings, arguments.work, arguments.recipes)]
     print("\n".join(page(folders)))
 
 

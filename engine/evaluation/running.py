@@ -11,27 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..answering.extractive import ExtractiveAnswerer
-from ..answering.llm import LLMAnswerer
-from ..api import Engine
-from ..database.catalogue import read_graph_state
 from ..errors import StorageError, UsageError
 from ..recipes.recipe import Recipe
-from ..server.connecting import connection_of
 from ..server.locking import locked
 from ..settings import Settings
-from ..stages import Answerer, Retriever
 from .asking import Asker
-from .baselines.chance import RandomRetriever
-from .baselines.nearest import ShortestPathRetriever
-from .baselines.oracle import OracleRetriever
-from .baselines.pagerank import PageRankRetriever
-from .diagnosis import Diagnosis
 from .gold import GoldQuestion, QuestionSet
+from .opening import opened
 from .provenance import provenance
 from .record import Record
 from .records_file import RecordsFile
-from .whole_graph import MAX_TRIPLES, WholeGraph
 
 Progress = Callable[[int, int], None]
 """Called with the number of questions done and of all."""
@@ -78,7 +67,7 @@ def run(
     Raises `UsageError` when the folder keeps another run, `LodestarError` for what no question could be asked with.
     """
     asked = sampled(questions, options.limit, recipe.seed)
-    with _held(options.folder), _engine(asked, recipe, settings, options) as (engine, diagnosis):
+    with _held(options.folder), opened(asked, recipe, settings, diagnose=options.diagnose) as (engine, diagnosis):
         asked = tuple(map(diagnosis.with_names, asked)) if diagnosis else asked
         stated = provenance(engine, recipe, questions, options.limit, link=options.link)
         records_path = options.folder / "records.jsonl"
@@ -94,43 +83,6 @@ def run(
                 done[record.id] = record
                 progress(len(done), len(asked))
     return Run(asked, tuple(done[question.id] for question in asked), stated)
-
-
-@contextmanager
-def _engine(
-    asked: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, options: RunOptions
-) -> Iterator[tuple[Engine, Diagnosis | None]]:
-    """Open the engine of a recipe, and the whole graph where baselines or the diagnosis of misses need it."""
-    connection = connection_of(settings)
-    answerer: Answerer = ExtractiveAnswerer(min_probability=recipe.answerer.min_probability)
-    if recipe.answerer.kind == "llm":
-        answerer = LLMAnswerer.of(settings)
-    with Engine(settings, options=recipe.search, answerer=answerer, connection=connection) as reader:
-        graph = None
-        fits = reader.gateway().fetch(read_graph_state()).num_triples <= MAX_TRIPLES
-        if recipe.retriever != "beam" or (options.diagnose and fits):
-            graph = WholeGraph.read(reader.gateway())
-        diagnosis = Diagnosis(graph, recipe.search.max_hop) if graph else None
-    retriever = _retriever(recipe, graph, diagnosis, asked)
-    with Engine(
-        settings, options=recipe.search, retriever=retriever, answerer=answerer, connection=connection
-    ) as engine:
-        engine.prepare()
-        yield engine, diagnosis
-
-
-def _retriever(
-    recipe: Recipe, graph: WholeGraph | None, diagnosis: Diagnosis | None, asked: Sequence[GoldQuestion]
-) -> Retriever | None:
-    """Return the retriever of a baseline, None for the engine's own beam search."""
-    if graph is None or diagnosis is None or recipe.retriever == "beam":
-        return None
-    max_hop = recipe.search.max_hop
-    if recipe.retriever == "oracle":
-        return OracleRetriever(graph, max_hop, {question.id: diagnosis.gold_ids(question) for question in asked})
-    if recipe.retriever == "random":
-        return RandomRetriever(graph, max_hop, recipe.seed)
-    return {"pagerank": PageRankRetriever, "shortest": ShortestPathRetriever}[recipe.retriever](graph, max_hop)
 
 
 def _in_parallel(

@@ -91,21 +91,15 @@ def cost_line(report: Mapping[str, Any]) -> str:
 
 def results_table(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the lines of a Markdown table with one run a row: means by question, 95 % intervals, and by topic."""
-    yield (
-        "| questions | n (topics) | recipe | "
-        + " | ".join(title for _, title in RESULTS)
-        + " | Hits@1 by topic | p50, ms |"
-    )
-    yield "|" + " --- |" * (len(RESULTS) + 5)
+    yield ("| questions | n (topics) | recipe | " + " | ".join(title for _, title in RESULTS) + " | Hits@1 by topic |")
+    yield "|" + " --- |" * (len(RESULTS) + 4)
     for report in reports:
         what, figures = report["what"], report["figures"]
-        median_s = report["cost"]["stages"]["total"]["p50_s"] if "total" in report["cost"]["stages"] else 0.0
         yield (
             f"| {what['dataset']['name']} | {report['num_questions']:,} ({report['num_topics']:,}) "
             f"| {_recipe(what['recipe'])} | "
             + " | ".join(_with_interval(figures[metric]) for metric, _ in RESULTS)
-            + f" | {figures['strict/hits_at_1']['by_topic']['mean']:.3f} "
-            + f"| {1000 * median_s:,.0f} |"
+            + f" | {figures['strict/hits_at_1']['by_topic']['mean']:.3f} |"
         )
 
 
