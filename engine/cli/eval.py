@@ -12,7 +12,10 @@ import click
 from .options import database_options, json_option, settings_from
 
 if TYPE_CHECKING:
+    from ..evaluation.gold import QuestionSet
     from ..evaluation.record import Record
+    from ..evaluation.running import RunOptions
+    from ..recipes.recipe import Recipe
 
 _SHOWN_QUESTIONS = 10
 
@@ -88,10 +91,11 @@ def run(
     from ..recipes.recipe import read_recipe
 
     recipe = read_recipe(recipe_name, changes)
-    questions = read_questions(chosen_file(dataset, split), format_name)
+    path = chosen_file(dataset, split)
+    questions = read_questions(path, format_name)
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh)
-    again = {"dataset": str(Path(chosen_file(dataset, split)).resolve()), "format": format_name}
+    again = {"dataset": path if path == "-" else str(Path(path).resolve()), "format": format_name}
     report = _made(questions, recipe, options, again, prices, flags)
     _print(report, folder, as_json=as_json)
 
@@ -117,8 +121,8 @@ def rerun(report: str, workers: int, as_json: bool, **flags: Any) -> None:
     before = read_report(report)
     what, again = before["what"], before["again"]
     questions = read_questions(again["dataset"], again["format"])
-    folder = Path(report).with_suffix("") if Path(report).is_dir() else Path(report).parent
-    folder = folder.with_name(f"{folder.name}-again")
+    kept = Path(report) if Path(report).is_dir() else Path(report).parent
+    folder = kept.with_name(f"{kept.name}-again")
     options = RunOptions(folder, workers, what["dataset"]["limit"], what["topics"] == "linked", fresh=True)
     now = _made(questions, Recipe.of(what["recipe"]), options, again, None, flags)
     _print(now, folder, as_json=as_json)
@@ -251,7 +255,12 @@ def recipes(as_json: bool) -> None:
 
 
 def _made(
-    questions: Any, recipe: Any, options: Any, again: dict[str, Any], prices: tuple[float, float] | None, flags: Any
+    questions: QuestionSet,
+    recipe: Recipe,
+    options: RunOptions,
+    again: dict[str, Any],
+    prices: tuple[float, float] | None,
+    flags: dict[str, Any],
 ) -> dict[str, Any]:
     """Make or finish a run, and write its report."""
     from ...loaders.progress import progress_bar
