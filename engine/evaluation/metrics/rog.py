@@ -1,4 +1,4 @@
-"""Scores by the substring rule of published baselines, so that figures can be set beside theirs..
+"""Scores by the substring rule of published baselines, so that figures can be set beside theirs.
 
 Source: the evaluation script of RoG (Luo et al. 2024, "Reasoning on Graphs"), which many later systems took over.
 """
@@ -35,7 +35,8 @@ def rog_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> 
     One prediction may match several gold answers: m / p and F1 can exceed 1.
 
     Ours, the script having none: Hits@1 [a gold answer is matched in the first prediction], exact match [precision ≥ 1
-    and recall = 1]. Deviations: figures above 1 are clipped, and `exceeded` says so; any name of a gold answer matches
+    and recall = 1]. Deviations: underscores are spaces, as
+    systems show names; figures above 1 are clipped, and `exceeded` says so; any name of a gold answer matches
     (its id where it has no name); a question without gold answers is scored as in `answers`, where the script fails.
     As in the script a gold answer stays as often as it is given, and one whose text comes out empty ("The The") is
     matched by any prediction.
@@ -60,7 +61,7 @@ def rog_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> 
 
 
 def _text(name: str) -> str:
-    return " ".join(_ARTICLE.sub(" ", name.lower().translate(_NO_PUNCTUATION)).split())
+    return " ".join(_ARTICLE.sub(" ", name.replace("_", " ").lower().translate(_NO_PUNCTUATION)).split())
 
 
 def _num_matched(predictions: Sequence[Predicted], texts: Sequence[tuple[str, ...]]) -> int:
