@@ -86,8 +86,7 @@ def _extended(
     graph: WholeGraph, frontier: Nodes, steps: tuple[Step, ...], near_enough: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[int, Nodes]]:
     """Yield every step that leaves a frontier towards nodes near enough, with all nodes it leads to."""
-    literal = np.array([graph.entities[node].is_literal for node in frontier], dtype=np.bool_)
-    _, numbers, targets = graph.steps_from(frontier[~literal])
+    _, numbers, targets = graph.steps_from(frontier[~graph.is_literal[frontier]])
     useful = np.isin(numbers, np.unique(numbers[near_enough[targets]]))
     numbers, targets = numbers[useful], targets[useful]
     if not len(numbers):

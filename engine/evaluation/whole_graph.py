@@ -36,11 +36,13 @@ class WholeGraph:
     numbers: dict[str, int] = field(init=False)
     relation_numbers: dict[str, int] = field(init=False)
     is_mediator: npt.NDArray[np.bool_] = field(init=False)
+    is_literal: npt.NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
         self.numbers = {entity.id: number for number, entity in enumerate(self.entities)}
         self.relation_numbers = {name: number for number, name in enumerate(self.relations) if number}
         self.is_mediator = np.array([entity.is_mediator for entity in self.entities], dtype=np.bool_)
+        self.is_literal = np.array([entity.is_literal for entity in self.entities], dtype=np.bool_)
 
     @classmethod
     def of(cls, triples: Iterable[tuple[Entity, str, Entity]]) -> WholeGraph:

@@ -50,8 +50,7 @@ class RandomRetriever(WholeGraphRetriever):
         frontier = np.array([topic], dtype=np.int64)
         steps: list[Step] = []
         while sum(not step.to_mediator for step in steps) < num_hops:
-            going_on = np.array([not self.graph.entities[node].is_literal for node in frontier], dtype=np.bool_)
-            _, numbers, targets = self.graph.steps_from(frontier[going_on])
+            _, numbers, targets = self.graph.steps_from(frontier[~self.graph.is_literal[frontier]])
             if not len(numbers):
                 return None, frontier
             number = chosen.choice(np.unique(numbers).tolist())
