@@ -19,7 +19,7 @@ from lodestar.engine.settings import resolve
 from lodestar.engine.values import Retrieval
 from lodestar.models.similarity import Weights
 
-from .question_sets import GoldQuestion, file_sha256, read_metaqa, read_questions
+from .question_sets import GoldQuestion, gold_questions
 
 BATCH = 64
 COSINE_ONLY = Weights(support=0, type=0, hop=0)
@@ -94,9 +94,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="the first so many questions only")
     arguments = parser.parse_args()
     path = arguments.metaqa or arguments.data / f"questions-{arguments.split}.jsonl.gz"
-    golds = (read_metaqa(path) if arguments.metaqa else read_questions(path))[: arguments.limit]
+    golds, sha256 = gold_questions(path)
+    golds = golds[: arguments.limit]
     num_topics = len({g.question.topic_entities[0] for g in golds})
-    print(f"{path.name} (sha256 {file_sha256(path)}…): n = {len(golds)} questions, {num_topics} topics\n")
+    print(f"{path.name} (sha256 {sha256}…): n = {len(golds)} questions, {num_topics} topics\n")
     longest = max(2, *(gold.min_hops for gold in golds))
     options = SearchOptions(max_hop=longest)
     plain = replace(options, weights=COSINE_ONLY, meeting_bonus=0.0)

@@ -16,12 +16,12 @@ from lodestar.engine.settings import resolve
 from sklearn.linear_model import LogisticRegression
 
 from .accuracy import judged, retrieved
-from .question_sets import read_questions
+from .question_sets import gold_questions
 
 
 def scores_and_hits(engine: Engine, path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return the score of each question's best path and whether it was right; questions without a path are left out."""
-    golds = read_questions(path)
+    golds, _ = gold_questions(path)
     pairs = [(g, r) for g, r in zip(golds, retrieved(engine, golds), strict=True) if r.paths]
     scores = np.array([r.paths[0].score for _, r in pairs])
     return scores, np.array([judged(g, r).any_hit for g, r in pairs])

@@ -1,14 +1,13 @@
-"""Question sets on disk, as the benchmarks read them: FB15k-237 questions with topic entities and answers."""
+"""Question sets as the benchmarks ask them: ids of right answers, and the hops to one of them."""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from lodestar.engine.evaluation.gold import QuestionSet
 from lodestar.engine.values import Question
+from lodestar.loaders.questions.reading import read_questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,33 +19,15 @@ class GoldQuestion:
     min_hops: int
 
 
-def read_questions(path: Path) -> list[GoldQuestion]:
-    """Return the questions of a ``.jsonl.gz`` file, in file order."""
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        records = [json.loads(line) for line in stream]
-    return [
+def gold_questions(path: Path) -> tuple[list[GoldQuestion], str]:
+    """Return the questions of a file in its order, and the first 12 digits of its SHA-256, to name the data by."""
+    found: QuestionSet = read_questions(str(path))
+    golds = [
         GoldQuestion(
-            Question(r["question"], tuple(dict.fromkeys(r["topic_entities"])), r["id"]),
-            frozenset(r["answers"]),
-            int(r["min_hops"]),
+            each.asked(tuple(dict.fromkeys(each.topic_ids))),
+            frozenset(answer.id for answer in each.answers if answer.id),
+            each.num_hops or 0,
         )
-        for r in records
+        for each in found.questions
     ]
-
-
-def read_metaqa(path: Path) -> list[GoldQuestion]:
-    """Return the questions of a MetaQA file: the topic in brackets, answers parted by |; ids are names there."""
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        rows = [line.rstrip("\n").split("\t") for line in stream]
-    num_hops = int(path.name[0])
-    golds = []
-    for number, (text, answers) in enumerate(rows):
-        topic = text[text.index("[") + 1 : text.index("]")]
-        question = Question(text.replace("[", "").replace("]", ""), (topic,), f"{path.name}:{number + 1}")
-        golds.append(GoldQuestion(question, frozenset(answers.split("|")), num_hops))
-    return golds
-
-
-def file_sha256(path: Path) -> str:
-    """Return the first 12 digits of the file's SHA-256, to name the data a figure belongs to."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    return golds, found.sha256[:12]

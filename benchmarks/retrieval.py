@@ -18,7 +18,7 @@ from lodestar.engine.database.graph import read_signatures
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Question, Retrieval
 
-from .question_sets import file_sha256, read_questions
+from .question_sets import gold_questions
 
 WARM_UP = 20
 BATCH = 64
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--link", action="store_true", help="find the topic entities too, instead of the gold ones")
     arguments = parser.parse_args()
     path = arguments.data / "questions-dev.jsonl.gz"
-    golds = read_questions(path)
+    golds, sha256 = gold_questions(path)
     questions = [Question(g.question.text) if arguments.link else g.question for g in golds]
     ids = list(dict.fromkeys(id_ for g in golds for id_ in g.question.topic_entities))[:BATCH]
     with Engine(resolve()) as engine:
@@ -82,7 +82,7 @@ def main() -> None:
             timed(engine, [[question] for question in questions[-WARM_UP:]])
             starts = range(0, len(questions) - WARM_UP - BATCH + 1, BATCH)
             batches += timed(engine, [questions[i : i + BATCH] for i in starts])
-    print(f"{path.name} (sha256 {file_sha256(path)}…), {'linked' if arguments.link else 'gold'} topic entities")
+    print(f"{path.name} (sha256 {sha256}…), {'linked' if arguments.link else 'gold'} topic entities")
     print(f"reference: lookup of {len(ids)} entities by id, median {reference_s * 1000:.1f} ms\n")
     print("| batch | stage | n | p50 ms | p95 ms | p50 / reference |\n|---|---|---|---|---|---|")
     report("1", singles, reference_s)

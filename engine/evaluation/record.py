@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,8 +95,3 @@ class Record:
                 "miss": Miss(**data["miss"]) if data["miss"] else None,
             }
         )
-
-
-def values(records: Sequence[Record], metric: str) -> list[float]:
-    """Return a metric's figure for each question that has it."""
-    return [record.scores[metric] for record in records if metric in record.scores]
