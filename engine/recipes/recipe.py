@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any
 
 from .. import recipes
 from ..api import SearchOptions
 from ..errors import InputError, UsageError
-
-T = TypeVar("T")
+from ..resolving import change, filled
 
 RETRIEVERS = ("beam", "oracle", "pagerank", "random", "shortest")
 ANSWERERS = ("extractive", "llm")
@@ -50,7 +49,7 @@ class Recipe:
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Recipe:
         """Return the recipe of plain data; raise `UsageError` for an option that there is not."""
-        return _filled(cls, data, f"recipe {data.get('name', '')}")
+        return filled(cls, data, f"recipe {data.get('name', '')}")
 
 
 def recipe_names() -> list[str]:
@@ -73,8 +72,8 @@ def read_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
         raise UsageError(f"no recipe is called {name!r}: name one of {', '.join(recipe_names())}, or a .toml file")
     try:
         data = tomllib.loads(text)
-        for change in changes:
-            _change(data, change)
+        for said in changes:
+            change(data, said, "search.max_hop=3")
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name}: expected TOML: {error}") from error
     return Recipe.of({**data, "name": shown})
@@ -85,40 +84,3 @@ def _content(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: the recipe cannot be read: {error}") from error
-
-
-def _change(data: dict[str, Any], change: str) -> None:
-    key, equals, value = change.partition("=")
-    if not equals or not all(key.split(".")):
-        raise UsageError(f"--set: expected KEY=VALUE, as search.max_hop=3, found {change!r}")
-    *tables, last = key.split(".")
-    for table in tables:
-        data = data.setdefault(table, {})
-        if not isinstance(data, dict):
-            raise UsageError(f"--set {change}: {table} has no options of its own")
-    try:
-        data[last] = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        data[last] = value
-
-
-def _filled(kind: type[T], data: Mapping[str, Any], where: str) -> T:
-    """Return a dataclass with the values of plain data, inner dataclasses included."""
-    hints = get_type_hints(kind)
-    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    given: dict[str, Any] = {}
-    for name, value in data.items():
-        if name not in names:
-            raise UsageError(f"{where}: there is no option {name!r}: expected some of {', '.join(names)}")
-        wanted: type = hints[name]
-        if is_dataclass(wanted):
-            if not isinstance(value, Mapping):
-                raise UsageError(f"{where}: expected options of {name}, found {value!r}")
-            given[name] = _filled(wanted, value, f"{where}: {name}")
-        elif wanted is float and type(value) is int:
-            given[name] = float(value)
-        elif type(value) is not wanted:
-            raise UsageError(f"{where}: expected {wanted.__name__} for {name}, found {value!r}")
-        else:
-            given[name] = value
-    return kind(**given)

@@ -1,0 +1,67 @@
+"""Options from plain data: frozen dataclasses filled from TOML and from ``KEY=VALUE``, every unknown name refused."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from types import UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from .errors import UsageError
+
+T = TypeVar("T")
+
+
+def filled(kind: type[T], data: Mapping[str, Any], where: str) -> T:
+    """Return a dataclass with the values of plain data, inner dataclasses included; what is not given has its default.
+
+    Raises `UsageError`, beginning with `where`, for an option that there is not or a value of the wrong kind.
+    """
+    hints = get_type_hints(kind)
+    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    given: dict[str, Any] = {}
+    for name, value in data.items():
+        if name not in names:
+            raise UsageError(f"{where}: there is no option {name!r}: expected some of {', '.join(names)}")
+        given[name] = _value(hints[name], value, name, where)
+    return kind(**given)
+
+
+def change(data: dict[str, Any], said: str, example: str) -> None:
+    """Put ``KEY=VALUE`` into plain data, dots in the key leading into tables; VALUE is TOML, else text.
+
+    `example` is what the message of a `UsageError` shows.
+    """
+    key, equals, value = said.partition("=")
+    if not equals or not all(key.split(".")):
+        raise UsageError(f"--set: expected KEY=VALUE, as {example}, found {said!r}")
+    *tables, last = key.split(".")
+    for table in tables:
+        data = data.setdefault(table, {})
+        if not isinstance(data, dict):
+            raise UsageError(f"--set {said}: {table} has no options of its own")
+    try:
+        data[last] = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        data[last] = value
+
+
+def _value(wanted: Any, value: Any, name: str, where: str) -> Any:
+    if is_dataclass(wanted) and isinstance(wanted, type):
+        if not isinstance(value, Mapping):
+            raise UsageError(f"{where}: expected options of {name}, found {value!r}")
+        return filled(wanted, value, f"{where}: {name}")
+    if get_origin(wanted) is Literal:
+        if value not in get_args(wanted):
+            raise UsageError(f"{where}: expected one of {', '.join(get_args(wanted))} for {name}, found {value!r}")
+        return value
+    if isinstance(wanted, UnionType):
+        if value is None:
+            return None
+        (wanted,) = (kind for kind in get_args(wanted) if kind is not type(None))
+    if wanted is float and type(value) is int:
+        return float(value)
+    if type(value) is not wanted:
+        raise UsageError(f"{where}: expected {wanted.__name__} for {name}, found {value!r}")
+    return value
