@@ -11,7 +11,9 @@ from .metrics.matching import Predicted, matched
 from .metrics.paths import (
     FoundPath,
     answer_recall_at_k,
+    first_path_right,
     gold_path_hit_at_k,
+    hits_any_at_k,
     hits_at_1_any,
     hits_at_1_expected,
     path_recall_at_k,
@@ -23,6 +25,8 @@ from .record import AnswerRecord, PathRecord, Record
 
 CUTS = (1, 2, 3, 5, 10)
 """The k of every figure at k."""
+NUM_PATHS = (3, 5, 7)
+"""The numbers of paths of STAR's table."""
 MAX_ENDS = 20
 DIGITS = 6
 """Of scores and confidences: further ones depend on which texts an encoder sees together."""
@@ -84,9 +88,11 @@ def _paths(paths: list[FoundPath], question: GoldQuestion) -> dict[str, float]:
     figures = {
         "path/hits_at_1_any": hits_at_1_any(paths, question.answers),
         "path/hits_at_1_expected": hits_at_1_expected(paths, question.answers),
+        **{f"path/hits_any@{k}": hits_any_at_k(paths, question.answers, k) for k in NUM_PATHS},
         **{f"path/answer_recall@{k}": answer_recall_at_k(paths, question.answers, k) for k in CUTS},
     }
     if question.paths:
+        figures["path/first_path_right"] = first_path_right(paths, question.answers, question.paths)
         figures |= {f"path/path_recall@{k}": path_recall_at_k(paths, question.paths, k) for k in CUTS}
         figures |= {f"path/gold_path_hit@{k}": gold_path_hit_at_k(paths, question.paths, k) for k in CUTS}
     if question.triples:

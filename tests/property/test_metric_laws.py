@@ -20,6 +20,7 @@ from lodestar.engine.evaluation.metrics.paths import (
     FoundPath,
     answer_recall_at_k,
     gold_path_hit_at_k,
+    hits_any_at_k,
     hits_at_1_any,
     hits_at_1_expected,
     path_recall_at_k,
@@ -186,6 +187,8 @@ def test_path_figures_are_shares_and_more_paths_lose_nothing(
 ) -> None:
     assert in_unit(hits_at_1_any(found, gold), hits_at_1_expected(found, gold))
     assert hits_at_1_expected(found, gold) <= hits_at_1_any(found, gold)
+    if found or not gold:
+        assert hits_any_at_k(found, gold, 1) == hits_at_1_any(found, gold) <= hits_any_at_k(found, gold, 3)
     for fewer, more in [
         (answer_recall_at_k(found, gold, k), answer_recall_at_k(found, gold, k + 1)),
         (path_recall_at_k(found, wanted, k), path_recall_at_k(found, wanted, k + 1)),

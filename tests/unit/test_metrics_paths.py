@@ -8,7 +8,9 @@ from lodestar.engine.evaluation.metrics.matching import Predicted
 from lodestar.engine.evaluation.metrics.paths import (
     FoundPath,
     answer_recall_at_k,
+    first_path_right,
     gold_path_hit_at_k,
+    hits_any_at_k,
     hits_at_1_any,
     hits_at_1_expected,
     path_recall_at_k,
@@ -28,6 +30,21 @@ def test_hits_at_1_of_paths() -> None:
     assert hits_at_1_any(FOUND, GOLD) == 1
     assert hits_at_1_expected(FOUND, GOLD) == pytest.approx(2 / 3)
     assert hits_at_1_any([CURRENCY, CITIES], GOLD) == hits_at_1_expected([CURRENCY, CITIES], GOLD) == 0
+
+
+def test_hits_by_number_of_paths() -> None:
+    assert [hits_any_at_k([CURRENCY, CAPITAL, CITIES], GOLD, k) for k in (1, 2, 3, 9)] == [0, 1, 1, 1]
+    assert hits_any_at_k([], GOLD, 3) == 0
+    assert hits_any_at_k([], [], 3) == 1
+
+
+def test_the_first_path_is_right_by_its_relations_or_by_all_its_ends() -> None:
+    other = [GoldPath(("other",))]
+    assert first_path_right([CITIES], GOLD, [GoldPath(("city",))]) == 1
+    assert first_path_right([CAPITAL], [GoldAnswer("m.Lima")], other) == 1
+    assert first_path_right([CITIES], [GoldAnswer("m.Lima")], other) == 0  # two ends too many
+    assert first_path_right([CAPITAL], GOLD, other) == 0  # two answers are missing
+    assert first_path_right([], GOLD, other) == 0
 
 
 def test_answer_recall() -> None:

@@ -39,6 +39,17 @@ def hits_at_1_any(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -> flo
     return float(any(matched(paths[0].ends, gold))) if paths else 0.0
 
 
+def hits_any_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k: int) -> float:
+    """Return [a gold answer is among the ends of the first k paths]; for k = 1 it is `hits_at_1_any`.
+
+    Source: the figures by number of retrieved paths of STAR (section 5.3.3), of the retrieval alone.
+    """
+    top = _top(paths, k)
+    if not gold:
+        return float(not paths)
+    return float(any(any(matched(path.ends, gold)) for path in top))
+
+
 def hits_at_1_expected(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -> float:
     """Return |gold among the ends of the first path| / |its ends|: how often an end drawn at random is right.
 
@@ -75,6 +86,19 @@ def path_recall_at_k(paths: Sequence[FoundPath], gold_paths: Sequence[GoldPath],
 def gold_path_hit_at_k(paths: Sequence[FoundPath], gold_paths: Sequence[GoldPath], k: int) -> float:
     """Return [one of the gold relation paths is among the first k]."""
     return float(path_recall_at_k(paths, gold_paths, k) > 0)
+
+
+def first_path_right(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], gold_paths: Sequence[GoldPath]) -> float:
+    """Return [the first path is one of the gold relation paths, or its ends are exactly the gold answers].
+
+    Our own: two relations that say the same lead to the same ends, and annotators wrote one of them.
+    """
+    if not paths:
+        return 0.0
+    if gold_path_hit_at_k(paths, gold_paths, 1):
+        return 1.0
+    right = matched(paths[0].ends, gold)
+    return float(bool(right) and all(right) and sum(right) == len(distinct_gold(gold)))
 
 
 def triple_recall_at_k(paths: Sequence[FoundPath], gold_triples: Sequence[tuple[str, str, str]], k: int) -> float:
