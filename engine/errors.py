@@ -16,6 +16,7 @@
     │   └── PortTakenError             6   another process listens at the port
     ├── DownloadError                  7   a file could not be fetched or is not the pinned one
     ├── EncoderError                   8   the sentence encoder could not be loaded
+    │   └── CheckpointError            8   a trained scorer is missing, damaged, or of another graph
     ├── LLMError                       9   the language model failed, refused or sent something unreadable
     └── StorageError                  10   a disk has no room, or a folder cannot be written
 
@@ -104,6 +105,10 @@ class EncoderError(LodestarError):
     """The sentence encoder could not be loaded."""
 
     exit_code = 8
+
+
+class CheckpointError(EncoderError):
+    """A trained scorer is missing, damaged, or was trained on another graph."""
 
 
 class LLMError(LodestarError):

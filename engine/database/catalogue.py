@@ -58,6 +58,12 @@ class Catalogue:
         return digest.hexdigest()
 
     @property
+    def vocabulary(self) -> str:
+        """A hash of the relations' names and words: it stays when triples of known relations are added."""
+        rows = sorted((r.name, r.label, r.domain or "") for r in self.relations)
+        return hashlib.sha256(json.dumps(rows, ensure_ascii=True).encode()).hexdigest()
+
+    @property
     def stored_as(self) -> dict[str, str]:
         """The relationship type of each relation that is not stored under its own name."""
         return {r.name: r.stored_as for r in self.relations if r.stored_as}

@@ -24,8 +24,9 @@ from ...models.similarity import (
     type_phrase,
 )
 from ...models.text_vectors import TextVectors
-from ...models.verbalise import Directed, Hop, RelationWords, reached_type, verbalise_hop, verbalise_path
-from ..values import EntityCandidate, RelationPath
+from ...models.verbalise import Hop, RelationWords, reached_type, verbalise_hop, verbalise_path
+from ..values import EntityCandidate
+from .hops import hops_of
 from .scoring import PathQuery, PathScores
 
 
@@ -93,7 +94,7 @@ class SimilarityScorer:
         composed = [self._composed(query, parts) for query, parts in zip(queries, groups, strict=True)]
         best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in composed]
         self.vectors.encode(
-            verbalise_path(self._hops(query.paths[row]))
+            verbalise_path(hops_of(query.paths[row], self.words))
             for query, rows in zip(queries, best, strict=True)
             for row in rows
         )
@@ -102,21 +103,10 @@ class SimilarityScorer:
             for parts, extend, rows in zip(groups, composed, best, strict=True)
         ]
 
-    def _hops(self, path: RelationPath) -> tuple[Hop, ...]:
-        """Return the path's hops: a step into a mediator and the step out of it are one."""
-        hops: list[Hop] = []
-        open_hop: Hop = ()
-        for step in path.steps:
-            open_hop = (*open_hop, Directed(self.words[step.relation], step.inverse))
-            if not step.to_mediator:
-                hops.append(open_hop)
-                open_hop = ()
-        return (*hops, open_hop) if open_hop else tuple(hops)
-
     def _encode_ahead(self, queries: Sequence[PathQuery]) -> None:
         """Encode whatever the queries mention that was not met before, in two batches."""
         masked = {_masked(q.question, topic) for q in queries for topic in set(q.topics)}
-        hops = {hop for q in queries for path in q.paths for hop in self._hops(path)}
+        hops = {hop for q in queries for path in q.paths for hop in hops_of(path, self.words)}
         self.vectors.encode_tokens([*sorted(masked), *sorted(map(verbalise_hop, hops))])
         self.vectors.encode([*sorted(map(type_phrase, masked)), *sorted(filter(None, map(reached_type, hops)))])
 
@@ -128,7 +118,7 @@ class SimilarityScorer:
 
     def _paths(self, query: PathQuery, topic: EntityCandidate, rows: list[int]) -> _Paths:
         masked = _masked(query.question, topic)
-        hops = [self._hops(query.paths[row]) for row in rows]
+        hops = [hops_of(query.paths[row], self.words) for row in rows]
         number = {hop: i for i, hop in enumerate(dict.fromkeys(hop for path in hops for hop in path))}
         numbers = np.full((len(rows), max(map(len, hops))), -1, dtype=np.int64)
         for i, path in enumerate(hops):

@@ -8,16 +8,22 @@ import pkgutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import lodestar.engine.retrieval
 import numpy as np
 import pytest
 from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.similarity import SimilarityScorer
+from lodestar.engine.retrieval.star import StarScorer
 from lodestar.engine.values import Entity, EntityCandidate, RelationPath, Step
 from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.star.checkpoint import read_checkpoint
+from lodestar.models.star.scoring import StarModel
 from lodestar.models.verbalise import RelationWords
 
+from tests.tiny_checkpoint import write_tiny_checkpoint
 from tests.word_scorer import WordScorer
 
 WORDS = {
@@ -33,7 +39,18 @@ def similarity() -> SimilarityScorer:
     return SimilarityScorer(WORDS, SentenceEncoder("all-MiniLM-L6-v2"), shortlist=3)
 
 
-SCORERS: dict[str, Callable[[], PathScorer]] = {"WordScorer": WordScorer, "SimilarityScorer": similarity}
+@cache
+def star() -> StarScorer:
+    with TemporaryDirectory() as folder:
+        checkpoint = read_checkpoint(write_tiny_checkpoint(Path(folder) / "star"))
+    return StarScorer(WORDS, StarModel(checkpoint), shortlist=3)
+
+
+SCORERS: dict[str, Callable[[], PathScorer]] = {
+    "WordScorer": WordScorer,
+    "SimilarityScorer": similarity,
+    "StarScorer": star,
+}
 
 
 def topic(name: str) -> EntityCandidate:

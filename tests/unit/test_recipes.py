@@ -51,8 +51,8 @@ def test_a_wrong_option_is_said(change: str, fault: str) -> None:
 
 
 def test_what_is_no_recipe(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no recipe is called 'star': name one of cosine, oracle"):
-        read_recipe("star")
+    with pytest.raises(UsageError, match="no recipe is called 'nova': name one of cosine, oracle"):
+        read_recipe("nova")
     path = tmp_path / "bad.toml"
     for content, kind in ((b"a = = 1", InputError), (b"\xff", InputError), (b"color = 1", UsageError)):
         path.write_bytes(content)

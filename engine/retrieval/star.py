@@ -1,0 +1,98 @@
+"""The trained path scorer: `models.star` over the candidates of a search.
+
+The dual encoder scores every candidate; the cross-attentive scorer reads the best `shortlist` of a question at each
+hop, all questions of a batch together. Paths are encoded hop by hop and kept, so that a path met before costs nothing,
+and relation paths that several topics or questions share are composed once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...models.similarity import mask_topic
+from ...models.star.mixing import mixed
+from ...models.star.scoring import Floats, Hops, PairAttention, StarModel
+from ...models.verbalise import RelationWords
+from ..values import EntityCandidate, RelationPath
+from .hops import hops_of
+from .scoring import PathQuery, PathScores
+
+
+class StarScorer:
+    """A `PathScorer` by a checkpoint; `words` has the words of every relation.
+
+    stop: both networks' scores mixed for the shortlist, all others below it in the dual encoder's order. extend: the
+    dual encoder's promise. Threads take turns.
+    """
+
+    def __init__(
+        self,
+        words: Mapping[str, RelationWords],
+        model: StarModel,
+        *,
+        shortlist: int | None = None,
+        mix: float | None = None,
+    ) -> None:
+        self.words = words
+        self.model = model
+        description = model.checkpoint.description
+        self.mix = description.mix if mix is None else mix
+        self.shortlist = (description.shortlist if shortlist is None else shortlist) if self.mix else 0
+        self._turn = threading.Lock()
+
+    @property
+    def encoding_s(self) -> float:
+        """Seconds spent in the encoders so far."""
+        return self.model.encoding_s
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        """Return the scores for each query, in order; the texts of all of them are encoded together."""
+        with self._turn:
+            hops = [tuple(hops_of(path, self.words) for path in query.paths) for query in queries]
+            self.model.encode_ahead(
+                [_masked(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
+                [path for paths in hops for path in paths],
+            )
+            scores = [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
+            best = [np.argsort(-stop, kind="stable")[: self.shortlist] for stop, _ in scores]
+            cross = self._cross(queries, hops, best)
+        return [
+            PathScores(mixed(stop, read, rows, self.mix), extend)
+            for (stop, extend), read, rows in zip(scores, cross, best, strict=True)
+        ]
+
+    def attention(self, question: str, topic: EntityCandidate, path: RelationPath) -> PairAttention:
+        """Return what the cross-attentive scorer attends to; raise `ValueError` where the checkpoint has none."""
+        with self._turn:
+            return self.model.attention(question, _mention(topic), hops_of(path, self.words))
+
+    def _dual(self, query: PathQuery, paths: Sequence[Hops]) -> tuple[Floats, Floats]:
+        stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)
+        rows_of: dict[EntityCandidate, list[int]] = {}
+        for row, topic in enumerate(query.topics):
+            rows_of.setdefault(topic, []).append(row)
+        for topic, rows in rows_of.items():
+            stop[rows], extend[rows] = self.model.dual(_masked(query.question, topic), [paths[row] for row in rows])
+        return stop, extend
+
+    def _cross(
+        self, queries: Sequence[PathQuery], hops: Sequence[Sequence[Hops]], best: Sequence[np.ndarray]
+    ) -> list[Floats]:
+        pairs = [
+            (query.question, _mention(query.topics[row]), paths[row])
+            for query, paths, rows in zip(queries, hops, best, strict=True)
+            for row in rows
+        ]
+        scores = self.model.cross(pairs)
+        return np.split(scores, np.cumsum([len(rows) for rows in best])[:-1]) if len(best) else []
+
+
+def _mention(topic: EntityCandidate) -> str:
+    return topic.mention or topic.entity.label
+
+
+def _masked(question: str, topic: EntityCandidate) -> str:
+    return mask_topic(question, _mention(topic))

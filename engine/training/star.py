@@ -1,0 +1,102 @@
+"""STAR's training as the command line asks for it: its configuration, its errors, its process group."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from ...models.encoder import EncoderUnavailableError
+from ...models.star.checkpoint import Description
+from ...models.star.config import PAPER, StarConfig, seeded, with_training
+from ...models.star.mined import Mined, MinedFileError, read
+from ...models.star.pairs import RelationPairs
+from ...models.star.processes import process_group, wait_for_all
+from ...models.star.state import TrainingStateError
+from ...models.star.train_star import Watcher, train_star
+from ..errors import EncoderError, InputError, StorageError, UsageError
+from ..evaluation.provenance import code_sha256
+from ..resolving import change, filled
+from ..server.locking import locked
+
+PRESETS = {"best": StarConfig(), "paper": PAPER}
+
+
+def star_config(
+    preset: str, changes: Sequence[str], *, scorer: str | None, encoder: str | None, epochs: int | None, seed: int
+) -> StarConfig:
+    """Return a preset with what the command line changes; raise `UsageError` for an option that there is not."""
+    data = json.loads(json.dumps(PRESETS[preset].as_json()))
+    data |= {name: value for name, value in (("scorer", scorer), ("encoder", encoder)) if value}
+    for said in changes:
+        change(data, said, "cross_training.epochs=5")
+    config = seeded(filled(StarConfig, data, "train star"), seed)
+    return config if epochs is None else with_training(config, {"epochs": epochs})
+
+
+def read_mined(path: str) -> Mined:
+    """Return a mined file; raise `InputError` for one that is missing or damaged."""
+    try:
+        return read(Path(path))
+    except MinedFileError as error:
+        raise InputError(str(error)) from error
+
+
+def trained(
+    config: StarConfig,
+    train_on: Sequence[Mined],
+    choose_on: Sequence[Mined],
+    folder: Path,
+    *,
+    pairs: RelationPairs | None,
+    fresh: bool,
+    watcher: Watcher,
+) -> Description:
+    """Train, or take a training up, and return the description of the checkpoint; one training at a time in a folder.
+
+    Raises `UsageError` for a folder with another training under way, for sets that have questions in common, and for a
+    loss that is no number any more.
+    """
+    _check_apart(train_on, choose_on)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with process_group() as is_first, _held(folder, fresh=fresh) if is_first else nullcontext():
+            wait_for_all()  # nobody reads the folder before the first process has it
+            return train_star(
+                config,
+                train_on,
+                choose_on,
+                folder,
+                pairs=pairs,
+                revision=code_sha256(),
+                watcher=watcher if is_first else None,
+            )
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
+    except (TrainingStateError, FloatingPointError) as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def _held(folder: Path, *, fresh: bool) -> Iterator[None]:
+    """Keep other trainings out of the folder; begin anew in it where that is asked for."""
+    reason = f"--out {folder}: another training writes to it: wait until it is done, or name another folder"
+    with locked(folder / ".lock", reason, refusal=UsageError(reason)):
+        if fresh:
+            for path in (*folder.glob("training-*.safetensors"), folder / "star.json"):
+                path.unlink(missing_ok=True)
+        yield
+
+
+def _check_apart(train_on: Sequence[Mined], choose_on: Sequence[Mined]) -> None:
+    """See that no question is both learned from and chosen on."""
+    learned = {(question.text, question.topics) for mined in train_on for question in mined.questions}
+    shared = [q.id for mined in choose_on for q in mined.questions if (q.text, q.topics) in learned]
+    if shared:
+        raise UsageError(
+            f"--dev: {len(shared):,} of its questions are in --dataset as well (the first is {shared[0]}): "
+            "give questions that are not learned from"
+        )

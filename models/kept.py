@@ -1,0 +1,32 @@
+"""A cache of bounded size: what was used longest ago is forgotten first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+ValueT = TypeVar("ValueT")
+
+
+class Kept(Generic[KeyT, ValueT]):
+    """At most `size` values by key. Not for several threads at once."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[KeyT, ValueT] = OrderedDict()
+
+    def __contains__(self, key: KeyT) -> bool:
+        return key in self._values
+
+    def __getitem__(self, key: KeyT) -> ValueT:
+        self._values.move_to_end(key)
+        return self._values[key]
+
+    def keep(self, key: KeyT, value: ValueT) -> None:
+        """Keep a value, and forget the one used longest ago where there is no more room."""
+        self._values[key] = value
+        self._values.move_to_end(key)
+        while len(self._values) > self._size:
+            self._values.popitem(last=False)

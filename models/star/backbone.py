@@ -1,0 +1,94 @@
+"""The Hugging Face encoder inside both networks: its weights, its tokenizer, and the special tokens of STAR."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from ..encoder import EncoderUnavailableError, SentenceEncoder
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+QUESTION = "[QSP]"
+PATH = "[PSP]"
+END = "[END]"
+SPECIAL_TOKENS = (QUESTION, PATH, END)
+
+
+@dataclass(frozen=True, slots=True)
+class Backbone:
+    """An encoder with its tokenizer, which knows `SPECIAL_TOKENS`; the embedding matrix has a row for each."""
+
+    name: str
+    model: nn.Module
+    tokenizer: PreTrainedTokenizerBase
+
+    @property
+    def dimension(self) -> int:
+        """Length of a hidden state."""
+        config: Any = self.model.config
+        return int(config.hidden_size)
+
+
+def pretrained_backbone(name: str) -> Backbone:
+    """Return any encoder of the hub, a folder, or a package by name; raise `EncoderUnavailableError` without one."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from transformers import AutoModel, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    location = SentenceEncoder(name).location
+    try:
+        model = AutoModel.from_pretrained(location, use_safetensors=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(location, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise EncoderUnavailableError(
+            f"encoder {name!r} could not be loaded ({reason}): give a folder, or a name that is in the local Hugging "
+            "Face cache or on the hub"
+        ) from error
+    return _with_special_tokens(name, model, tokenizer)
+
+
+def hidden_states(model: nn.Module, ids: Tensor, mask: Tensor, precision: torch.dtype | None) -> Tensor:
+    """Return the last hidden states, (num_texts, length, dimension) float32; ids and mask: (num_texts, length).
+
+    precision: what the encoder computes in where that is not the type of its weights (autocast).
+    """
+    with torch.autocast(ids.device.type, dtype=precision, enabled=precision is not None):
+        states: Tensor = model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+    return states.float()
+
+
+def stored_backbone(name: str, folder: Path) -> Backbone:
+    """Return the encoder of a checkpoint as it is described in `folder`, with weights still to be loaded."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    model: Any = AutoModel
+    return Backbone(name, model.from_config(config, trust_remote_code=False), tokenizer)
+
+
+def describe_backbone(backbone: Backbone, folder: Path) -> None:
+    """Write into `folder` what `stored_backbone` needs beside the weights."""
+    model: Any = backbone.model
+    model.config.save_pretrained(folder)
+    backbone.tokenizer.save_pretrained(folder)
+
+
+def _with_special_tokens(name: str, model: Any, tokenizer: PreTrainedTokenizerBase) -> Backbone:
+    """Add the special tokens; each begins as the mean of all others."""
+    before = len(tokenizer)
+    if tokenizer.add_special_tokens({"additional_special_tokens": list(SPECIAL_TOKENS)}):
+        embeddings = model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        with torch.no_grad():
+            embeddings.weight[before:] = embeddings.weight[:before].mean(dim=0)
+    return Backbone(name, model, tokenizer)

@@ -1,0 +1,193 @@
+"""What the dual encoder learns from: all paths that can be walked from a question's topics, at every length."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .batches import dual_batch, part_of, parted
+from .dual_encoder import DualEncoder
+from .examples import Candidates, Example, ExampleSet, Floats
+from .figures import first_path_figures
+from .losses import listwise
+from .objective import Figures
+from .pairs import RelationPairs, sampled
+from .paths import Ints, PathTable
+from .shares import Positives, shares_of
+from .texts import Texts
+
+EVALUATION_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class DualOptions:
+    """How the dual encoder learns; defaults were chosen on dev questions of FB15k-237 (docs/training.md).
+
+    `pair_batch` pairs of question and relation are learned beside every batch, among `pair_others` more relations,
+    with weight `pair_weight`; `extend_weight` is that of the promise of beginnings.
+    """
+
+    batch_size: int = 48
+    positives: Positives = "f1"
+    any_weight: float = 0.1
+    extend_weight: float = 0.3
+    pair_batch: int = 32
+    pair_others: int = 64
+    pair_weight: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Targets:
+    """The share of each path of a question, and of each beginning (see `promises`)."""
+
+    shares: Floats
+    promises: tuple[tuple[Ints, Floats], ...]
+
+
+class DualObjective:
+    """Listwise: the softmax over all reachable paths of a question against the share each should have.
+
+    stop: each path followed by END. extend: of the paths of each length that can go on, what part of the shares lies
+    beyond each; the search asks this of a beam.
+    """
+
+    def __init__(
+        self,
+        network: DualEncoder,
+        texts: Texts,
+        train: Sequence[ExampleSet],
+        dev: Sequence[ExampleSet],
+        options: DualOptions,
+        seed: int,
+        pairs: RelationPairs | None = None,
+    ) -> None:
+        self._network = network
+        self.texts = texts
+        self.dev = dev
+        self.options = options
+        self.seed = seed
+        self.pairs = pairs
+        self.train = train
+        self._targets = {
+            (number, at): _Targets(shares, tuple(promises(examples.table, example.reachable, shares)))
+            for number, examples in enumerate(train)
+            for at, example in enumerate(examples.examples)
+            if (shares := shares_of(example, options.positives, options.any_weight)).any()
+        }
+        self._epoch = 0
+        self._batches: list[list[tuple[int, int]]] = []
+        self.begin(0)
+
+    @property
+    def network(self) -> DualEncoder:
+        """The dual encoder."""
+        return self._network
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches of one epoch; each is of one mined file."""
+        return len(self._batches)
+
+    def begin(self, epoch: int) -> None:
+        """Shuffle the questions of each file and the order of the batches."""
+        self._epoch = epoch
+        chance = random.Random(f"{self.seed}/{epoch}")  # noqa: S311 - an order, no secret
+        batches = []
+        for number in range(len(self.train)):
+            rows = [key for key in self._targets if key[0] == number]
+            chance.shuffle(rows)
+            batches += [rows[at : at + self.options.batch_size] for at in range(0, len(rows), self.options.batch_size)]
+        chance.shuffle(batches)
+        self._batches = batches
+
+    def state(self) -> dict[str, Tensor]:
+        """Return nothing: an epoch's batches depend on its number alone."""
+        return {}
+
+    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:  # noqa: ARG002 - there is none
+        """Prepare an epoch."""
+        self.begin(epoch)
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        """Return the loss of a batch."""
+        keys, counts = part_of(self._batches[step], shard)
+        examples = [self.train[number].examples[at] for number, at in keys]
+        table = self.train[keys[0][0]].table
+        candidates = [example.reachable for example in examples]
+        batch = dual_batch(self.texts, table, examples, candidates).to(_device(network))
+        stop, extend = network(batch)
+        total: Tensor = 0.0 * extend.sum()  # every output takes part: ranks could not be joined without
+        start = 0
+        for key, each in zip(keys, candidates, strict=True):
+            rows = slice(start, start + len(each))
+            start += len(each)
+            targets = self._targets[key]
+            total = total + listwise(stop[rows], torch.from_numpy(targets.shares).to(stop.device))
+            for beginnings, beyond in targets.promises:
+                chosen = torch.from_numpy(beginnings).to(stop.device)
+                part = listwise(extend[rows][chosen], torch.from_numpy(beyond).to(stop.device))
+                total = total + self.options.extend_weight * part
+        total = counts * total / len(keys)
+        if self.pairs and self.pairs.pairs and self.options.pair_batch:
+            total = total + self.options.pair_weight * self._pair_loss(
+                network, f"{self.seed}/{self._epoch}/{step}/{shard[0]}"
+            )
+        return total
+
+    def _pair_loss(self, network: nn.Module, seed: str) -> Tensor:
+        """Return the cross-entropy of each pair's relations, walked in whichever direction fits better."""
+        assert self.pairs
+        chance = random.Random(seed)  # noqa: S311 - a sample, no secret
+        sample = sampled(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
+        dual = self._network
+        device = _device(network)
+        questions = dual.encode(self.texts.batch([self.texts.alone(text) for text in sample.texts]).to(device))
+        parts, rows = parted(self.texts, [*sample.forwards, *sample.inverse], parts=3)
+        hops = torch.cat([dual.encode(part.to(device)) for part in parts])[torch.from_numpy(rows).to(device)]
+        scores = dual.log_scale.exp() * questions @ hops.T
+        forwards, inverse = torch.tensor_split(scores, 2, dim=1)
+        logs = torch.logaddexp(forwards, inverse).log_softmax(dim=1)
+        return -torch.stack([logs[at, list(right)].mean() for at, right in enumerate(sample.right)]).mean()
+
+    def evaluate(self) -> Figures:
+        """Return the figures of the first path, all reachable paths scored."""
+        return first_path_figures((example, stop) for examples in self.dev for example, stop in self.scored(examples))
+
+    def scored(self, examples: ExampleSet) -> Iterator[tuple[Example, Floats]]:
+        """Yield each example with the stop scores of its reachable paths."""
+        device = _device(self._network)
+        for start in range(0, len(examples.examples), EVALUATION_BATCH):
+            chosen = examples.examples[start : start + EVALUATION_BATCH]
+            candidates = [example.reachable for example in chosen]
+            with torch.inference_mode():
+                stop, _ = self._network(dual_batch(self.texts, examples.table, chosen, candidates).to(device))
+            ends = np.cumsum([len(each) for each in candidates])[:-1]
+            yield from zip(chosen, np.split(stop.float().cpu().numpy(), ends), strict=True)
+
+
+def promises(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
+    """Yield, for each length at which paths go on, the rows of those paths and the part of the shares beyond each.
+
+    shares: (num_reachable,). What is yielded adds up to 1; lengths with nothing beyond are left out.
+    """
+    depths, parents = table.depths(reachable.paths), table.parents(reachable.paths)
+    row = {key: at for at, key in enumerate(zip(reachable.paths.tolist(), reachable.topics.tolist(), strict=True))}
+    beyond = np.zeros(len(reachable), dtype=np.float32)
+    for at in np.argsort(-depths, kind="stable"):
+        before = row.get((int(parents[at]), int(reachable.topics[at])))
+        if before is not None:
+            beyond[before] += beyond[at] + shares[at]
+    for depth in range(1, int(depths.max(initial=0))):
+        rows = np.flatnonzero(depths == depth)
+        total = beyond[rows].sum()
+        if total > 0:
+            yield rows, beyond[rows] / total
+
+
+def _device(network: nn.Module) -> torch.device:
+    return next(network.parameters()).device

@@ -1,0 +1,242 @@
+"""Mined training data: what hard path mining found in a graph about each question, as a file that can be read.
+
+JSON lines, gzip where the name ends in ``.gz``. The first line describes the file (`Mining`), every other one is a
+question (`MinedQuestion`). Paths are written as they are walked: a hop is a relation, with ``^`` before it where it is
+walked from tail to head, or the relations into an unnamed mediator and out of it with `THROUGH` between them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..verbalise import Directed, Hop, RelationWords
+
+FORMAT = 1
+THROUGH = " → "
+INVERSE = "^"
+
+Hops = tuple[str, ...]
+"""A relation path, hop by hop as it is written."""
+
+Reach = Mapping[str, "Reach"]
+"""The relation paths that leave a topic, as a trie: each hop with the hops that can follow it. Every node of it may be
+where a path ends."""
+
+
+class MinedFileError(Exception):
+    """The file is not what `write` writes; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic entity; `mention` is the name that the question has for it."""
+
+    id: str
+    mention: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPath:
+    """A relation path from a topic that leads to at least one right answer.
+
+    precision: right ends / ends. recall: right ends / right answers. similarity: cosine of the question and the
+    verbalised path. shortest: no path from this topic to an answer is shorter. gold: an annotator wrote this path.
+    positive: it is a training example (STAR, section 4.1: shortest, and similarity of at least the mean over the
+    question's shortest paths; where there are gold paths, those).
+    """
+
+    topic: int
+    hops: Hops
+    precision: float
+    recall: float
+    similarity: float
+    shortest: bool
+    positive: bool
+    gold: bool = False
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NegativePath:
+    """A wrong path made from a positive one (STAR, section 4.1), whether or not the graph has it.
+
+    kind: `similar` or `random` (one relation replaced by a near one, by one drawn at random), `early` (it stops too
+    soon), `overrun` (it goes on).
+    """
+
+    topic: int
+    hops: Hops
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class MinedQuestion:
+    """A question with the paths that answer it, the wrong ones made from them, and all that can be walked."""
+
+    id: str
+    text: str
+    topics: tuple[Topic, ...]
+    paths: tuple[AnswerPath, ...]
+    negatives: tuple[NegativePath, ...]
+    reach: tuple[Reach, ...]
+    """For each topic."""
+    num_hops: int | None = None
+    """Hops to the nearest answer, where the question set says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mining:
+    """What a mined file was made from: the question set, the graph, the encoder, and how.
+
+    relations: the words of every relation of the graph: the type it leads from ("" where unknown), then its properties.
+    """
+
+    questions: str
+    questions_sha256: str
+    graph: str
+    """Fingerprint of the graph's relation catalogue."""
+    encoder: str
+    max_hop: int
+    relations: Mapping[str, tuple[str, ...]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many questions, paths and negatives of each kind there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """A mined file in memory. `sha256` is of its content, unpacked."""
+
+    mining: Mining
+    questions: tuple[MinedQuestion, ...]
+    sha256: str
+
+
+def hop_of(written: str, words: Mapping[str, RelationWords]) -> Hop:
+    """Return the hop that a file writes; raise `KeyError` for a relation without words."""
+    return tuple(
+        Directed(words[step.removeprefix(INVERSE)], step.startswith(INVERSE)) for step in written.split(THROUGH)
+    )
+
+
+def words_of(mining: Mining) -> dict[str, RelationWords]:
+    """Return the words of every relation of the graph."""
+    return {name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in mining.relations.items()}
+
+
+def walks(reach: Reach, before: Hops = ()) -> Iterator[Hops]:
+    """Yield every relation path of a trie, each before those that go on from it."""
+    for hop, following in reach.items():
+        yield (*before, hop)
+        yield from walks(following, (*before, hop))
+
+
+def write(path: Path, mining: Mining, questions: Iterable[MinedQuestion]) -> None:
+    """Write a mined file, whole or not at all."""
+    draft = path.with_name(f"{path.name}.new")
+    try:
+        with _opened(draft, "wt", packed=path.suffix == ".gz") as file:
+            for record in ({"format": FORMAT, **asdict(mining)}, *map(asdict, questions)):
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def is_mined(path: Path) -> bool:
+    """Return whether the first line of a file is that of a mined file."""
+    try:
+        with _opened(path, "rt", packed=path.suffix == ".gz") as file:
+            record = json.loads(file.readline())
+    except (OSError, EOFError, ValueError, zlib.error):
+        return False
+    return isinstance(record, dict) and {"questions_sha256", "relations", "max_hop"} <= record.keys()
+
+
+def read(path: Path) -> Mined:
+    """Return a mined file; raise `MinedFileError` for one that is missing, damaged or of another format."""
+    digest = hashlib.sha256()
+    questions: list[MinedQuestion] = []
+    mining: Mining | None = None
+    known: set[str] = set()
+    number = 0
+    try:
+        with _opened(path, "rt", packed=path.suffix == ".gz") as file:
+            for number, line in enumerate(file, start=1):  # noqa: B007 - told when the line is damaged
+                digest.update(line.encode())
+                record = json.loads(line)
+                if mining is None:
+                    mining = _mining(record)
+                else:
+                    questions.append(_checked(_question(record), mining, known))
+    except OSError as error:
+        raise MinedFileError(f"{path}: the mined paths cannot be read: {error.strerror or error}") from error
+    except (EOFError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+        raise MinedFileError(
+            f"{path}:{max(number, 1)}: expected what `lodestar mine` writes: {error}: mine the paths again"
+        ) from error
+    if mining is None:
+        raise MinedFileError(f"{path}: expected mined paths, found an empty file: mine the paths again")
+    if len(questions) != mining.counts.get("questions", len(questions)):
+        raise MinedFileError(
+            f"{path}:{number}: expected {mining.counts['questions']:,} questions, found {len(questions):,}: "
+            "the file was cut: mine the paths again"
+        )
+    return Mined(mining, tuple(questions), digest.hexdigest())
+
+
+def _opened(path: Path, mode: str, *, packed: bool) -> Any:
+    return gzip.open(path, mode, encoding="utf-8") if packed else path.open(mode, encoding="utf-8")
+
+
+def _mining(record: dict[str, Any]) -> Mining:
+    if record.pop("format") != FORMAT:
+        raise ValueError(f"format {FORMAT} in the first line")
+    relations = {name: tuple(words) for name, words in record["relations"].items()}
+    return Mining(**{**record, "relations": relations})
+
+
+def _question(record: dict[str, Any]) -> MinedQuestion:
+    return MinedQuestion(
+        id=record["id"],
+        text=record["text"],
+        topics=tuple(Topic(**topic) for topic in record["topics"]),
+        paths=tuple(AnswerPath(**{**path, "hops": tuple(path["hops"])}) for path in record["paths"]),
+        negatives=tuple(NegativePath(**{**path, "hops": tuple(path["hops"])}) for path in record["negatives"]),
+        reach=tuple(record["reach"]),
+        num_hops=record["num_hops"],
+    )
+
+
+def _checked(question: MinedQuestion, mining: Mining, known: set[str]) -> MinedQuestion:
+    """Return the question; raise `ValueError` where its parts do not fit together, or the first line.
+
+    known: hops that were found to have words; those that are found now are added.
+    """
+    if not any(question.reach) or len(question.reach) != len(question.topics):
+        raise ValueError("a question has what can be walked from each of its topics, and there is something")
+    paths: list[AnswerPath | NegativePath] = [*question.paths, *question.negatives]
+    if not all(path.hops and 0 <= path.topic < len(question.topics) for path in paths):
+        raise ValueError("a path has hops and leaves a topic of its question")
+    hops = {hop for path in paths for hop in path.hops}.union(*map(_hops_of, question.reach)) - known
+    for relation in (step.removeprefix(INVERSE) for hop in hops for step in hop.split(THROUGH)):
+        if relation not in mining.relations:
+            raise ValueError(f"the first line has no words for {relation}")
+    known |= hops
+    return question
+
+
+def _hops_of(reach: Reach) -> set[str]:
+    return set(reach).union(*map(_hops_of, reach.values()))

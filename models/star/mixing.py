@@ -1,0 +1,47 @@
+"""Both networks' scores as one: the dual encoder's shortlist in the order of a weighted sum. Our own, no paper's.
+
+    score(q, p) = (1 − λ) · stop(q, p) + λ · logit s(q, p)      for the shortlisted paths; all others follow below
+
+λ = 1 is STAR's scorer alone, λ = 0 the dual encoder alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .examples import Example, Floats
+from .figures import first_path_figures
+from .objective import Figures
+
+MIXES = tuple(round(0.05 * step, 2) for step in range(21))
+
+GAP = 1e-3
+"""At least between the last of the shortlist and the first of the others."""
+
+Rows = npt.NDArray[np.int64]
+
+
+def mixed(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
+    """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
+    scores = np.asarray(stop, dtype=np.float32).copy()
+    scores[rows] = (1 - mix) * stop[rows] + mix * cross
+    rest = np.ones(len(stop), dtype=np.bool_)
+    rest[rows] = False
+    if len(rows) and rest.any():
+        scores[rest] -= max(0.0, GAP + float(scores[rest].max() - scores[rows].min()))
+    return scores
+
+
+def best_mix(
+    ranked: Sequence[tuple[Example, Floats, Floats, Rows]], mixes: Sequence[float] = MIXES
+) -> tuple[float, Figures]:
+    """Return the λ of the best figures on these dev examples, and the figures; of equal ones the smallest λ."""
+    figures = {
+        mix: first_path_figures((example, mixed(stop, cross, rows, mix)) for example, stop, cross, rows in ranked)
+        for mix in mixes
+    }
+    best = max(mixes, key=lambda mix: (figures[mix]["choose_by"], -mix))
+    return best, figures[best]

@@ -1,0 +1,144 @@
+"""A checkpoint at work: questions and paths to scores, everything that is encoded once kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from ..kept import Kept
+from ..verbalise import Hop, verbalise_hop
+from .batches import cross_batch, parted, path_words
+from .checkpoint import Checkpoint
+
+Floats = npt.NDArray[np.float32]
+Hops = tuple[Hop, ...]
+
+MAX_KEPT_PATHS = 100_000
+MAX_KEPT_TEXTS = 50_000
+TEXTS_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class PairAttention:
+    """What one pair's special tokens attended to: token strings with weights that add up to 1."""
+
+    score: float
+    question: tuple[tuple[str, float], ...]
+    path: tuple[tuple[str, float], ...]
+
+
+class StarModel:
+    """Scores paths with a checkpoint. Deterministic up to the order in which texts are batched (the last digits).
+
+    `encoding_s` counts the seconds spent in encoders.
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
+        self.encoding_s = 0.0
+        self._device = next(checkpoint.dual.parameters()).device
+        self._texts: Kept[str, Tensor] = Kept(MAX_KEPT_TEXTS)
+        self._paths: Kept[Hops, Tensor] = Kept(MAX_KEPT_PATHS)
+
+    def encode_ahead(self, questions: Iterable[str], paths: Iterable[Hops]) -> None:
+        """Encode what was not met before in a few batches: questions, hops, and paths composed of them."""
+        missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
+        hops = {hop for path in missing for hop in path}
+        self._encode_texts([*questions, *sorted(map(verbalise_hop, hops))])
+        self._composed(missing)
+
+    def _encode_texts(self, texts: Sequence[str]) -> None:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
+        started = time.perf_counter()
+        for at in range(0, len(missing), TEXTS_AT_ONCE):
+            some = missing[at : at + TEXTS_AT_ONCE]
+            parts, rows = parted(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
+            with torch.inference_mode():
+                encoded = torch.cat([self.checkpoint.dual.encode(part.to(self._device)) for part in parts])
+            for text, row in zip(some, rows.tolist(), strict=True):
+                self._texts.keep(text, encoded[row])
+        self.encoding_s += time.perf_counter() - started
+
+    def _composed(self, paths: Iterable[Hops]) -> dict[Hops, Tensor]:
+        """Return the state of each path, composed from that of the path it begins with where it is not kept."""
+        wanted = dict.fromkeys(paths)
+        states = {path: self._paths[path] for path in wanted if path in self._paths}
+        missing: dict[int, list[Hops]] = {}
+        unknown = [path for path in wanted if path not in states]
+        for part in dict.fromkeys(path[:length] for path in unknown for length in range(1, len(path) + 1)):
+            if part in self._paths:
+                states[part] = self._paths[part]
+            else:
+                missing.setdefault(len(part), []).append(part)
+        for length, some in sorted(missing.items()):
+            last = torch.stack([self._text(verbalise_hop(path[-1])) for path in some])
+            with torch.inference_mode():
+                composed = last
+                if length > 1:
+                    composed = self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in some]), last)
+            for path, state in zip(some, composed, strict=True):
+                states[path] = state
+                self._paths.keep(path, state)
+        return states
+
+    def _text(self, text: str) -> Tensor:
+        if text not in self._texts:
+            self._encode_texts([text])
+        return self._texts[text]
+
+    def dual(self, question: str, paths: Sequence[Hops]) -> tuple[Floats, Floats]:
+        """Return stop and extend of the dual encoder, (num_paths,) each; `question` is without its topic's mention."""
+        network = self.checkpoint.dual
+        composed = self._composed(paths)
+        with torch.inference_mode():
+            vector = self._text(question)
+            states = torch.stack([composed[path] for path in paths])
+            num_hops = torch.tensor([len(path) for path in paths], device=self._device)
+            cost = network.hop_costs(vector.expand(len(paths), -1), num_hops)
+            scale = network.log_scale.exp()
+            stop = scale * (states @ vector) + cost
+            extend = scale * (network.promised(states) @ vector) + cost
+        return stop.float().cpu().numpy(), extend.float().cpu().numpy()
+
+    def cross(self, pairs: Sequence[tuple[str, str, Hops]]) -> Floats:
+        """Return the logits of the cross-attentive scorer, (num_pairs,), for (question, mention of the topic, path).
+
+        Equal pairs are read once.
+        """
+        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
+        if network is None or texts is None or not pairs:
+            return np.zeros(len(pairs), dtype=np.float32)
+        started = time.perf_counter()
+        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
+        row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
+        with torch.inference_mode():
+            logits = network(cross_batch(texts, list(row)).to(self._device)).float().cpu().numpy()
+        self.encoding_s += time.perf_counter() - started
+        scores: Floats = logits[[row[pair] for pair in read]]
+        return scores
+
+    def attention(self, question: str, mention: str, path: Hops) -> PairAttention:
+        """Return what the cross-attentive scorer attended to; raise `ValueError` where the checkpoint has none."""
+        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
+        if network is None or texts is None:
+            raise ValueError("the checkpoint has no cross-attentive scorer")
+        tokens, at = texts.pair(question, path_words(mention, path))
+        batch = texts.pairs([(tokens, at)])
+        with torch.inference_mode():
+            logits, attention = network.read(batch.to(self._device))
+        strings = texts.tokenizer.convert_ids_to_tokens(list(tokens))
+        return PairAttention(
+            float(logits.sigmoid()[0]),
+            _weighted(strings, batch.is_question[0], attention.question[0]),
+            _weighted(strings, batch.is_path[0], attention.path[0]),
+        )
+
+
+def _weighted(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:
+    return tuple((strings[at], float(weights[at])) for at in torch.nonzero(chosen)[:, 0].tolist())

@@ -1,0 +1,232 @@
+"""The training loop: one for every objective, resumable at any moment to the same weights."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import torch.distributed
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from .objective import Objective
+from .processes import shard
+from .state import (
+    TrainingState,
+    optimizer_tensors,
+    read_state,
+    restore_optimizer,
+    weights_of,
+    write_state,
+)
+
+Precision = Literal["fp32", "bf16", "fp16"]
+Report = Callable[[int, int, int, float], None]
+"""Called after each step with the epoch (from 0), the steps done and of all in the epoch, and the mean loss of it."""
+EpochReport = Callable[[int, Mapping[str, float]], None]
+"""Called after each epoch with its figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    """How to train. learning_rate is of the encoder, head_learning_rate of what is new on top of it; both rise over the
+    share `warmup` of all steps and then fall to zero linearly. accumulate: batches a step. patience: epochs without
+    a better dev figure after which to stop. save_every_s: seconds between saved states.
+    """
+
+    epochs: int = 4
+    learning_rate: float = 7e-5
+    head_learning_rate: float = 1e-3
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    max_norm: float = 1.0
+    accumulate: int = 1
+    patience: int = 2
+    precision: Precision = "fp32"
+    compile: bool = False
+    seed: int = 0
+    save_every_s: float = 60.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the weights depend on, as plain data."""
+        values = asdict(self)
+        del values["save_every_s"]
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """The figures of each epoch, which of them was best (its weights are those the network has), and the seconds."""
+
+    history: list[dict[str, float]]
+    best_epoch: int
+    seconds: float
+
+
+_TYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def train(
+    objective: Objective,
+    options: TrainingOptions,
+    state_path: Path,
+    resolved: Mapping[str, Any],
+    report: Report = lambda *_: None,
+    report_epoch: EpochReport = lambda *_: None,
+) -> Trained:
+    """Train the objective's network and leave it with the weights of its best epoch.
+
+    Takes up the state at `state_path` where there is one of the same `resolved` configuration. In a process group
+    (torchrun) every rank takes its part of each batch and evaluates, what rank 0 found counts, and rank 0 writes.
+    Raises `FloatingPointError` when the loss is no number.
+    """
+    return _Training(objective, options, state_path, resolved, report, report_epoch).run()
+
+
+class _Training:
+    def __init__(
+        self,
+        objective: Objective,
+        options: TrainingOptions,
+        state_path: Path,
+        resolved: Mapping[str, Any],
+        report: Report,
+        report_epoch: EpochReport,
+    ) -> None:
+        self.objective = objective
+        self.options = options
+        self.state_path = state_path
+        self.resolved = resolved
+        self.report = report
+        self.report_epoch = report_epoch
+        self.network = objective.network
+        self.network.precision = _TYPES[options.precision]  # type: ignore[assignment]
+        self.shard = shard()
+        encoder: nn.Module = self.network.encoder  # type: ignore[assignment]
+        inside = {id(parameter) for parameter in encoder.parameters()}
+        heads = [parameter for parameter in self.network.parameters() if id(parameter) not in inside]
+        self.optimizer = torch.optim.AdamW(
+            [
+                {"params": list(encoder.parameters()), "lr": options.learning_rate},
+                {"params": heads, "lr": options.head_learning_rate},
+            ],
+            weight_decay=options.weight_decay,
+        )
+        self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.scaler = torch.amp.GradScaler(enabled=options.precision == "fp16" and torch.cuda.is_available())
+        self.wrapped = self._wrapped()
+        self.history: list[dict[str, float]] = []
+        self.best: dict[str, torch.Tensor] = {}
+        self.seconds_before = 0.0
+        self.started_s = self.saved_s = time.monotonic()
+
+    def run(self) -> Trained:
+        epoch, step = self._resumed()
+        for number in range(epoch, self.options.epochs):
+            if self._is_over():
+                break
+            if step == 0:
+                self.objective.begin(number)
+            self._epoch(number, step)
+            step = 0
+            self._finish_epoch(number)
+        self.network.load_state_dict(self.best)
+        self.network.eval()
+        return Trained(self.history, self._best_epoch(), self._seconds())
+
+    def _epoch(self, epoch: int, first: int) -> None:
+        steps = self.objective.steps_per_epoch
+        losses: list[float] = []
+        self.network.train()
+        for step in range(first, steps):
+            torch.manual_seed(hash((self.options.seed, epoch, step, self.shard[0])) & 0x7FFFFFFF)
+            loss = self.objective.loss(self.wrapped, step, self.shard)
+            self.scaler.scale(loss / self.options.accumulate).backward()  # type: ignore[no-untyped-call]
+            losses.append(float(loss.detach()))
+            if not math.isfinite(losses[-1]):
+                raise FloatingPointError(f"epoch {epoch + 1}: the loss is no number: lower the learning rate")
+            if (step + 1) % self.options.accumulate == 0 or step + 1 == steps:
+                self._update((epoch * steps + step + 1) / (self.options.epochs * steps))
+                if step + 1 < steps and time.monotonic() - self.saved_s >= self.options.save_every_s:
+                    self._save(epoch, step + 1)
+            self.report(epoch, step + 1, steps, sum(losses) / len(losses))
+
+    def _update(self, progress: float) -> None:
+        rising = min(1.0, progress / self.options.warmup) if self.options.warmup else 1.0
+        falling = (1.0 - progress) / (1.0 - self.options.warmup)
+        for group, rate in zip(self.optimizer.param_groups, self.base_rates, strict=True):
+            group["lr"] = rate * min(rising, falling)
+        self.scaler.unscale_(self.optimizer)
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.options.max_norm)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def _finish_epoch(self, epoch: int) -> None:
+        self.network.eval()
+        figures = self._agreed(dict(self.objective.evaluate()))
+        self.history.append(figures)
+        if self._best_epoch() == epoch:
+            self.best = weights_of(self.network)
+        self.report_epoch(epoch, figures)
+        self._save(epoch + 1, 0)
+
+    def _agreed(self, figures: dict[str, float]) -> dict[str, float]:
+        """Return the figures of rank 0, so that all ranks decide alike."""
+        if self.shard[1] == 1:
+            return figures
+        device = next(self.network.parameters()).device
+        values = torch.tensor(list(figures.values()), dtype=torch.float64, device=device)
+        torch.distributed.broadcast(values, 0)
+        return dict(zip(figures, values.tolist(), strict=True))
+
+    def _best_epoch(self) -> int:
+        """The first of those with the best figures."""
+        return max(range(len(self.history)), key=lambda at: (self.history[at]["choose_by"], -at))
+
+    def _is_over(self) -> bool:
+        """Whether the last `patience` epochs brought nothing better."""
+        return bool(self.history) and len(self.history) - 1 - self._best_epoch() >= self.options.patience
+
+    def _resumed(self) -> tuple[int, int]:
+        state = read_state(self.state_path, self.resolved)
+        if state is None:
+            return 0, 0
+        self.network.load_state_dict(dict(state.weights))
+        restore_optimizer(self.optimizer, state.optimizer)
+        self.best, self.history, self.seconds_before = dict(state.best), state.history, state.seconds
+        if state.scaler:
+            self.scaler.load_state_dict(dict(state.scaler))
+        if state.step:
+            self.objective.resume(state.epoch, state.objective)
+        return state.epoch, state.step
+
+    def _save(self, epoch: int, step: int) -> None:
+        self.saved_s = time.monotonic()
+        if self.shard[0] == 0:
+            state = TrainingState(
+                epoch=epoch,
+                step=step,
+                weights=weights_of(self.network),
+                optimizer=optimizer_tensors(self.optimizer),
+                objective=self.objective.state() if step else {},
+                best=self.best,
+                history=self.history,
+                seconds=self._seconds(),
+                scaler=self.scaler.state_dict(),
+            )
+            write_state(self.state_path, state, self.resolved)
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.monotonic() - self.started_s
+
+    def _wrapped(self) -> nn.Module:
+        network = self.network
+        if self.options.compile:
+            network.compile()
+        return DistributedDataParallel(network, find_unused_parameters=True) if self.shard[1] > 1 else network

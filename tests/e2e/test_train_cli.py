@@ -1,0 +1,188 @@
+"""`lodestar train star` as a process: killed at any moment and run again, on several ranks, refused in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import filelock
+import pytest
+import torch.distributed
+from lodestar.engine.errors import InputError, UsageError
+from lodestar.models.star.checkpoint import read_checkpoint
+from safetensors.torch import load_file
+
+from tests.e2e.conftest import Lodestar
+from tests.mined_examples import mined_file, tiny_encoder
+
+EPOCHS = 2
+OPTIONS = (
+    *("--epochs", str(EPOCHS), "--json"),
+    *("--set", "dual.batch_size=2", "--set", "cross.batch_size=2", "--set", "cross.num_negatives=2"),
+    *("--set", "dual_training.save_every_s=0", "--set", "cross_training.save_every_s=0"),
+    *("--set", "dual_training.patience=9", "--set", "cross_training.patience=9"),
+)
+
+
+@pytest.fixture(scope="session")
+def environment() -> dict[str, str]:
+    """The environment of a training: one thread, so that sums are taken in one order; no graph is needed."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LODESTAR_", "NEO4J_"))}
+    return kept | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mined")
+    mined_file(folder / "train.jsonl.gz", 0, 6)
+    mined_file(folder / "dev.jsonl", 8, 12)
+    tiny_encoder(folder / "encoder")
+    return folder
+
+
+def command(data: Path, out: Path) -> list[str]:
+    files = ("--dataset", str(data / "train.jsonl.gz"), "--dev", str(data / "dev.jsonl"))
+    return ["train", "star", *files, "--out", str(out), "--encoder", str(data / "encoder"), *OPTIONS]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(data: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("undisturbed") / "star"
+    arguments = [sys.executable, "-m", "lodestar", *command(data, out)]
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def under_way(out: Path, network: str) -> tuple[int, int]:
+    """The epoch and step that a network's training would go on from; (-1, -1) before it was ever saved."""
+    try:
+        with (out / f"training-{network}.safetensors").open("rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            said = json.loads(json.loads(file.read(length))["__metadata__"]["training"])
+    except FileNotFoundError:
+        return (-1, -1)
+    return said["epoch"], said["step"]
+
+
+MOMENTS: dict[str, Callable[[Path], bool]] = {  # one after the other, each goes on from the one before
+    "in the middle of the dual encoder's second epoch": lambda out: under_way(out, "dual") >= (1, 2),
+    "between the two": lambda out: under_way(out, "dual") == (EPOCHS, 0),
+    "in the cross-attentive scorer's last epoch, with negatives taken anew": lambda out: (
+        under_way(out, "cross") >= (EPOCHS - 1, 2)
+    ),
+}
+
+
+def killed(arguments: list[str], environment: dict[str, str], moment: Callable[[], bool]) -> bool:
+    with subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            if moment():
+                process.kill()
+                return process.wait() == -signal.SIGKILL
+            time.sleep(0.002)
+    return False
+
+
+@pytest.mark.timeout(900)
+def test_killed_and_run_again_it_comes_to_the_same_checkpoint(
+    data: Path, undisturbed: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "star"
+    arguments = [sys.executable, "-m", "lodestar", *command(data, out)]
+    for name, moment in MOMENTS.items():
+        assert killed(arguments, environment, lambda moment=moment: moment(out)), name  # type: ignore[misc]
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert contents(out) == contents(undisturbed)
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """Every file of a checkpoint, but for how long the training took."""
+    read_checkpoint(folder)
+    said = json.loads((folder / "star.json").read_text(encoding="utf-8")) | {"seconds": None}
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in files_of(folder)}
+    return {**files, "star.json": said, "README.md": None}
+
+
+def files_of(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock")
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no process groups")
+@pytest.mark.timeout(900)
+def test_two_ranks_learn_what_one_process_does(
+    data: Path, undisturbed: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "star"
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "lodestar"]
+    done = subprocess.run([*launch, *command(data, out)], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 1, done.stdout
+    assert set(contents(out)) == set(contents(undisturbed))
+    one, two = (load_file(folder / "dual" / "model.safetensors") for folder in (undisturbed, out))
+    for name, weights in one.items():
+        assert torch.allclose(weights, two[name], atol=2e-4), name
+    history = [json.loads((f / "star.json").read_text(encoding="utf-8"))["figures"] for f in (undisturbed, out)]
+    assert history[1]["dual encoder"] == pytest.approx(history[0]["dual encoder"])
+
+
+def test_what_it_prints(undisturbed: Path, lodestar: Lodestar, data: Path, tmp_path: Path) -> None:
+    said = lodestar(*command(data, tmp_path / "star"), "--scorer", "similarity")
+    assert said.code == 0, said.err
+    printed = json.loads(said.out)
+    assert printed["out"] == str(tmp_path / "star")
+    figures = json.loads((undisturbed / "star.json").read_text(encoding="utf-8"))["figures"]
+    assert printed["figures"]["dual encoder"] == pytest.approx(figures["dual encoder"])
+    assert set(printed["figures"]) == {"dual encoder"}
+    assert sorted(path.name for path in (tmp_path / "star").iterdir()) == [".lock", "README.md", "dual", "star.json"]
+
+
+def one_line(said: str) -> str:
+    lines = [line for line in said.splitlines() if line.startswith("lodestar: ")]
+    assert lines == said.splitlines()[-1:], said
+    return lines[0]
+
+
+def test_questions_that_are_learned_from_choose_nothing(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:
+    train = str(data / "train.jsonl.gz")
+    said = lodestar("train", "star", "--dataset", train, "--dev", train, "--out", str(tmp_path / "star"))
+    assert said.code == UsageError.exit_code
+    assert "--dev: 12 of its questions are in --dataset as well (the first is capital-Peru)" in one_line(said.err)
+    assert not (tmp_path / "star").exists()
+
+
+def test_a_damaged_mined_file_is_one_line(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:
+    lines = (data / "dev.jsonl").read_text(encoding="utf-8").splitlines()
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_text("\n".join([*lines[:2], lines[2][:40]]) + "\n", encoding="utf-8")
+    said = lodestar("train", "star", "--dataset", str(damaged), "--dev", str(damaged), "--out", str(tmp_path / "star"))
+    assert said.code == InputError.exit_code
+    assert f"{damaged}:3: expected what `lodestar mine` writes" in one_line(said.err)
+
+
+def test_two_trainings_in_one_folder_are_refused(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:
+    with filelock.FileLock(tmp_path / ".lock"):
+        said = lodestar(*command(data, tmp_path))
+    assert said.code == UsageError.exit_code
+    assert "another training writes to it" in one_line(said.err)
+
+
+def test_options_that_there_are_not(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:
+    for change, message in {
+        "cross.nonsense=1": "there is no option 'nonsense'",
+        "cross.loss=hinge": "expected one of listwise, contrastive for loss, found 'hinge'",
+        "dual.batch_size=many": "expected int for batch_size, found 'many'",
+        "dual": "expected KEY=VALUE",
+    }.items():
+        said = lodestar(*command(data, tmp_path / "star"), "--set", change)
+        assert said.code == UsageError.exit_code
+        assert message in one_line(said.err)

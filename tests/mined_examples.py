@@ -1,0 +1,102 @@
+"""A small mined file, made by hand: questions about countries over a graph of four relations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lodestar.models.star.backbone import describe_backbone
+from lodestar.models.star.examples import Example, ExampleSet, examples_of
+from lodestar.models.star.mined import (
+    AnswerPath,
+    Hops,
+    Mined,
+    MinedQuestion,
+    Mining,
+    NegativePath,
+    Reach,
+    Topic,
+    read,
+    write,
+)
+
+from tests.tiny_checkpoint import GRAPH, tiny_backbone
+
+COUNTRIES = ("Peru", "Chile", "France", "Japan", "Kenya", "Norway", "India", "Ghana", "Spain", "Cuba", "Iran", "Mali")
+ASKED = {"capital": "What is the capital of {}?", "currency_used": "Which currency is used in {}?"}
+REACH: Reach = {
+    "capital": {"^capital": {}, "borders": {}},
+    "currency_used": {"^currency_used": {}},
+    "borders": {"capital": {}, "borders": {}},
+    "treaty → ^signed": {},
+}
+MINING = Mining(
+    questions="countries",
+    questions_sha256="1" * 64,
+    graph=GRAPH,
+    encoder="tiny",
+    max_hop=2,
+    relations={
+        "capital": ("country", "capital"),
+        "currency_used": ("country", "currency used"),
+        "borders": ("country", "borders"),
+        "treaty": ("country", "treaty"),
+        "signed": ("treaty", "signed by"),
+    },
+)
+
+
+def question(country: str, asks: str) -> MinedQuestion:
+    wrong: list[tuple[Hops, str]] = [
+        (("borders",), "random"),
+        ((asks, f"^{asks}"), "overrun"),
+        (("treaty",), "similar"),
+    ]
+    return MinedQuestion(
+        id=f"{asks}-{country}",
+        text=ASKED[asks].format(country),
+        topics=(Topic(f"id-{country}", country),),
+        paths=(
+            AnswerPath(0, (asks,), 1.0, 1.0, 0.9, shortest=True, positive=True),
+            AnswerPath(0, ("borders", "borders"), 0.25, 0.5, 0.1, shortest=False, positive=False),
+        ),
+        negatives=tuple(NegativePath(0, hops, kind) for hops, kind in wrong),
+        reach=(REACH,),
+        num_hops=1,
+    )
+
+
+def questions(first: int = 0, last: int = len(COUNTRIES)) -> list[MinedQuestion]:
+    return [question(country, asks) for country in COUNTRIES[first:last] for asks in ASKED]
+
+
+def mined_file(path: Path, first: int = 0, last: int = len(COUNTRIES)) -> Path:
+    """Write the questions about some of the countries, two about each."""
+    write(path, MINING, questions(first, last))
+    return path
+
+
+def mined(folder: Path, first: int = 0, last: int = len(COUNTRIES)) -> Mined:
+    return read(mined_file(folder / f"mined-{first}-{last}.jsonl", first, last))
+
+
+def example_set(first: int = 0, last: int = len(COUNTRIES)) -> ExampleSet:
+    return examples_of(Mined(MINING, tuple(questions(first, last)), "3" * 64))
+
+
+def example() -> Example:
+    """What is the capital of Peru? Nine paths are reachable, in the order of `REACH`; rows 0 and 7 lead to an answer."""
+    return example_set(0, 1).examples[0]
+
+
+def tiny_encoder(folder: Path) -> Path:
+    """Write an encoder that a training can begin with, without dropout, and return its folder."""
+    backbone = tiny_backbone()
+    without_dropout(backbone.model)
+    describe_backbone(backbone, folder)
+    backbone.model.save_pretrained(folder)  # type: ignore[operator]
+    return folder
+
+
+def without_dropout(model: object) -> None:
+    config = model.config  # type: ignore[attr-defined]
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0

@@ -1,0 +1,212 @@
+"""Laws of training data and of scoring, for whatever data there is."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from lodestar.models.kept import Kept
+from lodestar.models.star.batches import part_of
+from lodestar.models.star.losses import listwise, path_weighted_contrastive
+from lodestar.models.star.mined import (
+    AnswerPath,
+    MinedFileError,
+    MinedQuestion,
+    Mining,
+    NegativePath,
+    Reach,
+    Topic,
+    is_mined,
+    read,
+    walks,
+    write,
+)
+from lodestar.models.star.mixing import mixed
+from lodestar.models.star.path_weights import path_weights
+from lodestar.models.star.paths import ROOT, PathTable
+from lodestar.models.verbalise import RelationWords
+
+RELATIONS = {"a": ("", "alpha"), "b.c": ("b", "see"), "d|e": ("d", "e", "f"), "é_ü": ("é", "ü")}
+STEPS = st.sampled_from([f"{sign}{name}" for name in RELATIONS for sign in ("", "^")])
+HOP = st.one_of(STEPS, st.tuples(STEPS, STEPS).map(" → ".join))
+HOPS = st.lists(HOP, min_size=1, max_size=3).map(tuple)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+SHARE = st.floats(0, 1)
+
+
+def trie(paths: list[tuple[str, ...]]) -> Reach:
+    root: dict[str, dict] = {}  # type: ignore[type-arg]
+    for path in paths:
+        node = root
+        for hop in path:
+            node = node.setdefault(hop, {})
+    return root
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> MinedQuestion:
+    topics = draw(st.lists(st.builds(Topic, TEXT, TEXT), min_size=1, max_size=2))
+    topic = st.integers(0, len(topics) - 1)
+    return MinedQuestion(
+        id=draw(TEXT),
+        text=draw(TEXT),
+        topics=tuple(topics),
+        paths=tuple(
+            draw(st.lists(st.builds(AnswerPath, topic, HOPS, SHARE, SHARE, SHARE, *[st.booleans()] * 3), max_size=3))
+        ),
+        negatives=tuple(draw(st.lists(st.builds(NegativePath, topic, HOPS, TEXT), max_size=3))),
+        reach=tuple(trie(draw(st.lists(HOPS, min_size=1, max_size=4))) for _ in topics),
+        num_hops=draw(st.none() | st.integers(1, 3)),
+    )
+
+
+MINING = st.builds(
+    Mining,
+    questions=TEXT,
+    questions_sha256=TEXT,
+    graph=TEXT,
+    encoder=TEXT,
+    max_hop=st.integers(1, 4),
+    relations=st.just(RELATIONS),
+    options=st.dictionaries(TEXT, st.integers() | TEXT),
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(mining=MINING, many=st.lists(questions(), max_size=4), packed=st.booleans())
+def test_what_is_written_is_read(mining: Mining, many: list[MinedQuestion], packed: bool) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / ("mined.jsonl.gz" if packed else "mined.jsonl")
+        write(path, mining, many)
+        found = read(path)
+        assert is_mined(path)
+        assert [each.name for each in Path(folder).iterdir()] == [path.name]
+    assert found.mining == mining
+    assert found.questions == tuple(many)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    many=st.lists(questions(), min_size=1, max_size=3), place=st.floats(0, 1), packed=st.booleans(), cut=st.booleans()
+)
+def test_a_damaged_file_is_refused_or_read_and_never_anything_else(
+    many: list[MinedQuestion], place: float, packed: bool, cut: bool
+) -> None:
+    mining = Mining("some", "1", "2", "3", 2, RELATIONS, counts={"questions": len(many)})
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / ("mined.jsonl.gz" if packed else "mined.jsonl")
+        write(path, mining, many)
+        content = bytearray(path.read_bytes())
+        at = min(int(place * len(content)), len(content) - 2)
+        path.write_bytes(content[:at] if cut else content[:at] + bytes([content[at] ^ 0x15]) + content[at + 1 :])
+        is_mined(path)
+        if cut:
+            with pytest.raises(MinedFileError, match=f"^{path}") as caught:
+                read(path)
+            assert "\n" not in str(caught.value)
+        else:
+            try:
+                read(path)
+            except MinedFileError as error:
+                assert "\n" not in str(error)
+
+
+@settings(max_examples=50, deadline=None)
+@given(paths=st.lists(HOPS, min_size=1, max_size=12), chance=st.randoms(use_true_random=False))
+def test_a_slice_of_the_table_spells_the_same_paths(paths: list[tuple[str, ...]], chance: random.Random) -> None:
+    table = PathTable({name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in RELATIONS.items()})
+    numbers = [table.number(path) for path in paths]
+    assert [table.written[number] for number in numbers] == paths
+    assert len(table) == len({path[:length] for path in paths for length in range(1, len(path) + 1)})
+    chosen = chance.sample(range(len(paths)), chance.randint(1, len(paths)))
+    part = table.slice(np.array([numbers[i] for i in chosen]))
+    spelled: list[list[int]] = []
+    before: list[list[int]] = []
+    for level in part.levels:
+        before = [
+            ([] if parent == ROOT else before[parent]) + [int(part.hops[hop])]
+            for parent, hop in zip(level.parents.tolist(), level.hops.tolist(), strict=True)
+        ]
+        spelled += before
+    for i, row in zip(chosen, part.rows.tolist(), strict=True):
+        assert tuple(table.hops[hop] for hop in spelled[row]) == table.path_hops(numbers[i])
+
+
+@given(paths=st.lists(HOPS, max_size=12))
+def test_a_trie_is_walked_from_the_short_to_the_long(paths: list[tuple[str, ...]]) -> None:
+    found = list(walks(trie(paths)))
+    assert set(found) == {path[:length] for path in paths for length in range(1, len(path) + 1)}
+    assert len(found) == len(set(found))
+    assert all(path[:-1] in (*found[:at], ()) for at, path in enumerate(found))
+
+
+SCORES = npst.arrays(np.float32, st.integers(1, 12), elements=st.floats(-50, 50, width=32))
+
+
+@given(stop=SCORES, data=st.data(), mix=st.floats(0, 1))
+def test_the_shortlist_stays_above_all_others(stop: np.ndarray, data: st.DataObject, mix: float) -> None:
+    rows = np.argsort(-stop, kind="stable")[: data.draw(st.integers(1, len(stop)))]
+    cross = data.draw(npst.arrays(np.float32, len(rows), elements=st.floats(-50, 50, width=32)))
+    found = mixed(stop, cross, rows, mix)
+    rest = np.setdiff1d(np.arange(len(stop)), rows)
+    assert found[rows] == pytest.approx((1 - mix) * stop[rows] + mix * cross, abs=1e-3)
+    if len(rest):
+        assert found[rest].max() < found[rows].min()
+        assert np.ptp(found[rest] - stop[rest]) < 1e-4  # all move alike
+
+
+@given(paths=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=40), bounds=st.tuples(SHARE, SHARE))
+def test_rarer_paths_weigh_more_within_the_bounds(paths: list[str], bounds: tuple[float, float]) -> None:
+    least, most = sorted(bounds)
+    assume(least < most)
+    weights = path_weights(paths, least, most)
+    assert set(weights) == set(paths)
+    assert max(weights.values()) == pytest.approx(most)
+    for one in weights:
+        assert least - 1e-9 <= weights[one] <= most + 1e-9
+        for other in weights:
+            if paths.count(one) < paths.count(other):
+                assert weights[one] > weights[other]
+
+
+@given(scores=SCORES, data=st.data())
+def test_losses_do_not_depend_on_the_order_and_are_not_negative(scores: np.ndarray, data: st.DataObject) -> None:
+    positive = data.draw(npst.arrays(np.bool_, len(scores)))
+    weights = data.draw(npst.arrays(np.float32, len(scores), elements=st.floats(0, 2, width=32)))
+    order = np.array(data.draw(st.permutations(range(len(scores)))))
+    given_scores, is_positive, weighed = (torch.from_numpy(each) for each in (scores, positive, weights))
+    shares = is_positive / is_positive.sum().clamp(min=1)
+    contrast = path_weighted_contrastive(given_scores, is_positive, weighed, 0.5).item()
+    assert contrast >= -1e-4
+    again = path_weighted_contrastive(given_scores[order], is_positive[order], weighed[order], 0.5).item()
+    assert again == pytest.approx(contrast, rel=1e-3, abs=1e-3)
+    cross_entropy = listwise(given_scores, shares).item()
+    assert cross_entropy >= -1e-4
+    assert listwise(given_scores[order], shares[order]).item() == pytest.approx(cross_entropy, rel=1e-3, abs=1e-3)
+
+
+@given(batch=st.lists(st.integers(), min_size=1, max_size=9, unique=True), num_ranks=st.integers(1, 8))
+def test_ranks_take_each_question_of_a_batch_once(batch: list[int], num_ranks: int) -> None:
+    parts = [part_of(batch, (rank, num_ranks)) for rank in range(num_ranks)]
+    assert all(part for part, _ in parts)
+    assert sorted(each for part, counts in parts if counts for each in part) == sorted(batch)
+    assert sum(counts for _, counts in parts) == pytest.approx(num_ranks)
+
+
+@given(size=st.integers(1, 4), used=st.lists(st.integers(0, 8), max_size=40))
+def test_the_cache_keeps_what_was_used_last(size: int, used: list[int]) -> None:
+    kept: Kept[int, int] = Kept(size)
+    for key in used:
+        if key in kept:
+            assert kept[key] == key
+        else:
+            kept.keep(key, key)
+    last = list(dict.fromkeys(reversed(used)))
+    assert [key in kept for key in last] == [at < size for at in range(len(last))]

@@ -1,0 +1,71 @@
+"""A STAR checkpoint of random weights, small enough to write and read in a moment, and without any download."""
+
+from __future__ import annotations
+
+import string
+import tempfile
+from pathlib import Path
+
+import torch
+from lodestar.models.star.backbone import SPECIAL_TOKENS, Backbone
+from lodestar.models.star.checkpoint import Description, Network, TrainedOn, write_checkpoint
+from lodestar.models.star.config import Scorer, StarConfig
+from lodestar.models.star.cross_encoder import CrossAttentiveScorer
+from lodestar.models.star.dual_encoder import DualEncoder
+from transformers import BertConfig, BertModel, BertTokenizer
+
+GRAPH = "0" * 64
+DIMENSION = 32
+WORDS = ("what", "which", "is", "the", "of", "in", "country", "capital", "currency", "used", "peru", "lima", "official")
+PIECES = ("##ing", "##ed")
+LETTERS = string.ascii_lowercase + string.digits + "?,.'-"
+
+
+def tiny_backbone(seed: int = 0) -> Backbone:
+    """Return a BERT of one layer with random weights. Its tokenizer lower-cases, knows `WORDS`, and spells all others."""
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *PIECES]
+    vocabulary += [*LETTERS, *(f"##{letter}" for letter in LETTERS)]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "vocab.txt"
+        file.write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+        tokenizer = BertTokenizer(str(file))
+    tokenizer.add_special_tokens({"additional_special_tokens": list(SPECIAL_TOKENS)})
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=DIMENSION,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=2 * DIMENSION,
+        max_position_embeddings=256,
+        initializer_range=0.5,
+    )
+    model = BertModel(config).eval()  # type: ignore[no-untyped-call]
+    return Backbone("tiny", model, tokenizer)
+
+
+def write_tiny_checkpoint(
+    folder: Path, *, graph: str = GRAPH, scorer: Scorer = "cross", calibration: tuple[float, float] = (1.0, 0.0)
+) -> Path:
+    """Write a checkpoint of random weights and return its folder; `graph` is the graph's `Catalogue.vocabulary`."""
+    dual = tiny_backbone(seed=0)
+    torch.manual_seed(1)
+    networks = {"dual": Network(dual, DualEncoder(dual))}
+    if scorer == "cross":
+        cross = tiny_backbone(seed=2)
+        torch.manual_seed(3)
+        networks["cross"] = Network(cross, CrossAttentiveScorer(cross))
+    trained = TrainedOn("tiny questions", "1" * 64, "2" * 64, graph, num_questions=3, max_hop=2)
+    description = Description(
+        scorer=scorer,
+        encoder="tiny",
+        mix=0.5 if scorer == "cross" else 0.0,
+        shortlist=20,
+        calibration=calibration,
+        config=StarConfig(scorer=scorer, encoder="tiny").as_json(),
+        train=(trained,),
+        dev=(),
+        figures={},
+    )
+    write_checkpoint(folder, description, networks, "# A tiny checkpoint\n")
+    return folder

@@ -1,0 +1,207 @@
+"""What training reads and writes: mined files, checkpoints, options, pairs of question and relation."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lodestar.engine.database.catalogue import Catalogue, RelationInfo
+from lodestar.engine.errors import CheckpointError as EngineCheckpointError
+from lodestar.engine.trained import check_graph, checkpoint_description, star_model
+from lodestar.models.star.checkpoint import (
+    CheckpointError,
+    Network,
+    TrainedOn,
+    read_checkpoint,
+    read_description,
+    write_checkpoint,
+)
+from lodestar.models.star.dual_encoder import DualEncoder
+from lodestar.models.star.examples import examples_of
+from lodestar.models.star.mined import MinedFileError, is_mined, read
+from safetensors.torch import load_file
+
+from tests.mined_examples import example, mined_file
+from tests.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
+
+
+def test_examples_are_what_can_be_walked_with_what_each_path_is_worth(tmp_path: Path) -> None:
+    asked = example()
+    assert len(asked.reachable) == 9
+    assert asked.masked == ("What is the capital of ?",)
+    assert asked.f1.tolist() == pytest.approx([1, 0, 0, 0, 0, 0, 0, 1 / 3, 0])
+    assert asked.positive.tolist() == [True] + [False] * 8
+    assert (asked.first_shortest, asked.has_gold, len(asked.negatives)) == (0, False, 3)
+    packed, plain = mined_file(tmp_path / "a.jsonl.gz"), mined_file(tmp_path / "a.jsonl")
+    assert read(packed) == read(plain)
+    assert is_mined(packed)
+    assert is_mined(plain)
+    assert len(examples_of(read(plain)).examples) == 24
+
+
+def test_a_mined_file_is_told_from_others(tmp_path: Path) -> None:
+    for content in (b"", b"{}\n", b"[1]\n", b'{"id": "1", "question": "?"}\n', b"\x1f\x8bnothing"):
+        (tmp_path / "other.jsonl.gz").write_bytes(content)
+        (tmp_path / "other.jsonl").write_bytes(content)
+        assert not is_mined(tmp_path / "other.jsonl")
+        assert not is_mined(tmp_path / "other.jsonl.gz")
+    assert not is_mined(tmp_path / "missing.jsonl")
+
+
+def changed(record: dict[str, Any], **values: Any) -> str:
+    return json.dumps(record | values)
+
+
+def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -> None:
+    path = mined_file(tmp_path / "mined.jsonl", 0, 2)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    first, second = json.loads(lines[0]), json.loads(lines[1])
+    answer = second["paths"][0]
+    wrong = {
+        (1, "null"): "",
+        (1, changed(first, format=9)): "format 1 in the first line",
+        (1, changed(first, relations=[])): "",
+        (1, changed({key: value for key, value in first.items() if key != "graph"})): "'graph'",
+        (2, lines[1][:-3]): "",
+        (2, changed(second, paths=[{**answer, "worth": 1}])): "'worth'",
+        (2, changed(second, paths=[{**answer, "topic": 1}])): "leaves a topic of its question",
+        (2, changed(second, paths=[{**answer, "hops": []}])): "a path has hops",
+        (2, changed(second, paths=[{**answer, "hops": ["^spouse"]}])): "no words for spouse",
+        (2, changed(second, reach=[{"capital": {"treaty → ^member": {}}}])): "no words for member",
+        (2, changed(second, reach=[])): "walked from each of its topics",
+        (2, changed(second, reach=[{}])): "walked from each of its topics",
+    }
+    for (number, line), message in wrong.items():
+        (tmp_path / "wrong.jsonl").write_text(
+            "\n".join([*lines[: number - 1], line, *lines[number:]]), encoding="utf-8"
+        )
+        with pytest.raises(MinedFileError) as caught:
+            read(tmp_path / "wrong.jsonl")
+        said = str(caught.value)
+        assert said.startswith(f"{tmp_path / 'wrong.jsonl'}:{number}: expected what `lodestar mine` writes: ")
+        assert said.endswith(": mine the paths again")
+        assert message in said
+        assert "\n" not in said
+
+
+def test_a_mined_file_cut_between_two_lines_is_refused(tmp_path: Path) -> None:
+    lines = mined_file(tmp_path / "mined.jsonl", 0, 2).read_text(encoding="utf-8").splitlines()
+    lines[0] = changed(json.loads(lines[0]), counts={"questions": 4})
+    (tmp_path / "mined.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert len(read(tmp_path / "mined.jsonl").questions) == 4
+    (tmp_path / "mined.jsonl").write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
+    with pytest.raises(MinedFileError, match=r"mined.jsonl:4: expected 4 questions, found 3: the file was cut"):
+        read(tmp_path / "mined.jsonl")
+
+
+def test_a_missing_or_empty_mined_file(tmp_path: Path) -> None:
+    with pytest.raises(MinedFileError, match="cannot be read: No such file"):
+        read(tmp_path / "missing.jsonl")
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(MinedFileError, match="found an empty file"):
+        read(tmp_path / "empty.jsonl")
+
+
+def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
+    folder = write_tiny_checkpoint(tmp_path / "star")
+    found = read_checkpoint(folder)
+    assert found.description == read_description(folder) == checkpoint_description(str(folder))
+    assert found.cross is not None
+    assert not found.dual.training
+    for name, network in (("dual", found.dual), ("cross", found.cross)):
+        stored = load_file(folder / name / "model.safetensors")
+        assert set(stored) == set(network.state_dict())
+        assert all(torch.equal(tensor, stored[key]) for key, tensor in network.state_dict().items())
+    assert read_checkpoint(write_tiny_checkpoint(tmp_path / "other", scorer="similarity")).cross is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "star"]
+
+
+def test_no_file_of_a_checkpoint_is_a_pickle(tmp_path: Path) -> None:
+    folder = write_tiny_checkpoint(tmp_path / "star")
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} <= {".json", ".md", ".safetensors", ".txt", ".jinja"}
+    assert not [path for path in files if path.read_bytes()[:1] == b"\x80" or path.read_bytes()[:2] == b"PK"]
+
+
+def test_a_flipped_byte_in_any_file_is_refused(tmp_path: Path) -> None:
+    folder = write_tiny_checkpoint(tmp_path / "star")
+    chance = random.Random(1)
+    files = [path for path in folder.rglob("*") if path.is_file() and path.parent != folder]
+    assert len(files) >= 6
+    for path in files:
+        content = path.read_bytes()
+        at = chance.randrange(len(content))
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        with pytest.raises(CheckpointError, match=f"{path}: missing, or not the file that was written"):
+            read_checkpoint(folder)
+        path.unlink()
+        with pytest.raises(EngineCheckpointError, match="missing, or not"):
+            star_model(str(folder))
+        path.write_bytes(content)
+    read_checkpoint(folder)
+
+
+def test_a_changed_description_is_refused_or_another_checkpoint(tmp_path: Path) -> None:
+    folder = write_tiny_checkpoint(tmp_path / "star")
+    fingerprint = read_checkpoint(folder).fingerprint
+    content = (folder / "star.json").read_bytes()
+    for at in random.Random(2).sample(range(len(content)), 25):
+        (folder / "star.json").write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+        try:
+            assert read_checkpoint(folder).fingerprint != fingerprint
+        except CheckpointError as error:
+            assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "null", '{"format": 1}', '{"format": 2}', '{"format": 1, "files": 3}'])
+def test_a_damaged_description_is_one_line(content: str, tmp_path: Path) -> None:
+    (tmp_path / "star.json").write_text(content, encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"star\.json"):
+        read_description(tmp_path)
+
+
+def test_a_folder_without_a_checkpoint_says_what_to_name(tmp_path: Path) -> None:
+    with pytest.raises(EngineCheckpointError, match="found none: name the folder that `lodestar train star` wrote to"):
+        checkpoint_description(str(tmp_path))
+
+
+def test_a_checkpoint_replaces_the_one_before_and_leaves_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_tiny_checkpoint(tmp_path / "star")
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "star.new").mkdir()
+    monkeypatch.chdir(folder)
+    write_tiny_checkpoint(Path(), scorer="similarity")
+    assert read_checkpoint(folder).cross is None
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "dual", "notes.txt", "star.json"]
+    assert (tmp_path / "star.new").exists()
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
+    folder = write_tiny_checkpoint(tmp_path / "star")
+    before = read_checkpoint(folder)
+    backbone = tiny_backbone()
+    bad = replace(before.description, figures={"x": object()})  # type: ignore[dict-item]
+    with pytest.raises(TypeError):
+        write_checkpoint(folder, bad, {"dual": Network(backbone, DualEncoder(backbone))}, "")
+    assert read_checkpoint(folder).fingerprint == before.fingerprint
+    assert not (folder / ".checkpoint.new").exists()
+
+
+def test_another_graph_is_refused(tmp_path: Path) -> None:
+    catalogue = Catalogue((RelationInfo(1, "capital", "capital", 3),))
+    fits = checkpoint_description(str(write_tiny_checkpoint(tmp_path / "fits", graph=catalogue.vocabulary)))
+    check_graph("fits", fits, catalogue)
+    grown = replace(catalogue, relations=(RelationInfo(1, "capital", "capital", 4_000),))
+    check_graph("fits", fits, grown)
+    both = replace(fits, train=(TrainedOn("other", "", "", "6" * 64, 1, 2), *fits.train))
+    check_graph("fits", both, catalogue)
+    other = Catalogue((RelationInfo(1, "capital of", "capital of", 3),))
+    with pytest.raises(EngineCheckpointError, match=r"was trained on another graph \(tiny questions;.* --any-graph"):
+        check_graph("fits", fits, other)

@@ -1,0 +1,261 @@
+"""The formulas of `models.star` against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from lodestar.models.star.attention import attend
+from lodestar.models.star.batches import part_of
+from lodestar.models.star.calibration import PENALTY, fitted, probability
+from lodestar.models.star.dual_objective import promises
+from lodestar.models.star.figures import first_path_figures
+from lodestar.models.star.losses import listwise, path_weighted_contrastive
+from lodestar.models.star.mixing import GAP, best_mix, mixed
+from lodestar.models.star.path_weights import path_weights
+from lodestar.models.star.paths import ROOT, PathTable
+from lodestar.models.star.pool import pool_of
+from lodestar.models.star.shares import shares_of
+from lodestar.models.verbalise import RelationWords
+from torch import nn
+
+from tests.mined_examples import example, example_set
+
+ROWS = {"capital": 0, "capital back": 1, "currency": 3, "borders": 5, "borders capital": 6, "borders borders": 7}
+"""Where some reachable paths of `example` stand."""
+
+
+def array(*values: float) -> np.ndarray:
+    return np.array(values, dtype=np.float32)
+
+
+def linear(weight: list[list[float]]) -> nn.Linear:
+    layer = nn.Linear(len(weight[0]), len(weight), bias=False)
+    layer.weight.data = torch.tensor(weight)
+    return layer
+
+
+def test_attend_reads_the_states_themselves() -> None:
+    query = torch.tensor([[1.0, 0.0]])
+    states = torch.tensor([[[2.0, 0.0], [0.0, 4.0], [9.0, 9.0]]])
+    mask = torch.tensor([[True, True, False]])
+    twice, once = linear([[2.0, 0.0], [0.0, 2.0]]), linear([[1.0, 0.0], [0.0, 1.0]])
+    read, weights = attend(query, states, mask, twice, once)
+    first = 1 / (1 + math.exp(-4 / math.sqrt(2)))  # logits: (2·2)/√2 and 0; the third is masked
+    assert weights[0].tolist() == pytest.approx([first, 1 - first, 0.0])
+    assert read[0].tolist() == pytest.approx([2 * first, 4 * (1 - first)])
+
+
+def test_attend_divides_by_the_root_of_the_key_dimension() -> None:
+    query, states = torch.ones(1, 1), torch.tensor([[[0.0], [1.0]]])
+    to_four = linear([[1.0]] * 4)
+    _, weights = attend(query, states, torch.ones(1, 2, dtype=torch.bool), to_four, to_four)
+    assert float(weights[0, 1].detach()) == pytest.approx(1 / (1 + math.exp(-2)))  # 4 / √4
+
+
+def test_path_weights_are_scaled_within_the_class() -> None:
+    found = path_weights(["a"] * 4 + ["b"] * 2 + ["c"], 0.5, 1.5)
+    # 7/4, 7/2, 7: b is a third of the way from a to c
+    assert found == {"a": pytest.approx(0.5), "b": pytest.approx(0.5 + 1 / 3), "c": pytest.approx(1.5)}
+    assert path_weights(["a", "b", "a", "b"], 0.5, 1.5) == {"a": 1.5, "b": 1.5}
+    assert path_weights([], 0.5, 1.5) == {}
+
+
+def test_path_weighted_contrastive() -> None:
+    scores = torch.tensor([1.0, 0.0, 0.5, -0.5])
+    is_positive = torch.tensor([True, True, False, False])
+    weights = torch.tensor([2.0, 0.5, 1.5, 3.0])
+    negatives = 1.5 * math.exp(0.5 / 0.5) + 3.0 * math.exp(-0.5 / 0.5)
+    first = -math.log(math.exp(2) / (math.exp(2) + negatives))
+    second = -math.log(1 / (1 + negatives))
+    loss = path_weighted_contrastive(scores, is_positive, weights, 0.5)
+    assert float(loss) == pytest.approx((2 * first + 0.5 * second) / 2)
+    shares = torch.tensor([0.9, 0.1, 0.0, 0.0])
+    loss = path_weighted_contrastive(scores, is_positive, weights, 0.5, shares)
+    assert float(loss) == pytest.approx(0.9 * 2 * first + 0.1 * 0.5 * second)
+
+
+@pytest.mark.parametrize(
+    ("is_positive", "weights"),
+    [([True, True], [1.0, 1.0]), ([False, False], [1.0, 1.0]), ([True, False], [1.0, 0.0])],
+    ids=["no negative", "no positive", "a negative that weighs nothing"],
+)
+def test_a_contrast_with_nothing_is_no_loss_and_no_gradient(is_positive: list[bool], weights: list[float]) -> None:
+    scores = torch.tensor([0.3, 0.6], requires_grad=True)
+    loss = path_weighted_contrastive(scores, torch.tensor(is_positive), torch.tensor(weights), 0.05)
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert loss.item() == pytest.approx(0.0, abs=1e-6)
+    assert scores.grad is not None
+    assert scores.grad.tolist() == pytest.approx([0.0, 0.0])
+
+
+def test_listwise() -> None:
+    scores = torch.tensor([1.0, 0.0, -1.0])
+    total = math.e + 1 + 1 / math.e
+    expected = -(0.75 * math.log(math.e / total) + 0.25 * math.log(1 / math.e / total))
+    assert float(listwise(scores, torch.tensor([0.75, 0.0, 0.25]))) == pytest.approx(expected)
+    assert float(listwise(scores, torch.zeros(3))) == 0
+
+
+def test_mixed_scores_order_the_shortlist_and_leave_the_others_below() -> None:
+    stop = array(5.0, 4.0, 3.0, 0.0)
+    found = mixed(stop, array(-1.0, 2.0), np.array([0, 1]), 0.5)
+    # (5 − 1)/2 and (4 + 2)/2; 3 would be above 2 and comes down, and 0 with it
+    assert found.tolist() == pytest.approx([2.0, 3.0, 2.0 - GAP, -1.0 - GAP], abs=1e-6)
+    assert mixed(stop, array(9.0, 9.0), np.array([0, 1]), 0.0).tolist() == [5.0, 4.0, 3.0, 0.0]
+    assert mixed(stop, array(9.0, 8.0), np.array([0, 1]), 1.0).tolist() == [9.0, 8.0, 3.0, 0.0]
+    assert mixed(stop, array(), np.zeros(0, dtype=np.int64), 0.7).tolist() == stop.tolist()
+
+
+def test_a_shortlist_of_one_stays_first() -> None:
+    found = mixed(array(1.0, 2.0), array(-50.0), np.array([1]), 1.0)
+    assert int(found.argmax()) == 1
+
+
+def test_the_best_mix_is_the_smallest_of_equal_ones() -> None:
+    asked = example()
+    stop = np.zeros(len(asked.reachable), dtype=np.float32)
+    stop[ROWS["currency"]], stop[ROWS["capital"]] = 1.0, 0.9
+    rows = np.array([ROWS["currency"], ROWS["capital"]])
+    mix, figures = best_mix([(asked, stop, array(0.0, 1.0), rows)])
+    # (1 − λ) · 1 against (1 − λ) · 0.9 + λ: the right path is first where λ > 1/11
+    assert mix == 0.1
+    assert figures["choose_by"] == 1.0
+    assert best_mix([(asked, stop, array(1.0, 0.0), rows)])[0] == 0.0  # wrong with every λ
+
+
+def test_first_path_figures_by_question_and_by_topic() -> None:
+    peru, peru_currency, chile = example_set(0, 2).examples[:3]
+    first = [ROWS["capital"], ROWS["capital"], ROWS["borders borders"]]
+    scores = [np.eye(9, dtype=np.float32)[row] for row in first]
+    found = first_path_figures(zip((peru, peru_currency, chile), scores, strict=True))
+    # right (1, 1, 1); wrong (0, 0, 0); right in part: precision 1/4, recall 1/2, F1 1/3
+    assert found["hits_at_1_any"] == pytest.approx(2 / 3)
+    assert found["hits_at_1_expected"] == pytest.approx((1 + 0 + 0.25) / 3)
+    assert found["f1"] == pytest.approx((1 + 0 + 1 / 3) / 3)
+    assert found["choose_by"] == pytest.approx((2 + 1.25 + 4 / 3) / 9)
+    assert found["hits_at_1_any_by_topic"] == pytest.approx((0.5 + 1) / 2)
+    assert found["f1_by_topic"] == pytest.approx((0.5 + 1 / 3) / 2)
+
+
+def test_shares_by_the_way_positives_are_chosen() -> None:
+    asked = example()
+    by_f1 = shares_of(asked, "f1", 0.1)
+    assert by_f1.dtype == np.float32
+    assert by_f1[[0, 7]].tolist() == pytest.approx([1.1 / (1.1 + 1 / 3 + 0.1), (1 / 3 + 0.1) / (1.1 + 1 / 3 + 0.1)])
+    assert np.flatnonzero(by_f1).tolist() == [0, 7]
+    assert shares_of(asked, "hard", 0.1).tolist() == [1.0] + [0.0] * 8
+    assert shares_of(replace(asked, first_shortest=7), "single", 0.1).tolist() == [0.0] * 7 + [1.0, 0.0]
+    assert not shares_of(replace(asked, first_shortest=-1), "single", 0.1).any()
+    assert not shares_of(replace(asked, positive=np.zeros(9, dtype=np.bool_)), "hard", 0.1).any()
+
+
+def test_paths_of_an_annotator_are_the_positives_whatever_their_ends() -> None:
+    positive = np.zeros(9, dtype=np.bool_)
+    positive[[1, 7]] = True
+    assert shares_of(replace(example(), has_gold=True, positive=positive), "f1", 0.1)[[0, 1, 7]].tolist() == [
+        0,
+        0.5,
+        0.5,
+    ]
+
+
+def test_promises_are_what_lies_beyond() -> None:
+    examples = example_set(0, 1)
+    asked = examples.examples[0]
+    shares = np.zeros(9, dtype=np.float32)
+    shares[[0, 1, 6, 7]] = 0.4, 0.1, 0.2, 0.3
+    ((rows, beyond),) = promises(examples.table, asked.reachable, shares)
+    assert rows.tolist() == [0, 3, 5, 8]  # the paths of one hop
+    # beyond capital: its way back, 0.1; beyond borders: 0.2 + 0.3; of 0.6 in all
+    assert beyond.tolist() == pytest.approx([1 / 6, 0.0, 5 / 6, 0.0])
+    assert list(promises(examples.table, asked.reachable, np.eye(9, dtype=np.float32)[0])) == []
+
+
+@pytest.mark.parametrize("scores", [(0.0, 1.0), (-30.0, -28.0)])
+def test_calibration_of_known_logistic_data(scores: tuple[float, float]) -> None:
+    low, high = scores
+    scored = [(low, 1.0), *[(low, 0.0)] * 3, (high, 0.0), *[(high, 1.0)] * 3]
+    slope, intercept = fitted(scored)
+    # standardised the scores are ∓1, so by symmetry P = σ(± a) with (σ(a) − 3/4) + 2 · penalty · a = 0
+    assert probability(high, slope, intercept) == pytest.approx(1 - probability(low, slope, intercept), abs=1e-4)
+    a = slope * (high - low) / 2
+    assert probability(high, slope, intercept) - 0.75 + 2 * PENALTY * a == pytest.approx(0.0, abs=1e-4)
+
+
+def test_calibration_is_finite_where_scores_part_right_from_wrong_or_do_not_differ() -> None:
+    slope, intercept = fitted([(0.0, 0.0), (1.0, 1.0)])
+    assert 0 < slope < 100
+    assert probability(0.5, slope, intercept) == pytest.approx(0.5, abs=1e-3)
+    slope, intercept = fitted([(2.0, 1.0), (2.0, 1.0), (2.0, 0.0)])
+    assert probability(2.0, slope, intercept) == pytest.approx(2 / 3, abs=0.01)
+
+
+def test_probability() -> None:
+    assert probability(2.0, 0.5, -1.0) == 0.5
+    assert probability(3.0, 1.0, math.log(3) - 3) == pytest.approx(0.75)
+    assert probability(-1e9, 1.0, 0.0) == pytest.approx(0.0)
+    assert probability(1e9, 1.0, 0.0) == pytest.approx(1.0)
+
+
+def test_the_pool_has_the_best_positives_and_never_a_path_to_an_answer_as_negative() -> None:
+    asked = example()
+    shares = shares_of(asked, "f1", 0.1)
+    stop = -np.arange(9, dtype=np.float32)  # the dual encoder ranks them as they stand
+    kwargs = {"num_positives": 4, "num_negatives": 3}
+    reach = pool_of(asked, shares, "reach", stop, chance=random.Random(1), **kwargs)
+    assert reach.positives.paths.tolist() == asked.reachable.paths[[0, 7]].tolist()
+    assert reach.shares.tolist() == pytest.approx(shares[[0, 7]].tolist())
+    assert reach.negatives.paths.tolist() == asked.reachable.paths[[1, 2, 3]].tolist()
+    walks = pool_of(asked, shares, "walks", stop, chance=random.Random(1), **kwargs)
+    assert len(set(walks.negatives.paths.tolist()) - set(asked.reachable.paths[[0, 7]].tolist())) == 3
+    hard = pool_of(asked, shares, "hard", stop, chance=random.Random(1), num_positives=1, num_negatives=2)
+    assert hard.negatives.paths.tolist() == asked.negatives.paths[:2].tolist()
+    assert (hard.positives.paths.tolist(), hard.shares.tolist()) == ([asked.reachable.paths[0]], [1.0])
+
+
+def table() -> PathTable:
+    return PathTable({name: RelationWords("", (name,)) for name in "abcd"})
+
+
+def test_the_table_numbers_each_path_once_and_its_beginnings_before_it() -> None:
+    paths = table()
+    assert [paths.number(("a", "^b", "c")), paths.number(("a",)), paths.number(("a", "d"))] == [2, 0, 3]
+    assert paths.number(("a", "^b", "c")) == 2
+    assert paths.number(()) == ROOT
+    assert len(paths) == 4
+    assert paths.parents(np.array([0, 1, 2, 3])).tolist() == [ROOT, 0, 1, 0]
+    assert paths.depths(np.array([0, 1, 2, 3])).tolist() == [1, 2, 3, 2]
+    assert paths.texts == ["a", "b", "c", "d"]
+    assert [(hop[0].words.properties[0], hop[0].inverse) for hop in paths.path_hops(2)] == [
+        ("a", False),
+        ("b", True),
+        ("c", False),
+    ]
+
+
+def test_a_slice_has_the_levels_that_its_paths_need() -> None:
+    paths = table()
+    abc, ad, d, b = (paths.number(hops) for hops in (("a", "b", "c"), ("a", "d"), ("d",), ("b",)))
+    part = paths.slice(np.array([abc, d, abc, ad]))
+    assert b not in part.hops
+    assert [paths.texts[hop] for hop in part.hops] == ["a", "b", "c", "d"]
+    one, two, three = part.levels
+    assert (one.parents.tolist(), one.hops.tolist()) == ([ROOT, ROOT], [0, 3])  # a, d
+    assert (two.parents.tolist(), two.hops.tolist()) == ([0, 0], [1, 3])  # a b, a d
+    assert (three.parents.tolist(), three.hops.tolist()) == ([0], [2])  # a b c
+    assert part.rows.tolist() == [4, 1, 4, 3]
+
+
+def test_the_parts_of_a_batch_count_so_that_the_ranks_mean_is_the_batchs() -> None:
+    losses = {"a": 1.0, "b": 5.0, "c": 6.0}
+    for num_ranks in (1, 2, 3, 5):
+        means = []
+        for rank in range(num_ranks):
+            part, counts = part_of(list(losses), (rank, num_ranks))
+            means.append(counts * sum(losses[key] for key in part) / len(part))
+        assert sum(means) / num_ranks == pytest.approx(4.0)

@@ -1,0 +1,427 @@
+"""Both networks: what they read, the formula they compute, that all of them learns, and what batching may not change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import lodestar.models.star.scoring as scoring
+import numpy as np
+import pytest
+import torch
+from lodestar.engine.retrieval.scoring import PathQuery
+from lodestar.engine.retrieval.star import StarScorer
+from lodestar.engine.values import Entity, EntityCandidate, RelationPath, Step
+from lodestar.models.star.backbone import END, PATH, QUESTION, Backbone, pretrained_backbone
+from lodestar.models.star.batches import cross_batch, dual_batch, path_words
+from lodestar.models.star.checkpoint import Checkpoint, read_checkpoint
+from lodestar.models.star.cross_encoder import CrossAttentiveScorer
+from lodestar.models.star.cross_objective import CrossObjective, CrossOptions
+from lodestar.models.star.dual_encoder import DualEncoder
+from lodestar.models.star.dual_objective import DualObjective, DualOptions
+from lodestar.models.star.objective import Objective
+from lodestar.models.star.pairs import RelationPair, RelationPairs
+from lodestar.models.star.scoring import Hops, StarModel
+from lodestar.models.star.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, Texts
+from lodestar.models.verbalise import Directed, RelationWords
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity, normalize
+from transformers import BertTokenizer
+
+from tests.mined_examples import example_set, tiny_encoder
+from tests.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
+
+WORDS = {
+    "capital": RelationWords("country", ("capital",)),
+    "currency": RelationWords("country", ("currency used",)),
+    "official": RelationWords("", ("official language of the country",)),
+}
+HOPS = {(name, inverse): (Directed(WORDS[name], inverse),) for name in WORDS for inverse in (False, True)}
+PATHS: list[Hops] = [(hop,) for hop in HOPS.values()] + [(a, b) for a in HOPS.values() for b in list(HOPS.values())[:2]]
+PAIRS = [
+    ("What is the capital of Peru?", "peru, capital"),
+    ("Is it?", "lima, country capital, capital country, official language of the country"),
+    ("Which official currency is used in the capital of the country of Lima?", "x"),
+]
+
+
+def learned(network: nn.Module, seed: int = 5) -> None:
+    """Give every weight some other value: layers that begin as zero hide what comes before them."""
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+
+
+@pytest.fixture(scope="module")
+def backbone() -> Backbone:
+    return tiny_backbone()
+
+
+@pytest.fixture(scope="module")
+def texts(backbone: Backbone) -> Texts:
+    return Texts(backbone.tokenizer)
+
+
+@pytest.fixture(scope="module")
+def dual() -> DualEncoder:
+    network = DualEncoder(tiny_backbone()).eval()
+    learned(network)
+    return network
+
+
+@pytest.fixture(scope="module")
+def cross() -> CrossAttentiveScorer:
+    network = CrossAttentiveScorer(tiny_backbone(1), key_dimension=8).eval()
+    learned(network)
+    return network
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    checkpoint = read_checkpoint(write_tiny_checkpoint(tmp_path_factory.mktemp("star")))
+    learned(checkpoint.dual)
+    return checkpoint
+
+
+def test_a_pair_is_laid_out_as_the_paper_says(texts: Texts) -> None:
+    first = texts.pair("what is the capital", "peru, capital")
+    second = texts.pair("the", "lima")
+    assert texts.tokenizer.convert_ids_to_tokens(list(first[0])) == [
+        *("[CLS]", QUESTION, "what", "is", "the", "capital", "[SEP]"),
+        *(PATH, "peru", ",", "capital", END, "[SEP]"),
+    ]
+    assert (first[1], second[1]) == (7, 4)
+    batch = texts.pairs([first, second])
+    assert batch.question_at.tolist() == [1, 1]
+    assert batch.path_at.tolist() == [7, 4]
+    assert [row.nonzero()[:, 0].tolist() for row in batch.is_question] == [[2, 3, 4, 5], [2]]
+    assert [row.nonzero()[:, 0].tolist() for row in batch.is_path] == [[8, 9, 10, 11], [5, 6]]
+    assert batch.text.mask.sum(dim=1).tolist() == [13, 8]
+    assert set(batch.text.ids[1, 8:].tolist()) == {texts.tokenizer.pad_token_id}
+
+
+def test_long_texts_are_cut_and_keep_the_layout(texts: Texts) -> None:
+    tokens, at = texts.pair("what " * 500, "capital " * 500)
+    assert at == MAX_QUESTION_TOKENS + 3
+    assert len(tokens) == at + 1 + MAX_PATH_TOKENS + 2
+    batch = texts.pairs([(tokens, at)])
+    assert (int(batch.is_question.sum()), int(batch.is_path.sum())) == (MAX_QUESTION_TOKENS, MAX_PATH_TOKENS + 1)
+    assert len(texts.alone("what " * 500)) == MAX_QUESTION_TOKENS + 2
+
+
+def test_a_text_without_a_token_counts_as_an_unknown_one(texts: Texts) -> None:
+    assert texts.tokens("") == texts.tokens("\u200b") == (texts.tokenizer.unk_token_id,)
+    assert int(texts.pairs([texts.pair("", "")]).is_question.sum()) == 1
+
+
+def test_the_special_tokens_begin_as_the_mean_of_all_others(tmp_path: Path) -> None:
+    plain = tiny_backbone()
+    size = len(plain.tokenizer) - 3
+    plain.model.resize_token_embeddings(size)  # type: ignore[operator]
+    plain.model.save_pretrained(tmp_path)  # type: ignore[operator]
+    vocabulary = sorted(plain.tokenizer.get_vocab(), key=plain.tokenizer.get_vocab().__getitem__)[:size]
+    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    found = pretrained_backbone(str(tmp_path))
+    embeddings = found.model.get_input_embeddings().weight  # type: ignore[operator]
+    assert len(embeddings) == len(found.tokenizer) == size + 3
+    assert found.tokenizer.convert_tokens_to_ids([QUESTION, PATH, END]) == [size, size + 1, size + 2]
+    assert torch.allclose(embeddings[size:], embeddings[:size].mean(dim=0).expand(3, -1), atol=1e-6)
+    again = pretrained_backbone(str(tiny_encoder(tmp_path / "knows them")))
+    assert len(again.tokenizer) == len(tiny_backbone().tokenizer)
+
+
+def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: Texts) -> None:
+    def unit(text: str) -> Tensor:
+        hidden = dual.encoder(input_ids=torch.tensor([texts.alone(text)])).last_hidden_state[0]
+        return normalize(hidden.mean(dim=0), dim=0)
+
+    def mlp(network: nn.Module, inputs: Tensor) -> Tensor:
+        first, last = network[0], network[2]  # type: ignore[index]
+        hidden: Tensor = torch.nn.functional.gelu(inputs @ first.weight.T + first.bias)
+        outputs: Tensor = hidden @ last.weight.T + last.bias
+        return outputs
+
+    examples = example_set(0, 1)
+    asked = examples.examples[0]
+    with torch.inference_mode():
+        stop, extend = dual(dual_batch(texts, examples.table, [asked], [asked.reachable]))
+        question = unit(asked.masked[0])
+        for row, path in enumerate(asked.reachable.paths.tolist()):
+            first, *second = [
+                unit(examples.table.texts[examples.table.hops.index(h)]) for h in examples.table.path_hops(path)
+            ]
+            state = first
+            for hop in second:
+                change = mlp(dual.compose, torch.cat([state, hop, state * hop]))
+                state = normalize(normalize(state + hop, dim=0) + change, dim=0)
+            cost = len(second) * (dual.hop_cost.bias[0] + dual.hop_cost.weight[0] @ question)
+            promised = state + mlp(dual.promise, state)
+            scale = math.exp(dual.log_scale)
+            assert float(stop[row]) == pytest.approx(
+                float(scale * cosine_similarity(question, state, 0) + cost), abs=1e-4
+            )
+            expected = scale * cosine_similarity(question, promised, 0) + cost
+            assert float(extend[row]) == pytest.approx(float(expected), abs=1e-4)
+
+
+def test_the_cross_attentive_scorer_against_its_formula(cross: CrossAttentiveScorer, texts: Texts) -> None:
+    tokens, at = texts.pair("what is the capital", "peru, capital")
+    batch = texts.pairs([(tokens, at)])
+    with torch.inference_mode():
+        logits, attention = cross.read(batch)
+        hidden = cross.encoder(input_ids=torch.tensor([tokens])).last_hidden_state[0]
+
+        def read(query: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
+            weights = torch.softmax(
+                (query @ cross.query_map.weight.T) @ (states @ cross.key_map.weight.T).T / 8**0.5, 0
+            )
+            return weights @ states, weights
+
+        from_question, question_weights = read(hidden[1], hidden[2:6])
+        from_path, path_weights = read(hidden[at], hidden[at + 1 : len(tokens) - 1])
+        joined = torch.cat([hidden[0], hidden[1] + from_question, hidden[at] + from_path])
+        first, last = cross.feed_forward[1], cross.feed_forward[4]
+        expected = last(torch.nn.functional.gelu(first(joined)))
+    assert float(logits) == pytest.approx(float(expected), abs=1e-5)
+    assert attention.question[0, 2:6].tolist() == pytest.approx(question_weights.tolist(), abs=1e-6)
+    assert attention.path[0, at + 1 : -1].tolist() == pytest.approx(path_weights.tolist(), abs=1e-6)
+    assert float(attention.question.sum()) == pytest.approx(1) == float(attention.path.sum())
+
+
+def test_cross_scores_do_not_depend_on_the_batch_or_its_padding(cross: CrossAttentiveScorer, texts: Texts) -> None:
+    with torch.inference_mode():
+        together = cross(cross_batch(texts, PAIRS * 3, part_size=4))
+        padded = cross(cross_batch(texts, PAIRS, part_size=100))
+        alone = torch.cat([cross(cross_batch(texts, [pair])) for pair in PAIRS])
+    assert torch.allclose(together, alone.repeat(3), atol=1e-5)
+    assert torch.allclose(padded, alone, atol=1e-5)
+    assert len({round(float(score), 4) for score in alone}) == 3
+
+
+def test_dual_scores_do_not_depend_on_the_batch_or_its_padding(dual: DualEncoder, texts: Texts) -> None:
+    examples = example_set(0, 6)
+    chosen = list(examples.examples)
+    candidates = [each.reachable for each in chosen]
+    with torch.inference_mode():
+        stop, extend = dual(dual_batch(texts, examples.table, chosen, candidates))
+        alone = [dual(dual_batch(texts, examples.table, [e], [c])) for e, c in zip(chosen, candidates, strict=True)]
+    assert torch.allclose(stop, torch.cat([each for each, _ in alone]), atol=1e-5)
+    assert torch.allclose(extend, torch.cat([each for _, each in alone]), atol=1e-5)
+
+
+def test_each_topic_is_masked_for_the_paths_that_leave_it(dual: DualEncoder, texts: Texts) -> None:
+    examples = example_set(0, 2)
+    peru, _, chile, _ = examples.examples
+    both = replace(
+        peru,
+        masked=(*peru.masked, "which official currency"),
+        reachable=replace(peru.reachable, paths=np.tile(peru.reachable.paths, 2), topics=np.repeat([0, 1], 9)),
+    )
+    with torch.inference_mode():
+        stop, _ = dual(dual_batch(texts, examples.table, [both, chile], [both.reachable, chile.reachable]))
+        other = replace(peru, masked=("which official currency",))
+        alone, _ = dual(dual_batch(texts, examples.table, [other], [other.reachable]))
+        first, _ = dual(dual_batch(texts, examples.table, [peru], [peru.reachable]))
+    assert torch.allclose(stop[:9], first, atol=1e-5)
+    assert torch.allclose(stop[9:18], alone, atol=1e-5)
+    assert not torch.allclose(first, alone, atol=1e-2)
+
+
+def pairs() -> RelationPairs:
+    return RelationPairs(
+        "some", "4" * 64, tuple(WORDS.values()), (RelationPair("what is it", (0,)), RelationPair("is it", (2, 1)))
+    )
+
+
+def dual_objective() -> DualObjective:
+    train = [example_set(0, 4)]
+    network, tokenizer = DualEncoder(tiny_backbone()), tiny_backbone().tokenizer
+    return DualObjective(network, Texts(tokenizer), train, train, DualOptions(batch_size=3), 0, pairs())
+
+
+def cross_objective(options: CrossOptions) -> CrossObjective:
+    train = [example_set(0, 4)]
+    network = CrossAttentiveScorer(tiny_backbone())
+    stop = [[np.zeros(len(e.reachable), dtype=np.float32) for e in train[0].examples]]
+    return CrossObjective(network, Texts(tiny_backbone().tokenizer), train, train, stop, stop, options, 0)
+
+
+OBJECTIVES: dict[str, Callable[[], DualObjective | CrossObjective]] = {
+    "dual": dual_objective,
+    "cross": lambda: cross_objective(CrossOptions(batch_size=3)),
+    "cross, as in the paper": lambda: cross_objective(
+        CrossOptions(
+            batch_size=3, loss="contrastive", positives="hard", negatives="hard", path_weights=True, temperature=1.0
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_gradients_reach_every_parameter(name: str) -> None:
+    objective: Objective = OBJECTIVES[name]()
+    learned(objective.network)
+    objective.begin(0)
+    objective.loss(objective.network, 0, (0, 1)).backward()  # type: ignore[no-untyped-call]
+    without = {
+        name
+        for name, parameter in objective.network.named_parameters()
+        if parameter.grad is None or not parameter.grad.abs().sum() > 0
+    }
+    assert {name for name in without if "pooler" not in name} == set()
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_step_against_the_gradient_lowers_the_loss(name: str) -> None:
+    objective: Objective = OBJECTIVES[name]()
+    objective.network.eval()
+    before = objective.loss(objective.network, 0, (0, 1))
+    before.backward()  # type: ignore[no-untyped-call]
+    with torch.no_grad():
+        for parameter in objective.network.parameters():
+            if parameter.grad is not None:
+                parameter.sub_(1e-4 * parameter.grad)
+    assert objective.loss(objective.network, 0, (0, 1)).item() < before.item()
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_the_mean_loss_of_the_ranks_is_that_of_the_batch(name: str) -> None:
+    objective: Objective = OBJECTIVES[name]()
+    if isinstance(objective, DualObjective):
+        objective.pairs = None  # each rank draws its own
+    objective.network.eval()
+    for num_ranks in (2, 4):
+        parts = [objective.loss(objective.network, 0, (rank, num_ranks)).item() for rank in range(num_ranks)]
+        assert np.mean(parts) == pytest.approx(objective.loss(objective.network, 0, (0, 1)).item(), rel=1e-4)
+
+
+def test_the_dual_loss_has_a_gradient_for_every_output_where_no_path_goes_on() -> None:
+    objective = dual_objective()
+    examples = objective.train[0]
+    short = examples.examples[0].reachable.paths[[0, 3, 5, 8]]
+    one_hop = [
+        replace(
+            each, reachable=replace(each.reachable, paths=short, topics=np.zeros(4, dtype=np.int64)), f1=each.f1[:4]
+        )
+        for each in examples.examples
+    ]
+    objective = DualObjective(
+        objective.network,
+        objective.texts,
+        [replace(examples, examples=tuple(one_hop))],
+        [],
+        DualOptions(batch_size=3),
+        0,
+    )
+    objective.loss(objective.network, 0, (0, 1)).backward()  # type: ignore[no-untyped-call]
+    assert all(parameter.grad is not None for parameter in objective.network.promise.parameters())
+
+
+def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_state() -> None:
+    options = CrossOptions(batch_size=3, num_negatives=2, num_positives=1)
+    objective = cross_objective(options)
+    objective.begin(0)
+    assert objective.state() == {}
+    objective.begin(1)
+    state = objective.state()
+    table = objective.train[0].table
+    for (_, at), rows in zip(state["keys"].tolist(), state["rows"].tolist(), strict=True):
+        asked = objective.train[0].examples[at]
+        wrong = [row for row in range(9) if not asked.is_right[row]]
+        words = [path_words(asked.mentions[0], table.path_hops(int(asked.reachable.paths[row]))) for row in wrong]
+        scores = objective.score([(asked.text, path) for path in words])
+        assert set(rows) == set(np.argsort(-scores)[:2].tolist())
+    other = cross_objective(options)
+    learned(other.network)
+    other.resume(1, state)
+    other.network.load_state_dict(objective.network.state_dict())
+    assert other.steps_per_epoch == objective.steps_per_epoch
+    for step in range(other.steps_per_epoch):
+        losses = [each.loss(each.network.eval(), step, (0, 1)).item() for each in (objective, other)]
+        assert losses[0] == losses[1]
+
+
+def test_the_model_composes_what_the_network_computes(checkpoint: Checkpoint, texts: Texts) -> None:
+    fresh = StarModel(checkpoint).dual("what is the capital", PATHS)
+    kept = StarModel(checkpoint)
+    kept.encode_ahead(["is it"], PATHS[:7])
+    kept.dual("is it", PATHS[3:])
+    for left, right in zip(kept.dual("what is the capital", PATHS), fresh, strict=True):
+        assert left == pytest.approx(right, abs=1e-5)
+    alone = [StarModel(checkpoint).dual("what is the capital", [path]) for path in PATHS]
+    assert fresh[0] == pytest.approx([float(stop[0]) for stop, _ in alone], abs=1e-5)
+    assert fresh[1] == pytest.approx([float(extend[0]) for _, extend in alone], abs=1e-5)
+
+
+def test_a_full_cache_forgets_and_changes_no_score(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = StarModel(checkpoint).dual("what is the capital", PATHS)
+    for size in (1, 2, 5, 8):
+        monkeypatch.setattr(scoring, "MAX_KEPT_PATHS", size)
+        monkeypatch.setattr(scoring, "MAX_KEPT_TEXTS", size)
+        small = StarModel(checkpoint)
+        for some in (PATHS[:2], PATHS[6:], PATHS):
+            found = small.dual("what is the capital", some)
+        assert found[0] == pytest.approx(fresh[0], abs=1e-5)
+        assert found[1] == pytest.approx(fresh[1], abs=1e-5)
+
+
+def test_a_pair_met_twice_is_read_once(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = StarModel(checkpoint)
+    read: list[int] = []
+
+    def counted(texts: Texts, many: Sequence[tuple[str, str]]) -> object:
+        read.append(len(many))
+        return cross_batch(texts, many)
+
+    monkeypatch.setattr(scoring, "cross_batch", counted)
+    one, two = ("what is it", "Peru", PATHS[0]), ("what is it", "Peru", PATHS[9])
+    scores = model.cross([one, two, one, one])
+    assert read == [2]
+    assert scores[0] == scores[2] == scores[3] != scores[1]
+
+
+def test_attention_is_of_the_tokens_that_are_read(checkpoint: Checkpoint) -> None:
+    model = StarModel(checkpoint)
+    said = model.attention("what is the capital", "peru", PATHS[0])
+    assert [token for token, _ in said.question] == ["what", "is", "the", "capital"]
+    assert [token for token, _ in said.path] == ["peru", ",", "country", "capital", END]
+    assert sum(weight for _, weight in said.question) == pytest.approx(1)
+    assert sum(weight for _, weight in said.path) == pytest.approx(1)
+    (logit,) = model.cross([("what is the capital", "peru", PATHS[0])])
+    assert said.score == pytest.approx(1 / (1 + math.exp(-logit)), abs=1e-5)
+
+
+def query(prefix: str) -> PathQuery:
+    def topic(name: str) -> EntityCandidate:
+        return EntityCandidate(Entity(f"{prefix}{name}", name), name, name, 10)
+
+    paths = tuple(RelationPath((Step(name, inverse=inverse),)) for name, inverse in HOPS) * 2
+    topics = (topic("Peru"),) * 6 + (topic("Lima"),) * 6
+    return PathQuery("What is the capital of Peru?", topics, paths, (0.0,) * 12)
+
+
+def test_other_ids_of_entities_leave_scores_unchanged(checkpoint: Checkpoint) -> None:
+    (one,) = StarScorer(WORDS, StarModel(checkpoint)).score([query("m.")])
+    (other,) = StarScorer(WORDS, StarModel(checkpoint)).score([query("Q")])
+    assert one.stop.tolist() == other.stop.tolist()
+    assert one.extend.tolist() == other.extend.tolist()
+    assert not np.allclose(one.stop[:6], one.stop[6:], atol=1e-3)  # what they are called counts
+
+
+def test_the_shortlist_is_in_the_mixed_order_and_all_others_below_it(checkpoint: Checkpoint) -> None:
+    asked = query("")
+    (alone,) = StarScorer(WORDS, StarModel(checkpoint), mix=0.0).score([asked])
+    (both,) = StarScorer(WORDS, StarModel(checkpoint), mix=0.7, shortlist=5).score([asked])
+    listed = np.argsort(-alone.stop, kind="stable")[:5]
+    rest = np.setdiff1d(np.arange(12), listed)
+    read = StarModel(checkpoint).cross(
+        [(asked.question, asked.topics[i].mention, (HOPS[list(HOPS)[i % 6]],)) for i in listed]
+    )
+    assert both.stop[listed] == pytest.approx(0.3 * alone.stop[listed] + 0.7 * read, abs=1e-4)
+    assert both.stop[rest].max() < both.stop[listed].min()
+    assert np.argsort(-both.stop[rest]).tolist() == np.argsort(-alone.stop[rest]).tolist()
+    assert both.extend.tolist() == pytest.approx(alone.extend.tolist(), abs=1e-5)

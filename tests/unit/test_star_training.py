@@ -1,0 +1,355 @@
+"""The training loop: taken up at any step it comes to the same weights, stops in time, and refuses what is another's."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from lodestar.engine.errors import UsageError
+from lodestar.engine.training.star import _check_apart, star_config, trained
+from lodestar.models.star.config import PAPER, StarConfig, seeded, with_training
+from lodestar.models.star.mined import Mined
+from lodestar.models.star.objective import Figures
+from lodestar.models.star.state import TrainingState, TrainingStateError, read_state, write_state
+from lodestar.models.star.train_star import CROSS, DUAL, Watcher, train_star
+from lodestar.models.star.training import TrainingOptions, _Training, train
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from tests.mined_examples import MINING, mined, questions, tiny_encoder
+
+
+class Line(nn.Module):
+    """y = encoder(x) · head, with dropout, so that chance has a part in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.precision: torch.dtype | None = None
+        self.encoder = nn.Linear(4, 4)
+        self.head = nn.Sequential(nn.Dropout(0.5), nn.Linear(4, 1))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        outputs: Tensor = self.head(self.encoder(inputs))
+        return outputs
+
+
+class LineObjective:
+    """Fits a line; `scripted` figures are what each epoch is said to be worth."""
+
+    steps_per_epoch = 5
+
+    def __init__(self, scripted: list[float] | None = None, spoiled_at: int = -1) -> None:
+        self.network = Line()
+        self.scripted = scripted
+        self.spoiled_at = spoiled_at
+        self.epoch = -1
+        self.begun: list[int] = []
+        self.scale = torch.zeros(1)
+
+    def begin(self, epoch: int) -> None:
+        self.begun.append(epoch)
+        self.epoch = epoch
+        self.scale = self.network.encoder.weight.detach().mean()[None].clone()
+
+    def state(self) -> dict[str, Tensor]:
+        return {"scale": self.scale}
+
+    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
+        self.epoch, self.scale = epoch, state["scale"]
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        inputs = torch.sin(torch.arange(8.0).reshape(2, 4) * (1 + step + 10 * self.epoch)) + self.scale
+        loss: Tensor = (network(inputs)[:, 0] - inputs.sum(dim=1)).square().mean()
+        return loss * math.nan if self.epoch == self.spoiled_at else loss
+
+    def evaluate(self) -> Figures:
+        assert not self.network.training
+        if self.scripted:
+            return {"choose_by": self.scripted[self.epoch]}
+        return {"choose_by": -float(self.loss(self.network, 0, (0, 1)).detach())}
+
+
+OPTIONS = TrainingOptions(epochs=3, learning_rate=0.01, head_learning_rate=0.05, patience=9, save_every_s=0.0)
+
+
+class StoppedError(Exception):
+    """Stands for a kill: nothing of the process is left but the file."""
+
+
+def stop_at(epoch: int, step: int) -> Callable[[int, int, int, float], None]:
+    def report(now_epoch: int, done: int, _total: int, _loss: float) -> None:
+        if (now_epoch, done) == (epoch, step):
+            raise StoppedError
+
+    return report
+
+
+def weights(network: nn.Module) -> dict[str, list[float]]:
+    return {name: tensor.flatten().tolist() for name, tensor in network.state_dict().items()}
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_taken_up_at_any_step_it_comes_to_the_same_weights(accumulate: int, tmp_path: Path) -> None:
+    options = replace(OPTIONS, accumulate=accumulate)
+    undisturbed = LineObjective()
+    whole = train(undisturbed, options, tmp_path / "undisturbed", {})
+    for epoch, step in ((0, 1), (0, 5), (1, 2), (1, 3), (2, 4)):
+        path = tmp_path / f"{epoch}-{step}"
+        with pytest.raises(StoppedError):
+            train(LineObjective(), options, path, {}, stop_at(epoch, step))
+        again = LineObjective()
+        found = train(again, options, path, {})
+        assert weights(again.network) == weights(undisturbed.network), (epoch, step)
+        assert (found.history, found.best_epoch) == (whole.history, whole.best_epoch)
+        if (epoch, step) > (0, accumulate):
+            assert 0 not in again.begun  # it did not start over
+
+
+def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
+    first, again = LineObjective(), LineObjective()
+    train(first, OPTIONS, tmp_path / "state", {})
+    found = train(again, OPTIONS, tmp_path / "state", {}, stop_at(0, 1))
+    assert again.begun == []
+    assert weights(again.network) == weights(first.network)
+    assert not again.network.training
+    assert len(found.history) == OPTIONS.epochs
+
+
+def test_the_weights_are_those_of_the_best_epoch(tmp_path: Path) -> None:
+    scripted = LineObjective([0.5, 0.9, 0.9])
+    found = train(scripted, OPTIONS, tmp_path / "a", {})
+    assert found.best_epoch == 1
+    state = read_state(tmp_path / "a", {})
+    assert state
+    assert {name: tensor.tolist() for name, tensor in state.best.items()} == {
+        name: tensor.tolist() for name, tensor in scripted.network.state_dict().items()
+    }
+    assert any(not torch.equal(tensor, state.weights[name]) for name, tensor in state.best.items())
+
+
+@pytest.mark.parametrize(
+    ("figures", "patience", "num_epochs"),
+    [
+        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 1, 6),
+        ([0.5, 0.4, 0.3, 0.9, 0.9, 0.9], 2, 3),
+        ([0.5, 0.5, 0.5, 0.9, 0.9, 0.9], 2, 3),
+        ([0.5, 0.4, 0.6, 0.5, 0.5, 0.9], 2, 5),
+        ([0.5, 0.4, 0.4, 0.4, 0.4, 0.4], 9, 6),
+    ],
+)
+def test_it_stops_after_epochs_without_a_better_figure(
+    figures: list[float], patience: int, num_epochs: int, tmp_path: Path
+) -> None:
+    options = replace(OPTIONS, epochs=6, patience=patience)
+    assert len(train(LineObjective(figures), options, tmp_path / "state", {}).history) == num_epochs
+
+
+def test_a_loss_that_is_no_number_ends_it(tmp_path: Path) -> None:
+    with pytest.raises(FloatingPointError, match="epoch 2: the loss is no number: lower the learning rate"):
+        train(LineObjective(spoiled_at=1), OPTIONS, tmp_path / "state", {})
+    state = read_state(tmp_path / "state", {})
+    assert state
+    assert (state.epoch, state.step) == (1, 0)
+
+
+def test_the_rates_rise_and_fall(tmp_path: Path) -> None:
+    rates: list[tuple[float, float]] = []
+    begun = _Training(
+        LineObjective(), replace(OPTIONS, warmup=0.2), tmp_path / "s", {}, lambda *_: None, lambda *_: None
+    )
+    for tenth in range(11):
+        begun._update(tenth / 10)
+        first, second = begun.optimizer.param_groups
+        rates.append((first["lr"] / 0.01, second["lr"] / 0.05))
+    assert [round(one, 6) for one, _ in rates] == [0, 0.5, 1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0]
+    assert [one for one, _ in rates] == pytest.approx([other for _, other in rates])
+
+
+def state(**changes: object) -> TrainingState:
+    plain = TrainingState(
+        1, 2, {"w": torch.ones(2)}, {"0/step": torch.tensor(3.0)}, {}, {}, [{"choose_by": 0.5}], 9.5, {}
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    assert read_state(path, {}) is None
+    written = state(scaler={"scale": 1024.0}, objective={"a/b": torch.tensor([[1, 2]])})
+    write_state(path, written, {"network": "dual", "epochs": 3, "files": ("a",)})
+    found = read_state(path, {"network": "dual", "epochs": 3, "files": ("a",)})
+    assert found
+    assert (found.epoch, found.step, found.history, found.seconds) == (1, 2, [{"choose_by": 0.5}], 9.5)
+    assert found.scaler == {"scale": 1024.0}
+    assert found.objective["a/b"].tolist() == [[1, 2]]
+    assert found.weights["w"].tolist() == [1, 1]
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_state_of_another_configuration_is_refused_with_what_differs(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    write_state(path, state(), {"network": "dual", "encoder": "a"})
+    with pytest.raises(
+        TrainingStateError, match=r"of another training \(encoder differs\): name another --out, or give --fresh"
+    ):
+        read_state(path, {"network": "dual", "encoder": "b"})
+    with pytest.raises(TrainingStateError, match="of another training"):
+        read_state(path, {"network": "dual"})
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "no safetensors", "no description"])
+def test_a_damaged_state_is_refused_in_one_line(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    write_state(path, state(), {})
+    content = path.read_bytes()
+    damaged = {
+        "cut": content[:-5],
+        "empty": b"",
+        "no safetensors": b"PK\x03\x04" + content,
+        "no description": content.replace(b"training", b"trainiug"),
+    }
+    path.write_bytes(damaged[damage])
+    with pytest.raises(TrainingStateError, match=r"is damaged .*: give --fresh to begin anew") as caught:
+        read_state(path, {})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_state_that_cannot_be_written_is_an_error_of_the_disk(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="missing"):
+        write_state(tmp_path / "missing" / "state.safetensors", state(), {})
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mined, Mined, str]:
+    folder = tmp_path_factory.mktemp("mined")
+    torch.set_num_threads(1)
+    return mined(folder, 0, 3), mined(folder, 3, 5), str(tiny_encoder(folder / "encoder"))
+
+
+def config(encoder: str) -> StarConfig:
+    plain = StarConfig(encoder=encoder, dual=replace(StarConfig().dual, batch_size=3))
+    plain = replace(plain, cross=replace(plain.cross, batch_size=3, num_negatives=2))
+    return with_training(plain, {"epochs": 2, "save_every_s": 0.0, "patience": 9})
+
+
+def watcher(name: str, epoch: int, step: int) -> Watcher:
+    def report(now: str, now_epoch: int, done: int, _total: int, _loss: float) -> None:
+        if (now, now_epoch, done) == (name, epoch, step):
+            raise StoppedError
+
+    return Watcher(step=report)
+
+
+def networks(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name / "model.safetensors").read_bytes() for name in ("dual", "cross")}
+
+
+def test_star_taken_up_again_and_again_comes_to_the_same_checkpoint(
+    data: tuple[Mined, Mined, str], tmp_path: Path
+) -> None:
+    learned, chosen, encoder = data
+    whole = train_star(config(encoder), [learned], [chosen], tmp_path / "whole")
+    for name, epoch, step in ((DUAL, 0, 1), (DUAL, 1, 2), (CROSS, 0, 2), (CROSS, 1, 1), (CROSS, 1, 2)):
+        with pytest.raises(StoppedError):
+            train_star(config(encoder), [learned], [chosen], tmp_path / "parts", watcher=watcher(name, epoch, step))
+        assert not (tmp_path / "parts" / "star.json").exists()
+    parts = train_star(config(encoder), [learned], [chosen], tmp_path / "parts")
+    assert networks(tmp_path / "parts") == networks(tmp_path / "whole")
+    assert replace(parts, seconds={}) == replace(whole, seconds={})
+    assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == ["README.md", "cross", "dual", "star.json"]
+
+
+def test_seconds_between_saves_are_nobodys_business(data: tuple[Mined, Mined, str], tmp_path: Path) -> None:
+    learned, chosen, encoder = data
+    with pytest.raises(StoppedError):
+        train_star(config(encoder), [learned], [chosen], tmp_path, watcher=watcher(CROSS, 0, 2))
+    rarely = with_training(config(encoder), {"save_every_s": 60.0})
+    assert train_star(rarely, [learned], [chosen], tmp_path).figures
+
+
+def test_another_configuration_or_other_data_is_refused_until_it_begins_anew(
+    data: tuple[Mined, Mined, str], tmp_path: Path
+) -> None:
+    learned, chosen, encoder = data
+    with pytest.raises(StoppedError):
+        train_star(config(encoder), [learned], [chosen], tmp_path, watcher=watcher(DUAL, 0, 2))
+    other = seeded(config(encoder), 1)
+
+    def again(asked: StarConfig, train_on: Mined, *, fresh: bool = False) -> None:
+        trained(asked, [train_on], [chosen], tmp_path, pairs=None, fresh=fresh, watcher=watcher(DUAL, 0, 1))
+
+    with pytest.raises(UsageError, match=r"\(training differs\): name another --out, or give --fresh"):
+        again(other, learned)
+    with pytest.raises(UsageError, match=r"\(train differs\)"):
+        again(config(encoder), replace(learned, sha256="5" * 64))
+    (tmp_path / "training-dual.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(UsageError, match="is damaged"):
+        again(config(encoder), learned)
+    with pytest.raises(StoppedError):
+        again(other, learned, fresh=True)
+
+
+def test_a_folder_that_cannot_be_read_as_an_encoder_is_one_line(data: tuple[Mined, Mined, str], tmp_path: Path) -> None:
+    from lodestar.engine.errors import EncoderError
+
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(EncoderError, match="could not be loaded") as caught:
+        trained(
+            config(str(tmp_path / "nothing")),
+            data[:1],
+            data[1:2],
+            tmp_path / "out",
+            pairs=None,
+            fresh=False,
+            watcher=Watcher(),
+        )
+    assert "\n" not in str(caught.value)
+
+
+def test_questions_in_common_are_refused_by_words_and_topic() -> None:
+    def of(first: int, last: int) -> Mined:
+        return Mined(MINING, tuple(questions(first, last)), "")
+
+    _check_apart([of(0, 3)], [of(3, 6)])
+    with pytest.raises(UsageError, match=r"--dev: 2 of its questions .* \(the first is capital-Chile\)"):
+        _check_apart([of(5, 6), of(0, 2)], [of(1, 3)])
+
+
+def test_presets_and_what_the_command_line_changes() -> None:
+    plain = star_config("best", [], scorer=None, encoder=None, epochs=None, seed=0)
+    assert plain == StarConfig()
+    assert star_config("paper", [], scorer=None, encoder=None, epochs=None, seed=0) == PAPER
+    changed = star_config(
+        "paper", ["cross.num_negatives=8", "mix=1"], scorer="similarity", encoder="bert", epochs=7, seed=4
+    )
+    assert (changed.cross.num_negatives, changed.mix, changed.scorer, changed.encoder) == (8, 1.0, "similarity", "bert")
+    assert {(each.epochs, each.seed) for each in (changed.dual_training, changed.cross_training)} == {(7, 4)}
+    assert json.loads(json.dumps(changed.as_json()))["cross"]["num_negatives"] == 8
+
+
+def test_the_paper_preset_is_the_papers_setting() -> None:
+    cross = PAPER.cross
+    assert (cross.loss, cross.positives, cross.negatives, cross.path_weights) == ("contrastive", "hard", "hard", True)
+    assert PAPER.mix == 1.0 and not cross.residual
+
+
+def test_the_checkpoint_has_the_weights_of_the_best_epoch(data: tuple[Mined, Mined, str], tmp_path: Path) -> None:
+    learned, chosen, encoder = data
+    similar = replace(config(encoder), scorer="similarity")
+    said: list[tuple[str, int]] = []
+    description = train_star(
+        similar, [learned], [chosen], tmp_path, watcher=Watcher(epoch=lambda name, epoch, _: said.append((name, epoch)))
+    )
+    assert said == [(DUAL, 0), (DUAL, 1)]
+    assert set(description.figures) == {DUAL}
+    assert (description.mix, description.scorer) == (0.0, "similarity")
+    assert not (tmp_path / "cross").exists()
+    assert load_file(tmp_path / "dual" / "model.safetensors")["log_scale"].item() != pytest.approx(
+        math.log(20), abs=1e-9
+    )
