@@ -9,27 +9,33 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from ..models.encoder import EncoderUnavailableError, SentenceEncoder
 from ..models.similarity import Weights
 from ..models.text_vectors import TextVectors
+from .answering.calibrated import extractive_answerer
 from .answering.extractive import ExtractiveAnswerer
-from .database.catalogue import Edition, RelationInfo, read_catalogue, read_edition, read_graph_state
+from .database.catalogue import Catalogue, Edition, RelationInfo, read_catalogue, read_edition, read_graph_state
 from .database.gateway import AsyncGateway, Connection, Gateway
 from .database.requests import Steps, alongside, counted, one
 from .errors import EncoderError, EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .linking import FullTextLinker, explicit
 from .relation_index import RelationIndex, index_folder, open_index
 from .relation_words import relation_words
-from .retrieval.beam import BeamSearch
+from .retrieval.beam import LINK_WEIGHT, BeamSearch
 from .retrieval.frontier import Bounds
+from .retrieval.scoring import PathScorer
 from .retrieval.similarity import SimilarityScorer
 from .retrieval.stopwatch import Stopwatch
 from .server.connecting import connection_of
 from .settings import Settings, resolve
 from .stages import Answerer, Linker, Retriever
 from .values import Answer, EntityCandidate, Question, Retrieval, Scored
+
+if TYPE_CHECKING:
+    from ..models.star.scoring import StarModel
+    from .explaining.explanation import Explanation
 
 T = TypeVar("T")
 
@@ -51,6 +57,11 @@ class SearchOptions:
     weights: Weights = field(default_factory=Weights)
     meeting_bonus: float = 0.2
     """What a path that meets another topic's gains; fitted with the weights (docs/retrieval.md)."""
+    checkpoint: str = ""
+    """Folder of a trained scorer; empty for similarity, which needs no training. `weights` are not used with it;
+    `meeting_bonus` is converted to its scale."""
+    any_graph: bool = False
+    """Use the checkpoint on a graph that it was not trained on."""
 
     def __post_init__(self) -> None:
         for name, value, most in (
@@ -69,6 +80,7 @@ class _Opened:
 
     edition: Edition
     index: RelationIndex
+    scorer: PathScorer
     search: Retriever
 
 
@@ -100,7 +112,7 @@ class Engine:
         self.options = options or SearchOptions()
         self.connection = connection or connection_of(self.settings)
         self.linker = linker or FullTextLinker()
-        self.answerer = answerer or ExtractiveAnswerer()
+        self.answerer = answerer or extractive_answerer(self.options.checkpoint)
         self.encoder = SentenceEncoder(self.settings.encoder)
         self._retriever = retriever
         self._opening = threading.Lock()
@@ -108,6 +120,7 @@ class Engine:
         self._async_gateways: dict[asyncio.AbstractEventLoop, AsyncGateway] = {}
         self._vectors = TextVectors(self.encoder)
         self._opened: _Opened | None = None
+        self._star: StarModel | None = None
         self._warned: set[str] = set()
 
     def prepare(self) -> None:
@@ -136,6 +149,25 @@ class Engine:
         retrievals = self.retrieve_batch(questions, top_k=top_k)
         with ThreadPoolExecutor(MAX_CONCURRENT_ANSWERS, thread_name_prefix="lodestar-answer") as pool:
             return list(pool.map(self._answered, retrievals))
+
+    def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
+        """Return the best paths for a question with what the trained scorer attended to in each.
+
+        Raises `UsageError` where the options name no checkpoint, `CheckpointError` where it has no attention.
+        """
+        if not self.options.checkpoint:
+            raise UsageError(
+                "similarity has no attention to show: name the folder of a trained scorer with --checkpoint, or as "
+                "`checkpoint` of the search options"
+            )
+        from .explaining.attention import check_attentive, explained  # with PyTorch, which is slow to import
+        from .retrieval.star import StarScorer
+
+        check_attentive(self.options.checkpoint)
+        retrieval = self.retrieve(question, top_k=top_k)
+        assert self._opened is not None
+        assert isinstance(self._opened.scorer, StarScorer)
+        return explained(retrieval, self._opened.scorer)
 
     def link(self, text: str) -> tuple[Scored[EntityCandidate], ...]:
         """Return the entities that a text mentions, best first."""
@@ -240,24 +272,42 @@ class Engine:
                 index = open_index(index_folder(self.settings, self.connection), catalogue, self.encoder)
             except EncoderUnavailableError as error:
                 raise EncoderError(str(error)) from error
-            scorer = SimilarityScorer(
-                {relation.name: relation_words(relation) for relation in catalogue.relations},
-                self.encoder,
-                weights=self.options.weights,
-                vectors=self._vectors,
-            )
+            scorer = self._scorer(catalogue)
+            unit = self._unit()
             search = BeamSearch(
                 {relation.number: relation.name for relation in catalogue.relations},
                 scorer,
                 beam_width=self.options.beam_width,
                 max_hop=self.options.max_hop,
                 max_topics=self.options.max_topics,
-                meeting_bonus=self.options.meeting_bonus,
+                link_weight=LINK_WEIGHT * unit,
+                meeting_bonus=self.options.meeting_bonus * unit,
                 bounds=self.options.bounds,
                 stored_as=catalogue.stored_as,
             )
-            self._opened = opened = _Opened(edition, index, self._retriever or search)
+            self._opened = opened = _Opened(edition, index, scorer, self._retriever or search)
         return opened
+
+    def _scorer(self, catalogue: Catalogue) -> PathScorer:
+        words = {relation.name: relation_words(relation) for relation in catalogue.relations}
+        folder = self.options.checkpoint
+        if not folder:
+            return SimilarityScorer(words, self.encoder, weights=self.options.weights, vectors=self._vectors)
+        from .retrieval.star import StarScorer  # with PyTorch, which is slow to import
+        from .trained import check_graph, star_model
+
+        if self._star is None:
+            self._star = star_model(folder)
+        if not self.options.any_graph:
+            check_graph(folder, self._star.checkpoint.description, catalogue)
+        return StarScorer(words, self._star)
+
+    def _unit(self) -> float:
+        """Return what difference in score means as much as one of 1 does in similarity: as much more in log-odds."""
+        if self._star is None:
+            return 1.0
+        slope, _ = self._star.checkpoint.description.calibration
+        return ExtractiveAnswerer().slope / slope if slope > 0 else 1.0
 
     def _warn(self, warnings: Sequence[str]) -> None:
         for warning in warnings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -14,6 +14,9 @@ from .errors import EntityNotFoundError, UsageError
 from .serialise import entity_data, path_data
 from .settings import resolve
 from .values import Retrieval, RetrievedPath, Scored
+
+if TYPE_CHECKING:
+    from .api import SearchOptions
 
 
 class LodestarRetriever(BaseRetriever):
@@ -33,11 +36,14 @@ class LodestarRetriever(BaseRetriever):
     """The most documents to return; `invoke(question, k=3)` overrides it for one call."""
 
     @classmethod
-    def from_settings(cls, *, k: int = 10, **flags: Any) -> LodestarRetriever:
-        """Return a retriever over the graph these settings name (`uri`, `name`, …); the rest as on the command line."""
+    def from_settings(cls, *, k: int = 10, options: SearchOptions | None = None, **flags: Any) -> LodestarRetriever:
+        """Return a retriever over the graph these settings name (`uri`, `name`, …); the rest as on the command line.
+
+        options: how to search, a trained scorer's `checkpoint` among them.
+        """
         from .api import Engine
 
-        return cls(engine=Engine(resolve(flags)), k=k)
+        return cls(engine=Engine(resolve(flags), options=options), k=k)
 
     def _get_relevant_documents(
         self,

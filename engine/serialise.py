@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from .explaining.explanation import Explanation, Word
 from .values import Answer, Entity, EntityCandidate, Path, Retrieval, RetrievedPath, Scored
 
 
@@ -87,3 +89,32 @@ def answer_data(answer: Answer) -> dict[str, Any]:
         ],
         **retrieval_data(answer.retrieval),
     }
+
+
+def explanation_data(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation: each path as in a retrieval, with the weights of words and of their tokens."""
+    return {
+        "id": explanation.question.id,
+        "question": explanation.question.text,
+        "paths": [
+            {
+                **retrieved_path_data(rank, Scored(path.path, path.score)),
+                "cross_score": round(path.cross_score, 6),
+                "question_words": _words_data(path.question),
+                "path_words": _words_data(path.words),
+            }
+            for rank, path in enumerate(explanation.paths, start=1)
+        ],
+        "note": explanation.note,
+    }
+
+
+def _words_data(words: Sequence[Word]) -> list[dict[str, Any]]:
+    return [
+        {
+            "word": word.text,
+            "weight": round(word.weight, 6),
+            "tokens": [{"token": token, "weight": round(weight, 6)} for token, weight in word.tokens],
+        }
+        for word in words
+    ]

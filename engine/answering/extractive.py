@@ -29,7 +29,7 @@ class ExtractiveAnswerer:
     def answer(self, retrieval: Retrieval) -> Answer:
         """Return the answer; one without entities where nothing was found."""
         paths = retrieval.paths
-        right = 1 / (1 + math.exp(-(self.slope * paths[0].score + self.intercept))) if paths else 0.0
+        right = _sigmoid(self.slope * paths[0].score + self.intercept) if paths else 0.0
         if not paths or right < self.min_probability:
             reason = retrieval.note or ("no path fits the question" if paths else "no path leads on from its entities")
             return Answer(retrieval, (), f"{NO_ANSWER}: {reason}", "extractive")
@@ -61,3 +61,7 @@ class ExtractiveAnswerer:
         named = ", ".join(entity.name for entity in entities[: self.max_named])
         more = len(entities) - self.max_named
         return f"{named} and {more:,} more" if more > 0 else named
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-max(min(x, 700.0), -700.0)))

@@ -49,7 +49,7 @@ def command(
     questions = questions_from(texts, file, topics)
     options = search_options_from(flags)
     settings = settings_from(**flags)
-    with Engine(settings, options=options, answerer=_answerer(settings, llm=llm)) as engine:
+    with Engine(settings, options=options, answerer=_language_model(settings) if llm else None) as engine:
         answers = [engine.ask(questions[0])] if len(questions) == 1 else engine.ask_batch(questions)
         for answer in answers:
             if as_json:
@@ -62,11 +62,7 @@ def command(
             open_in_browser(engine, [answer.retrieval for answer in answers])
 
 
-def _answerer(settings: Settings, *, llm: bool) -> Answerer:
-    if llm:
-        from ..answering.llm import LLMAnswerer
+def _language_model(settings: Settings) -> Answerer:
+    from ..answering.llm import LLMAnswerer
 
-        return LLMAnswerer.of(settings)
-    from ..answering.extractive import ExtractiveAnswerer
-
-    return ExtractiveAnswerer()
+    return LLMAnswerer.of(settings)

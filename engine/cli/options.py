@@ -29,10 +29,12 @@ _QUESTIONS = (
     click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
     click.option("--topic", "topics", multiple=True, help="Id of an entity the question is about; can be repeated."),
 )
-_SEARCH = (
-    click.option("--top-k", type=int, help="Paths per question (default: 10)."),
+_TOP_K = (click.option("--top-k", type=int, help="Paths per question (default: 10)."),)
+_WALKING = (
     click.option("--beam-width", type=int, help="Paths carried on at each hop (default: 10)."),
     click.option("--max-hop", type=int, help="Longest path in hops between named entities (default: 2)."),
+    click.option("--checkpoint", metavar="FOLDER", help="Trained scorer to rank by (default: similarity, untrained)."),
+    click.option("--any-graph", is_flag=True, help="Use the checkpoint on a graph that it was not trained on."),
 )
 
 
@@ -42,15 +44,21 @@ def question_options(function: F) -> F:
 
 
 def search_options(function: F) -> F:
-    """Add --top-k, --beam-width and --max-hop."""
-    return _add(function, _SEARCH)
+    """Add --top-k, and what `walking_options` adds."""
+    return _add(function, _TOP_K + _WALKING)
+
+
+def walking_options(function: F) -> F:
+    """Add --beam-width, --max-hop, --checkpoint and --any-graph."""
+    return _add(function, _WALKING)
 
 
 def search_options_from(flags: dict[str, Any]) -> SearchOptions:
     """Take the search options out of `flags` and return them; what was not given has its default."""
     from ..api import SearchOptions
 
-    given = {name: flags.pop(name) for name in ("top_k", "beam_width", "max_hop")}
+    names = ("top_k", "beam_width", "max_hop", "checkpoint", "any_graph")
+    given = {name: flags.pop(name) for name in names if name in flags}
     return SearchOptions(**{name: value for name, value in given.items() if value is not None})
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, StorageError
+from ..errors import InputError
+from ..whole_file import write_whole
 from .page import page
 from .record import Record
 from .records_file import RecordsFile
@@ -19,12 +20,7 @@ RECORDS, REPORT, PAGE = "records.jsonl", "report.json", "report.html"
 def write_report(folder: Path, report: Mapping[str, Any]) -> None:
     """Write the report as JSON and as a page, each whole or not at all."""
     for name, text in ((REPORT, json.dumps(report, indent=1, ensure_ascii=False)), (PAGE, page(report))):
-        temporary = folder / f".{name}.part"
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(folder / name)
-        except OSError as error:
-            raise StorageError(f"{folder / name}: cannot be written: {error.strerror}") from error
+        write_whole(folder / name, text)
 
 
 def read_report(path: str) -> dict[str, Any]:

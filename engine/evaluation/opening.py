@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from ..answering.extractive import ExtractiveAnswerer
+from ..answering.calibrated import extractive_answerer
 from ..answering.llm import LLMAnswerer
 from ..api import Engine
 from ..database.catalogue import read_graph_state
@@ -29,7 +29,8 @@ def opened(
 ) -> Iterator[tuple[Engine, Diagnosis | None]]:
     """Open the engine of a recipe, and the whole graph where baselines or the diagnosis of misses need it."""
     connection = connection_of(settings)
-    answerer: Answerer = ExtractiveAnswerer(min_probability=recipe.answerer.min_probability)
+    checkpoint = recipe.search.checkpoint if recipe.retriever == "beam" else ""
+    answerer: Answerer = extractive_answerer(checkpoint, min_probability=recipe.answerer.min_probability)
     if recipe.answerer.kind == "llm":
         answerer = LLMAnswerer.of(settings)
     graph = None

@@ -23,6 +23,9 @@ from .meeting import Lead, meetings
 from .scoring import PathQuery, PathScorer, PathScores
 from .stopwatch import Stopwatch
 
+LINK_WEIGHT = 0.5
+"""Of a similarity score, for each 1 that a link lacks to the best."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
@@ -81,7 +84,7 @@ class BeamSearch:
         max_hop: int = 2,
         max_topics: int = 3,
         min_link: float = 0.75,
-        link_weight: float = 0.5,
+        link_weight: float = LINK_WEIGHT,
         meeting_bonus: float = 0.0,
         bounds: Bounds | None = None,
         stored_as: Mapping[str, str] | None = None,

@@ -1,0 +1,72 @@
+"""What a scorer attended to, as a reader in a terminal sees it: shades where there are colours, else numbers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from ..explaining.explanation import Explanation, Word, percent
+from .render import path_line, printable
+
+QUESTION_SHADES = (None, 195, 153, 117, 75, 33)
+PATH_SHADES = (None, 230, 223, 216, 215, 208)
+"""Backgrounds by weight, the lightest first, of the 256 colours of a terminal; black is read on each."""
+
+BLACK = 16
+
+
+def in_colour() -> bool:
+    """Whether standard output is a terminal that shows colours, and nobody asked for none (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def explanation_lines(explanation: Explanation, *, colour: bool) -> Iterator[str]:
+    """Yield the question, each path with its words weighted, and what the shades or numbers mean."""
+    yield click.style(printable(explanation.question.text), bold=True)
+    if not explanation.paths:
+        yield f"  {printable(explanation.note or 'no path was found')}"
+        return
+    for rank, path in enumerate(explanation.paths, start=1):
+        line = path_line(path.path)
+        yield f"  {rank:>2}. {path.score:6.3f}  s {path.cross_score:.3f}  {printable(line)}"
+        for label, words, most, shades in (
+            ("[QSP]", path.question, explanation.most_of_question, QUESTION_SHADES),
+            ("[PSP]", path.words, explanation.most_of_path, PATH_SHADES),
+        ):
+            shown = (_shaded(word, most, shades) if colour else _numbered(word) for word in words)
+            yield f"      {click.style(label, dim=True)} {' '.join(shown)}"
+    yield from _legend(explanation, colour=colour)
+
+
+def _shaded(word: Word, most: float, shades: Sequence[int | None]) -> str:
+    shade = shades[_step(word.weight / most, len(shades))]
+    text = printable(word.text)
+    return text if shade is None else click.style(f" {text} ", fg=BLACK, bg=shade)
+
+
+def _numbered(word: Word) -> str:
+    return f"{printable(word.text)}({percent(word.weight)})"
+
+
+def _step(share: float, num_steps: int) -> int:
+    return min(int(share * num_steps), num_steps - 1)
+
+
+def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
+    yield click.style("  score is what the search ranks by, s that of the cross-attentive scorer alone", dim=True)
+    if not colour:
+        yield "  [QSP]: attention over the question, [PSP]: over the path; in brackets per cent, of 100 a line"
+        return
+    for label, what, most, shades in (
+        ("[QSP]", "the question", explanation.most_of_question, QUESTION_SHADES),
+        ("[PSP]", "the path", explanation.most_of_path, PATH_SHADES),
+    ):
+        steps = "".join(
+            click.style(f" {percent(most * step / len(shades))} ", fg=BLACK, bg=shade)
+            for step, shade in enumerate(shades)
+            if shade is not None
+        )
+        yield f"  {label} over {what}, shades begin at per cent {steps}"

@@ -1,0 +1,62 @@
+"""`lodestar explain`: what a trained scorer attended to in a question and its paths."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .options import database_options, json_option, settings_from, walking_options
+
+
+@click.command()
+@click.argument("question")
+@click.option("--topic", "topics", multiple=True, help="Id of an entity the question is about; can be repeated.")
+@click.option("--top-k", type=int, default=5, show_default=True, help="Paths to explain.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page that needs nothing else.")
+@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write a picture, for a paper or a slide.")
+@walking_options
+@json_option
+@database_options
+def command(
+    question: str,
+    topics: tuple[str, ...],
+    top_k: int,
+    html: Path | None,
+    svg: Path | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Show what a trained scorer attended to in a question and its best paths, word by word.
+
+    For each path: what [QSP] attends to in the question, and [PSP] in the path (STAR, section 5.4). A checkpoint of
+    `lodestar train star` with the cross-attentive scorer is needed.
+
+    \b
+    Examples:
+      lodestar explain "Which currency is used in Peru?" --checkpoint star
+      lodestar explain "Which currency is used in Peru?" --checkpoint star --svg why.svg --html why.html
+    """
+    from ..api import Engine
+    from ..explaining.page import page
+    from ..explaining.svg import svg as drawn
+    from ..serialise import explanation_data
+    from ..values import Question
+    from ..whole_file import write_whole
+    from .attention_lines import explanation_lines, in_colour
+    from .options import search_options_from
+
+    options = search_options_from(flags)
+    with Engine(settings_from(**flags), options=options) as engine:
+        explanation = engine.explain(Question(question, topics), top_k=top_k)
+    if as_json:
+        click.echo(json.dumps(explanation_data(explanation), ensure_ascii=False))
+    else:
+        colour = in_colour()
+        click.echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)
+    for file, text in ((svg, drawn), (html, page)):
+        if file is not None:
+            write_whole(file, text(explanation))
+            click.echo(f"written: {file}", err=True)

@@ -1,0 +1,91 @@
+"""`lodestar explain`, and --checkpoint of the verbs that search, through the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+from lodestar import Engine
+from lodestar.engine.database.catalogue import read_catalogue
+from lodestar.engine.database.gateway import Gateway
+
+from tests.e2e.conftest import Lodestar
+from tests.tiny_checkpoint import write_tiny_checkpoint
+
+QUESTION = "Which currency is used in Peru?"
+
+
+@pytest.fixture(scope="module")
+def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
+    vocabulary = gateway.fetch(read_catalogue()).vocabulary
+    return str(write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoints") / "tiny", graph=vocabulary))
+
+
+def test_in_the_terminal(lodestar: Lodestar, checkpoint: str) -> None:
+    ran = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--top-k", "2")
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert lines[0] == QUESTION
+    assert [line.split()[0] for line in lines[1:7]] == ["1.", "[QSP]", "[PSP]", "2.", "[QSP]", "[PSP]"]
+    for line in (lines[2], lines[3], lines[5], lines[6]):
+        assert sum(map(int, re.findall(r"\((\d+)\)", line))) == pytest.approx(100, abs=4)
+    assert re.search(r"which\(\d+\) currency\(\d+\) is\(\d+\) used\(\d+\) in\(\d+\) peru\(\d+\) \?\(\d+\)", lines[2])
+    assert "\x1b" not in ran.out
+
+
+def test_as_json(lodestar: Lodestar, checkpoint: str) -> None:
+    ran = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--json", "--topic", "m.peru")
+    assert ran.code == 0, ran.err
+    said = json.loads(ran.out)
+    assert said["question"] == QUESTION
+    assert [path["rank"] for path in said["paths"]] == [1, 2, 3, 4, 5]
+    for path in said["paths"]:
+        assert path["ends"]
+        for words in (path["question_words"], path["path_words"]):
+            tokens = [token["weight"] for word in words for token in word["tokens"]]
+            assert sum(tokens) == pytest.approx(1, abs=1e-4)
+            assert sum(word["weight"] for word in words) == pytest.approx(1, abs=1e-4)
+
+
+def test_picture_and_page(lodestar: Lodestar, checkpoint: str, tmp_path: Path) -> None:
+    svg, html = tmp_path / "why.svg", tmp_path / "why.html"
+    ran = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--svg", str(svg), "--html", str(html))
+    assert ran.code == 0, ran.err
+    assert ran.err.splitlines()[-2:] == [f"written: {svg}", f"written: {html}"]
+    assert QUESTION in "".join(Xml.fromstring(svg.read_text(encoding="utf-8")).itertext())
+    assert html.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["why.html", "why.svg"]
+
+
+def test_a_picture_that_cannot_be_written_is_one_line(lodestar: Lodestar, checkpoint: str, tmp_path: Path) -> None:
+    ran = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--svg", str(tmp_path / "no" / "why.svg"))
+    assert ran.code == 10
+    assert re.search(r"why\.svg: cannot be written: No such file", ran.err.splitlines()[-1])
+
+
+def test_what_has_no_attention_says_so_in_one_line(lodestar: Lodestar, tmp_path: Path) -> None:
+    ran = lodestar("explain", QUESTION)
+    assert ran.code == 2
+    assert "--checkpoint" in ran.err
+    folder = str(write_tiny_checkpoint(tmp_path / "dual", scorer="similarity"))
+    ran = lodestar("explain", QUESTION, "--checkpoint", folder)
+    assert ran.code == 8
+    assert "lodestar train star --scorer cross" in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("verb", ["ask", "retrieve"])
+def test_verbs_that_search_take_a_checkpoint(lodestar: Lodestar, checkpoint: str, verb: str, tmp_path: Path) -> None:
+    explained = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--json", "--top-k", "10")
+    ran = lodestar(verb, QUESTION, "--checkpoint", checkpoint, "--json")
+    assert ran.code == 0, ran.err
+    scores = [path["score"] for path in json.loads(ran.out)["paths"]]
+    assert scores == pytest.approx([path["score"] for path in json.loads(explained.out)["paths"]], abs=1e-3)
+    other = str(write_tiny_checkpoint(tmp_path / "other"))
+    ran = lodestar(verb, QUESTION, "--checkpoint", other)
+    assert ran.code == 8
+    assert "--any-graph" in ran.err
+    assert lodestar(verb, QUESTION, "--checkpoint", other, "--any-graph").code == 0

@@ -1,0 +1,130 @@
+"""`Engine.explain` and a checkpoint's own answerer over a real Neo4j, with a checkpoint of random weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lodestar import Engine, LodestarRetriever
+from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.api import SearchOptions
+from lodestar.engine.database.catalogue import read_catalogue
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.errors import CheckpointError, UsageError
+from lodestar.engine.settings import Settings
+from lodestar.engine.values import Question
+from lodestar.models.star.scoring import StarModel
+
+from tests.tiny_checkpoint import write_tiny_checkpoint
+
+CURRENCY = Question("Which currency is used in Peru?", ("m.peru",))
+
+
+@pytest.fixture(scope="module")
+def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A checkpoint for the graph of `engine`."""
+    vocabulary = gateway.fetch(read_catalogue()).vocabulary
+    folder = tmp_path_factory.mktemp("checkpoints") / "tiny"
+    return str(write_tiny_checkpoint(folder, graph=vocabulary, calibration=(0.5, 1.5)))
+
+
+@pytest.fixture(scope="module")
+def trained(checkpoint: str, settings: Settings) -> Iterator[Engine]:
+    with Engine(settings, options=SearchOptions(checkpoint=checkpoint)) as engine:
+        yield engine
+
+
+def test_each_path_is_explained_with_the_search_s_own_words(trained: Engine) -> None:
+    explanation = trained.explain(CURRENCY, top_k=4)
+    found = trained.retrieve(CURRENCY, top_k=4)
+    assert [(path.path, path.score) for path in explanation.paths] == [(p.value, p.score) for p in found.paths]
+    assert len(explanation.paths) == 4
+    for path in explanation.paths:
+        assert [word.text for word in path.question] == ["which", "currency", "is", "used", "in", "peru", "?"]
+        assert sum(word.weight for word in path.question) == pytest.approx(1, abs=1e-5)
+        assert sum(word.weight for word in path.words) == pytest.approx(1, abs=1e-5)
+        assert 0 < path.cross_score < 1
+    words = {
+        str(path.path.relation_path): " ".join(word.text for word in path.words)
+        for path in trained.explain(CURRENCY, top_k=100).paths
+    }
+    assert words["location.country.currency_used"] == "peru , country currency used [END]"
+    mediated = "location.location.adjoin_s → location.adjoining_relationship.adjoins"
+    assert words[mediated] == "peru , location adjoin s adjoins [END]"
+
+
+def test_the_score_is_that_which_the_search_was_given(trained: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[tuple[str, str], float] = {}
+    cross = StarModel.cross
+
+    def recorded(self: StarModel, pairs):  # type: ignore[no-untyped-def]
+        logits = cross(self, pairs)
+        given.update(
+            {(mention, str(path)): float(logit) for (_, mention, path), logit in zip(pairs, logits, strict=True)}
+        )
+        return logits
+
+    monkeypatch.setattr(StarModel, "cross", recorded)
+    asked: list[tuple[str, str]] = []
+    attention = StarModel.attention
+
+    def watched(self: StarModel, question, mention, path):  # type: ignore[no-untyped-def]
+        asked.append((mention, str(path)))
+        return attention(self, question, mention, path)
+
+    monkeypatch.setattr(StarModel, "attention", watched)
+    explanation = trained.explain("Which currency is used in Peru?")
+    assert len(asked) == len(explanation.paths) > 0
+    for pair, path in zip(asked, explanation.paths, strict=True):
+        assert 1 / (1 + 2.718281828 ** -given[pair]) == pytest.approx(path.cross_score, abs=1e-4)
+
+
+def test_without_a_checkpoint_there_is_nothing_to_explain(engine: Engine) -> None:
+    with pytest.raises(UsageError, match="--checkpoint"):
+        engine.explain(CURRENCY)
+
+
+def test_the_dual_encoder_alone_has_no_attention(settings: Settings, tmp_path: Path) -> None:
+    folder = write_tiny_checkpoint(tmp_path / "dual", scorer="similarity")
+    with (
+        Engine(settings, options=SearchOptions(checkpoint=str(folder), any_graph=True)) as engine,
+        pytest.raises(CheckpointError, match="no attention to show: train one with"),
+    ):
+        engine.explain(CURRENCY)
+
+
+def test_another_graph_s_checkpoint_is_refused_unless_allowed(
+    settings: Settings, engine: Engine, tmp_path: Path
+) -> None:
+    folder = str(write_tiny_checkpoint(tmp_path / "other"))
+    with (
+        Engine(settings, options=SearchOptions(checkpoint=folder)) as other,
+        pytest.raises(CheckpointError, match="trained on another graph"),
+    ):
+        other.explain(CURRENCY)
+    with Engine(settings, options=SearchOptions(checkpoint=folder, any_graph=True)) as other:
+        assert other.explain(CURRENCY, top_k=1).paths
+
+
+def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, engine: Engine) -> None:
+    assert trained.answerer == ExtractiveAnswerer(slope=0.5, intercept=1.5, temperature=1.0)
+    assert engine.answerer == ExtractiveAnswerer()
+    assert trained.ask(CURRENCY).found
+
+
+def test_a_missing_checkpoint_is_said_at_once(settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"expected a checkpoint with star\.json, found none"):
+        Engine(settings, options=SearchOptions(checkpoint=str(tmp_path)))
+
+
+def test_langchain_takes_a_checkpoint(checkpoint: str, settings: Settings, trained: Engine) -> None:
+    retriever = LodestarRetriever.from_settings(
+        k=3, options=SearchOptions(checkpoint=checkpoint), home=settings.home, cache=settings.cache, uri=settings.uri
+    )
+    try:
+        documents = retriever.invoke("Which currency is used in Peru?")
+    finally:
+        retriever.engine.close()
+    found = trained.retrieve("Which currency is used in Peru?", top_k=3)
+    assert [document.metadata["score"] for document in documents] == pytest.approx([p.score for p in found.paths])

@@ -1,0 +1,68 @@
+"""Tokens of BERT, RoBERTa and SentencePiece joined into words, with nothing of their weights lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lodestar.engine.explaining.words import Spelling, joined_words, spelling_of
+
+from tests.tiny_checkpoint import tiny_backbone
+
+BERT = ["which", "curr", "##en", "##cy", "is", "used", "?", "[END]"]
+ROBERTA = ["Which", "Ġcurr", "ency", "Ġis", "Ġused", "Ġin", "ĠPer", "Ãº", "?", "[END]"]
+SENTENCEPIECE = ["▁Which", "▁curr", "ency", "?", "▁", "Perú", "[END]"]
+TOKENS = st.lists(st.tuples(st.sampled_from([*BERT, *ROBERTA, *SENTENCEPIECE, "Ġ", "Ã"]), st.floats(0, 1)), max_size=12)
+TOKENIZER = tiny_backbone().tokenizer
+
+
+def joined(tokens: Sequence[str]) -> list[str]:
+    return [word.text for word in joined_words([(token, 0.1) for token in tokens], spelling_of(tokens))]
+
+
+def test_pieces_of_bert_are_joined() -> None:
+    assert joined(BERT) == ["which", "currency", "is", "used", "?", "[END]"]
+
+
+def test_pieces_of_roberta_are_joined_and_their_bytes_read() -> None:
+    assert joined(ROBERTA) == ["Which", "currency", "is", "used", "in", "Perú", "?", "[END]"]
+
+
+def test_pieces_of_sentencepiece_are_joined() -> None:
+    assert joined(SENTENCEPIECE) == ["Which", "currency", "?", "Perú", "[END]"]
+
+
+def test_a_word_has_the_sum_of_its_tokens_and_names_them() -> None:
+    (word,) = joined_words([("curr", 0.5), ("##en", 0.25), ("##cy", 0.125)], "##")
+    assert (word.text, word.weight) == ("currency", 0.875)
+    assert word.tokens == (("curr", 0.5), ("##en", 0.25), ("##cy", 0.125))
+
+
+def test_a_special_token_is_never_part_of_a_word() -> None:
+    assert joined(["[END]", "Ġa", "b", "[END]", "c"]) == ["[END]", "ab", "[END]", "c"]
+
+
+def test_a_first_token_that_goes_on_is_shown_as_it_is() -> None:
+    assert joined(["##s", "the"]) == ["##s", "the"]
+
+
+def test_half_a_character_is_shown_as_such() -> None:
+    assert joined(["ĠPer", "Ã"]) == ["Per\ufffd"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(tokens=TOKENS, spelling=st.sampled_from(["##", "Ġ", "▁"]))
+def test_no_token_and_no_weight_is_lost(tokens: list[tuple[str, float]], spelling: Spelling) -> None:
+    words = joined_words(tokens, spelling)
+    assert [token for word in words for token in word.tokens] == tokens
+    assert sum(word.weight for word in words) == pytest.approx(sum(weight for _, weight in tokens))
+    assert all(word.text for word in words)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.text("abcxyz0", min_size=1, max_size=9), min_size=1, max_size=5))
+def test_what_a_tokenizer_takes_apart_is_put_together(texts: list[str]) -> None:
+    ids = TOKENIZER(" ".join(texts), add_special_tokens=False)["input_ids"]
+    assert joined(list(TOKENIZER.convert_ids_to_tokens(ids))) == texts
