@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from lodestar.engine.api import Engine
+from lodestar.engine.api import Engine, SearchOptions
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.database.graph import read_signatures
 from lodestar.engine.settings import resolve
@@ -67,18 +67,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with questions-dev.jsonl.gz")
     parser.add_argument("--link", action="store_true", help="find the topic entities too, instead of the gold ones")
+    parser.add_argument("--checkpoint", default="", help="folder of a trained scorer (default: similarity)")
     arguments = parser.parse_args()
+    options = SearchOptions()
+    if arguments.checkpoint:
+        options = SearchOptions(checkpoint=arguments.checkpoint, meeting_bonus=0.0)
     path = arguments.data / "questions-dev.jsonl.gz"
     golds, sha256 = gold_questions(path)
     questions = [Question(g.question.text) if arguments.link else g.question for g in golds]
     ids = list(dict.fromkeys(id_ for g in golds for id_ in g.question.topic_entities))[:BATCH]
-    with Engine(resolve()) as engine:
+    with Engine(resolve(), options=options) as engine:
         timed(engine, [[question] for question in questions[:WARM_UP]])
         reference_s = lookup_reference_s(engine.gateway(), ids)
         singles = timed(engine, [[question] for question in questions])
     batches = []
     for _ in range(REPEATS):  # each with an engine of its own, so that no text was encoded before
-        with Engine(resolve()) as engine:
+        with Engine(resolve(), options=options) as engine:
             timed(engine, [[question] for question in questions[-WARM_UP:]])
             starts = range(0, len(questions) - WARM_UP - BATCH + 1, BATCH)
             batches += timed(engine, [questions[i : i + BATCH] for i in starts])

@@ -1,0 +1,140 @@
+"""The page of results: tables over the reports of many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lodestar.engine.evaluation.comparing import compared
+from lodestar.engine.evaluation.diagnosis import KINDS
+from lodestar.engine.evaluation.folder import read_records, read_report
+from lodestar.engine.evaluation.table import results_table
+
+Report = dict[str, Any]
+
+PAIRED = (("similarity", "cosine"), ("star", "similarity"))
+BY_SCORER = ("similarity", "star")
+
+
+def page(folders: Sequence[Path], split: str, sample: int, command: str) -> Iterator[str]:
+    """Yield the lines of the page; `command` is what writes it, `sample` the most questions asked of a set."""
+    reports = {folder: read_report(str(folder)) for folder in folders}
+    machine = next(iter(reports.values()))["where"]["machine"]
+    yield "# Results" if split == "dev" else f"# Results, {split} split"
+    yield ""
+    yield f"Written by `{command}`, nothing by hand."
+    yield (
+        f"Only {split} splits, topic entities given, seed 0, at most {sample:,} questions a set. Figures are means "
+        "over all questions asked, with 95 % bootstrap intervals; for the columns see [evaluation.md](evaluation.md)."
+    )
+    yield f"{machine['num_cores']} cores ({machine['processor']}), GPU: {machine['gpu'] or 'none'}."
+    yield ""
+    yield from results_table(list(reports.values()))
+    yield ""
+    yield "*oracle* is the ceiling: the path in reach whose ends agree best with the answers; *random* is the floor."
+    yield "*star* is a trained scorer, a checkpoint for each graph ([training.md](training.md))."
+    yield from _section(
+        "A right answer among the ends of the first k paths",
+        ("questions", "recipe", "n", "k = 1", "3", "5", "7"),
+        (_by_paths(report) for report in _of(reports, BY_SCORER)),
+    )
+    yield from _section(
+        "The first path is the annotator's, or reaches exactly the answers",
+        ("questions", "recipe", "n", "first path right"),
+        (row for report in reports.values() for row in _first_path_right(report)),
+    )
+    yield from _section(
+        "By hops to the nearest answer",
+        ("questions", "recipe", "hops", "n", "path any"),
+        (row for report in _of(reports, BY_SCORER) for row in _by_hops(report)),
+    )
+    for recipe in BY_SCORER:
+        yield from _section(
+            f"Where wrong first answers of `{recipe}` were lost",
+            ("questions", "wrong", *KINDS),
+            (_misses(report) for report in reports.values() if _recipe(report) == recipe),
+        )
+    yield from _section(
+        "Paired comparisons",
+        ("questions", "recipes", "figure", "difference", "p", "better", "worse", "same"),
+        (row for better, worse in PAIRED for row in _paired(reports, better, worse)),
+    )
+    yield from _section(
+        "Data",
+        ("questions", "sha256", "asked of", "triples"),
+        (_data(report) for report in reports.values() if _recipe(report) == "similarity"),
+    )
+
+
+def _section(title: str, columns: Sequence[str], rows: Iterator[str]) -> Iterator[str]:
+    """Yield a heading with its table; nothing where there are no rows."""
+    found = list(rows)
+    if found:
+        yield ""
+        yield f"## {title}"
+        yield ""
+        yield f"| {' | '.join(columns)} |"
+        yield "|" + " --- |" * len(columns)
+        yield from found
+
+
+def _recipe(report: Report) -> str:
+    return str(report["what"]["recipe"]["name"])
+
+
+def _of(reports: Mapping[Path, Report], recipes: Sequence[str]) -> list[Report]:
+    """Return the reports of some recipes that say how many paths lead to an answer."""
+    chosen = [report for report in reports.values() if _recipe(report) in recipes]
+    return [report for report in chosen if "path/hits_any@3" in report["figures"]]
+
+
+def _shown(figure: Mapping[str, float]) -> str:
+    return f"{figure['mean']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
+
+
+def _by_paths(report: Report) -> str:
+    metrics = ("path/hits_at_1_any", "path/hits_any@3", "path/hits_any@5", "path/hits_any@7")
+    cells = " | ".join(f"{report['figures'][metric]['mean']:.3f}" for metric in metrics)
+    return f"| {report['what']['dataset']['name']} | {_recipe(report)} | {report['num_questions']:,} | {cells} |"
+
+
+def _first_path_right(report: Report) -> Iterator[str]:
+    if figure := report["figures"].get("path/first_path_right"):
+        yield f"| {report['what']['dataset']['name']} | {_recipe(report)} | {figure['n']:,} | {_shown(figure)} |"
+
+
+def _by_hops(report: Report) -> Iterator[str]:
+    for hops, figures in report["by_hops"].items():
+        figure = figures["path/hits_at_1_any"]
+        name = report["what"]["dataset"]["name"]
+        yield f"| {name} | {_recipe(report)} | {hops} | {figure['n']:,} | {_shown(figure)} |"
+
+
+def _misses(report: Report) -> str:
+    kinds = report["misses"]["kinds"]
+    cells = [f"{kinds[kind]['share']:.3f}" if kind in kinds else "" for kind in KINDS]
+    return f"| {report['what']['dataset']['name']} | {report['misses']['num']:,} | {' | '.join(cells)} |"
+
+
+def _paired(reports: Mapping[Path, Report], better: str, worse: str) -> Iterator[str]:
+    for folder, report in reports.items():
+        other = folder.with_name(folder.name.removesuffix(better) + worse)
+        if _recipe(report) != better or other not in reports:
+            continue
+        found = compared(read_records(str(folder)), read_records(str(other)))
+        for metric in ("strict/f1", "path/hits_at_1_any"):
+            test = found.tests[metric]
+            yield (
+                f"| {report['what']['dataset']['name']} | {better} − {worse} | {metric} | {test.difference:+.3f} "
+                f"[{test.interval.low:+.3f}, {test.interval.high:+.3f}] | {test.p_value:.4f} "
+                f"| {test.num_won:,} | {test.num_lost:,} | {test.num_tied:,} |"
+            )
+
+
+def _data(report: Report) -> str:
+    dataset, graph = report["what"]["dataset"], report["what"]["graph"]
+    return (
+        f"| {dataset['name']} | `{dataset['sha256'][:12]}` | {report['num_questions']:,} of "
+        f"{dataset['num_questions']:,} | {graph['num_triples']:,} |"
+    )
