@@ -100,6 +100,38 @@ class MemoryGraph:
     def _expand_hub_related_step_inverse(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return self._hub(params, self._stored("RELATED", params["relation"]), inverse=True)
 
+    def _find_answer_paths(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        rows: list[Row] = []
+        for pair in params["pairs"]:
+            answers = set(pair["answers"])
+            paths: dict[tuple[str, ...], None] = {}
+            for first, middle in self._steps(pair["topic"]):
+                if middle in answers:
+                    paths[first,] = None
+                paths |= {(first, last): None for last, end in self._steps(middle) if end in answers}
+            kept = [list(path) for path in paths][: params["max_paths"]]
+            rows.append((pair["key"], kept, len(paths) > params["max_paths"]))
+        return rows
+
+    def _find_last_steps(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        last: dict[tuple[str, str], dict[str, None]] = {}
+        for source in self.names:
+            for step, end in self._steps(source):
+                if end in params["answers"]:
+                    last.setdefault((end, step), {})[source] = None
+        return [(answer, step, list(sources), False) for (answer, step), sources in last.items()]
+
+    def _steps(self, source: str) -> list[tuple[str, str]]:
+        """Every step that leaves an entity, as it is written, with where it leads; none leaves a literal."""
+        if source in self.literals:
+            return []
+        forward = [(r, t) for h, r, t in self.triples if h == source]
+        return forward + [(f"^{r}", h) for h, r, t in self.triples if t == source]
+
+    def _find_entities_by_name(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        known = [*self.names.items(), *self.literals.items()]
+        return [(w["name"], sorted(i for i, name in known if name == w["name"])) for w in params["wanted"]]
+
     def _stored(self, type_: str, relation: str) -> str:
         """The relation, where it is stored under this type; else one that has no triples."""
         return relation if self.stored_as.get(relation, relation) == type_ else ""

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 from lodestar.engine.database.catalogue import Catalogue, RelationInfo
 from lodestar.engine.errors import LodestarError
 from lodestar.engine.relation_index import RelationIndex, index_state, open_index
-from lodestar.models.encoder import FloatArray, SentenceEncoder
+
+from tests.letter_encoder import LetterEncoder
 
 NAMES = ("location.country.capital", "location.country.currency_used", "people.person.place_of_birth")
 CATALOGUE = Catalogue(tuple(RelationInfo(i, name, name, 7) for i, name in enumerate(NAMES, start=1)))
 GROWN = Catalogue((*CATALOGUE.relations, RelationInfo(4, "film.film.director", "director", 1)))
-
-
-class LetterEncoder(SentenceEncoder):
-    """Counts letters: enough to tell texts apart."""
-
-    def __init__(self) -> None:
-        super().__init__("letters")
-
-    def encode(self, texts: Sequence[str]) -> FloatArray:
-        counts = np.array([[text.count(chr(97 + i)) for i in range(26)] for text in texts], dtype=np.float32)
-        counts = counts.reshape(-1, 26)
-        return np.asarray(counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1), dtype=np.float32)
 
 
 def nearest(index: RelationIndex, text: str) -> str:

@@ -1,0 +1,89 @@
+"""`lodestar mine`: a question set to training paths."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import database_options, json_option, settings_from
+
+if TYPE_CHECKING:
+    from ...models.star.mined import Mining
+
+
+@click.command()
+@click.argument("dataset", metavar="QUESTIONS")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write, as mined.jsonl.gz."
+)
+@click.option("--split", help="Of a folder of question sets: the split to mine, as train.")
+@click.option("--format", "format_name", help="The set's format, where it cannot be told by looking.")
+@click.option("--max-hop", type=click.IntRange(1, 4), default=2, show_default=True, help="Longest path in hops.")
+@click.option("--limit", type=click.IntRange(1), help="Mine a sample of so many questions, the same for a seed.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample and of the random negatives.")
+@click.option(
+    "--negatives",
+    type=click.IntRange(0, 100),
+    default=5,
+    show_default=True,
+    help="Similar and random relations in the place of each hop of a right path.",
+)
+@click.option(
+    "--batch-size",
+    type=click.IntRange(1, 1024),
+    help="Questions at a time (default: 32; of three hops 8, of four 2).",
+)
+@json_option
+@database_options
+def command(
+    dataset: str,
+    out: Path,
+    split: str | None,
+    format_name: str | None,
+    max_hop: int,
+    limit: int | None,
+    seed: int,
+    negatives: int,
+    batch_size: int | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Find the paths that a retriever is trained on: right ones, and wrong ones that are hard to tell from them.
+
+    \b
+    Example:
+      lodestar mine questions-train.jsonl.gz --out train.jsonl.gz
+      lodestar mine metaqa/ --split 2-hop-train --limit 10000 --out train.jsonl.gz
+    """
+    import time
+    from dataclasses import replace
+
+    from ...loaders.progress import progress_bar
+    from ...loaders.questions.choosing import chosen_file
+    from ...loaders.questions.reading import read_questions
+    from ..api import Engine
+    from ..evaluation.running import sampled
+    from ..mining.mining import mine_file
+    from ..mining.options import MiningOptions
+
+    questions = read_questions(chosen_file(dataset, split), format_name)
+    asked = replace(questions, questions=sampled(questions, limit, seed))
+    options = MiningOptions(max_hop=max_hop, num_negatives=negatives, seed=seed)
+    started_s = time.perf_counter()
+    with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
+        mining = mine_file(asked, engine, out, options, batch_size=batch_size, progress=progress)
+    seconds = time.perf_counter() - started_s
+    if as_json:
+        click.echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(mining.counts)}))
+    else:
+        _print(mining)
+    click.echo(f"{mining.counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
+
+
+def _print(mining: Mining) -> None:
+    for name, number in mining.counts.items():
+        if number:
+            click.echo(f"{name:<36}{number:>10,}")

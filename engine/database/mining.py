@@ -1,0 +1,112 @@
+"""Typed requests of hard path mining, one function per template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .requests import Request, Row
+from .templates import template
+
+MAX_NAMESAKES = 1_000
+"""Matches of a full-text query among which the entities of a name are looked for."""
+
+_PLAIN = re.compile(r'[^"\\\x00-\x1f\x7f]*')
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPair:
+    """A topic entity and the entities or literals that paths from it are to lead to, by id."""
+
+    topic: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSteps:
+    """The relation paths of one or two steps of a pair, a step as `str(Step)` writes it; `cut`: there may be more."""
+
+    paths: tuple[tuple[str, ...], ...] = ()
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LastSteps:
+    """The steps to an answer: from which entity which ones lead there; `cut`: there are more."""
+
+    steps: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    cut: bool = False
+
+
+def find_answer_paths(pairs: Sequence[AnswerPair], max_degree: int, max_paths: int) -> Request[list[AnswerSteps]]:
+    """The short relation paths between both ends of each pair, `max_paths` at most."""
+
+    def decode(rows: Sequence[Row]) -> list[AnswerSteps]:
+        found = [AnswerSteps()] * len(pairs)
+        for pair, paths, cut in rows:
+            found[pair] = AnswerSteps(tuple(map(tuple, paths)), cut)
+        return found
+
+    params = {
+        "pairs": [{"key": key, "topic": pair.topic, "answers": list(pair.answers)} for key, pair in enumerate(pairs)],
+        "max_degree": max_degree,
+        "max_paths": max_paths,
+    }
+    return Request(template("find_answer_paths"), params, decode)
+
+
+def find_last_steps(answers: Sequence[str], max_degree: int) -> Request[dict[str, LastSteps]]:
+    """The last steps to each of the answers that anything leads to."""
+
+    def decode(rows: Sequence[Row]) -> dict[str, LastSteps]:
+        steps: dict[str, dict[str, set[str]]] = {}
+        cuts: dict[str, bool] = {}
+        for answer, step, sources, cut in rows:
+            into = steps.setdefault(answer, {})
+            for source in sources:
+                into.setdefault(source, set()).add(step)
+            cuts[answer] = cut
+        return {
+            answer: LastSteps({source: frozenset(found) for source, found in into.items()}, cuts[answer])
+            for answer, into in steps.items()
+        }
+
+    return Request(template("find_last_steps"), {"answers": list(answers), "max_degree": max_degree}, decode)
+
+
+def find_entities_by_name(names: Sequence[str]) -> Request[dict[str, tuple[str, ...]]]:
+    """The ids of the entities and literals that go by exactly these names, by name; names of nothing are left out."""
+
+    def decode(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
+        return {name: tuple(ids) for name, ids in rows if ids}
+
+    params: dict[str, Any] = {
+        "wanted": [{"name": name, "query": _phrase(name), "term": _term(name)} for name in names],
+        "limit": MAX_NAMESAKES,
+    }
+    return Request(template("find_entities_by_name"), params, decode)
+
+
+def stream_mediator_relations() -> Request[int]:
+    """The signed catalogue numbers in the signatures of unnamed entities, one a row."""
+
+    def decode(rows: Sequence[Row]) -> int:
+        return int(rows[0][0])
+
+    return Request(template("stream_mediator_relations"), {}, decode)
+
+
+def _phrase(name: str) -> str:
+    """Return the Lucene query for a name: all of it, as it stands."""
+    return '"' + name.replace("_", " ").replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _term(value: str) -> str | None:
+    """Return how the ids of the literals of a value begin; None where that says nothing."""
+    plain = _PLAIN.match(value)
+    assert plain
+    if not plain[0]:
+        return None
+    return f'"{plain[0]}"' if plain[0] == value else f'"{plain[0]}'

@@ -1,0 +1,92 @@
+"""From what was found in the graph to training examples: similarities, positive paths, negative paths."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ...models.similarity import mask_topic
+from ...models.star.mined import THROUGH, Hops, MinedQuestion, hop_of
+from ...models.text_vectors import TextVectors
+from ...models.verbalise import RelationWords, verbalise_path
+from ..relation_index import RelationIndex
+from .miner import Walked
+from .negatives import negatives
+from .options import MiningOptions
+from .positives import labelled
+
+DECIMALS = 4
+"""Of similarities, precision and recall in the file."""
+
+
+class Labeller:
+    """Makes training examples; `words` has the words of every relation of the graph."""
+
+    def __init__(
+        self, words: Mapping[str, RelationWords], index: RelationIndex, vectors: TextVectors, options: MiningOptions
+    ) -> None:
+        self.words = words
+        self.vectors = vectors
+        self.options = options
+        self.nearest = nearest_relations(index, options.num_negatives)
+
+    def label(self, questions: Sequence[Walked]) -> list[MinedQuestion]:
+        """Return the questions with their labels.
+
+        All texts are encoded together, and the last digits of a vector depend on what it is encoded with: the same
+        questions give the same result, the same questions in other groups may not.
+        """
+        self.vectors.encode(sorted({text for question in questions for text in self._texts(question)}))
+        return [self._labelled(question) for question in questions]
+
+    def _texts(self, question: Walked) -> list[str]:
+        return [*self._masked(question), *(self._text(path.hops) for path in question.paths)]
+
+    def _masked(self, question: Walked) -> list[str]:
+        return [mask_topic(question.question.text, topic.mention) for topic in question.topics]
+
+    def _text(self, hops: Hops) -> str:
+        return verbalise_path([hop_of(hop, self.words) for hop in hops])
+
+    def _labelled(self, walked: Walked) -> MinedQuestion:
+        question = walked.question
+        asked = [self.vectors.sentence(text) for text in self._masked(walked)]
+        paths = labelled(
+            [
+                replace(
+                    path,
+                    similarity=round(float(self.vectors.sentence(self._text(path.hops)) @ asked[path.topic]), DECIMALS),
+                    precision=round(path.precision, DECIMALS),
+                    recall=round(path.recall, DECIMALS),
+                )
+                for path in walked.paths
+            ],
+            annotated=bool(question.paths),
+        )
+        rng = random.Random(f"{self.options.seed}\n{question.id}")  # noqa: S311 - examples, no secret
+        return MinedQuestion(
+            id=question.id,
+            text=question.text,
+            topics=walked.topics,
+            paths=paths,
+            negatives=negatives(
+                paths,
+                walked.reach,
+                lambda topic, hops: tuple(THROUGH.join(hops).split(THROUGH)) in walked.reaching[topic],
+                nearest=self.nearest,
+                num_negatives=self.options.num_negatives,
+                rng=rng,
+            ),
+            reach=walked.reach,
+            num_hops=question.num_hops,
+        )
+
+
+def nearest_relations(index: RelationIndex, top_k: int) -> dict[str, tuple[str, ...]]:
+    """Return for every relation the `top_k` others that are most similar to it, best first."""
+    found = index.search(index.vectors(), top_k + 1)
+    return {
+        relation.name: tuple(near.value.name for near in others if near.value != relation)[:top_k]
+        for relation, others in zip(index.relations, found, strict=True)
+    }

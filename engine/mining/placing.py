@@ -1,0 +1,99 @@
+"""Where a question stands in the graph: its topic entities and its right answers, by id or, without ids, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...models.star.mined import Topic
+from ..database.graph import Signature, read_signatures
+from ..database.mining import find_entities_by_name
+from ..database.requests import Steps, one
+from ..evaluation.gold import GoldAnswer, GoldQuestion
+
+NO_TOPIC = "no topic in the graph"
+NO_ANSWER = "no answer in the graph"
+NO_OTHER = "no answer but its topics"
+NO_PATH = "no path to an answer"
+REASONS = (NO_TOPIC, NO_ANSWER, NO_OTHER, NO_PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A question that nothing can be learnt from; `reason` is one of `REASONS`."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A question with the topics that the graph has, and the ids of the right answers that it has."""
+
+    question: GoldQuestion
+    topics: tuple[Topic, ...]
+    answers: frozenset[str]
+
+
+def placed(questions: Sequence[GoldQuestion]) -> Steps[tuple[list[Placed | LeftOut], dict[str, Signature]]]:
+    """Look the questions up; return them with the signatures of their topics."""
+    names = dict.fromkeys(
+        name
+        for question in questions
+        for name in (*_topic_names(question), *(name for answer in question.answers for name in _names(answer)))
+    )
+    named = (yield from one(find_entities_by_name(list(names)))) if names else {}
+    ids = dict.fromkeys(
+        id_
+        for question in questions
+        for id_ in (*_topic_ids(question, named), *(answer.id for answer in question.answers if answer.id))
+    )
+    signatures = (yield from one(read_signatures(list(ids)))) if ids else {}
+    found = [_placed(question, named, signatures) for question in questions]
+    topics = {topic.id: signatures[topic.id] for each in found if isinstance(each, Placed) for topic in each.topics}
+    return found, topics
+
+
+def _placed(
+    question: GoldQuestion, named: Mapping[str, Sequence[str]], signatures: Mapping[str, Signature]
+) -> Placed | LeftOut:
+    topics = tuple(
+        Topic(id_, _mention(question, id_, named, signatures[id_]))
+        for id_ in _topic_ids(question, named)
+        if id_ in signatures
+    )
+    by_id = {answer.id for answer in question.answers if answer.id in signatures}
+    by_name = {id_ for answer in question.answers for name in _names(answer) for id_ in named.get(name, ())}
+    if not topics:
+        return LeftOut(question.id, NO_TOPIC)
+    answers = frozenset(id_ for id_ in by_id | by_name if id_)
+    if not answers:
+        return LeftOut(question.id, NO_ANSWER)
+    if answers <= {topic.id for topic in topics}:
+        return LeftOut(question.id, NO_OTHER)
+    return Placed(question, topics, answers)
+
+
+def _topic_names(question: GoldQuestion) -> tuple[str, ...]:
+    return () if question.topic_ids else question.topic_names
+
+
+def _topic_ids(question: GoldQuestion, named: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    found = question.topic_ids or [id_ for name in question.topic_names for id_ in named.get(name, ())]
+    return tuple(dict.fromkeys(found))
+
+
+def _names(answer: GoldAnswer) -> tuple[str, ...]:
+    return () if answer.id else answer.names
+
+
+def _mention(question: GoldQuestion, id_: str, named: Mapping[str, Sequence[str]], signature: Signature) -> str:
+    """Return the set's name for a topic where the question has it, else its label in the graph."""
+    label = signature.entity.label
+    if question.topic_ids:
+        both = zip(question.topic_ids, question.topic_names, strict=False)
+        names = [name for other, name in both if other == id_ and len(question.topic_ids) == len(question.topic_names)]
+    else:
+        names = [name for name in question.topic_names if id_ in named.get(name, ())]
+    text = question.text.casefold()
+    return next((name for name in names if name.casefold() in text), label)

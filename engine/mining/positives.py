@@ -1,0 +1,39 @@
+"""Which answer paths a model is trained on (STAR, section 4.1).
+
+Candidates are the shortest paths of each topic of the question. Of them those are positive whose similarity to the
+question is at least the mean over all of the question's candidates:
+
+    P⁺ = { p ∈ C : sim(q, p) ≥ 1/|C| · Σ_(p′∈C) sim(q, p′) }
+
+Deviations: the length of a path is its number of hops between named entities; where annotators wrote a path of the
+question down, the paths that have its relations are the positive ones instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...models.star.mined import AnswerPath
+
+TOLERANCE = 1e-9
+"""A mean of equal numbers may come out above them by rounding."""
+
+
+def labelled(paths: Sequence[AnswerPath], *, annotated: bool) -> tuple[AnswerPath, ...]:
+    """Return the answer paths of one question, of all its topics, with `shortest` and `positive` filled in.
+
+    `annotated` when the question set has gold paths for it.
+    """
+    least: dict[int, int] = {}
+    for path in paths:
+        least[path.topic] = min(len(path.hops), least.get(path.topic, len(path.hops)))
+    candidates = [path.similarity for path in paths if len(path.hops) == least[path.topic]]
+    mean = math.fsum(candidates) / max(len(candidates), 1)
+    found = []
+    for path in paths:
+        shortest = len(path.hops) == least[path.topic]
+        similar = shortest and path.similarity >= mean - TOLERANCE
+        found.append(replace(path, shortest=shortest, positive=path.gold if annotated else similar))
+    return tuple(found)

@@ -1,0 +1,66 @@
+"""`lodestar mine` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from lodestar.models.star.mined import read
+
+from tests.e2e.conftest import Lodestar
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    asked = [
+        ("What is the capital of Peru?", "m.peru", "m.lima"),
+        ("What is the capital of Chile?", "m.chile", "m.santiago"),
+        ("What is the capital of Utopia?", "m.utopia", "m.lima"),
+    ]
+    path = tmp_path / "countries-train.jsonl"
+    lines = [{"question": text, "topic_entities": [topic], "answers": [answer]} for text, topic, answer in asked]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_a_file_is_written_and_what_is_in_it_is_said(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
+    out = tmp_path / "mined.jsonl.gz"
+    ran = lodestar("mine", str(questions), "--out", str(out))
+    assert ran.code == 0, ran.err
+    said = {name.strip(): int(number) for name, number in (line.rsplit(maxsplit=1) for line in ran.out.splitlines())}
+    assert (said["questions"], said["left out: no topic in the graph"]) == (2, 1)
+    assert f"2 questions to {out}" in ran.err
+    assert read(out).mining.counts["questions"] == 2
+
+
+def test_json(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
+    out = tmp_path / "mined.jsonl"
+    ran = lodestar("mine", str(questions), "--out", str(out), "--json", "--limit", "1", "--max-hop", "1")
+    assert ran.code == 0, ran.err
+    printed = json.loads(ran.out)
+    assert printed["out"] == str(out)
+    mined = read(out)
+    assert printed["counts"] == mined.mining.counts
+    assert (mined.mining.max_hop, len(mined.questions)) == (1, 1)
+
+
+def test_questions_about_another_graph_are_one_line_and_exit_5(lodestar: Lodestar, tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"question": "what?", "topic_entities": ["m.0zz"], "answers": ["m.0yy"]}\n')
+    ran = lodestar("mine", str(path), "--out", str(tmp_path / "mined.jsonl"))
+    assert ran.code == 5
+    assert ran.err.splitlines()[-1].startswith(
+        "lodestar: other.jsonl: expected questions about this graph, found 1 with no topic in the graph"
+    )
+    assert not (tmp_path / "mined.jsonl").exists()
+
+
+def test_a_folder_that_is_not_there_is_one_line_and_exit_10(
+    lodestar: Lodestar, questions: Path, tmp_path: Path
+) -> None:
+    ran = lodestar("mine", str(questions), "--out", str(tmp_path / "nowhere" / "mined.jsonl"))
+    assert ran.code == 10
+    assert "cannot be written" in ran.err

@@ -1,0 +1,237 @@
+"""Mining over a real Neo4j: as the fake has it, bounded at hubs, names as they are written, the same file each time."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import neo4j
+import pytest
+from lodestar import Engine
+from lodestar.engine.database.catalogue import read_catalogue
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.database.mining import (
+    AnswerPair,
+    AnswerSteps,
+    LastSteps,
+    find_answer_paths,
+    find_entities_by_name,
+    find_last_steps,
+    stream_mediator_relations,
+)
+from lodestar.engine.evaluation.gold import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.mining.miner import Miner, Walked
+from lodestar.engine.mining.mining import mine_file
+from lodestar.engine.mining.options import MiningOptions
+from lodestar.engine.mining.placing import LeftOut
+from lodestar.engine.settings import Settings
+from lodestar.models.star.mined import read, walks
+
+from tests.conftest import emptied
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.memory_graph import MemoryGraph
+from tests.mined_graphs import catalogue_of, mediating_of
+from tests.plain_graph import write_graph
+
+pytestmark = pytest.mark.usefixtures("empty_graph")
+
+HUB_EDGES = 100_000
+MAX_DEGREE = 1_000
+VALUES = {'"1821-07-28"^^<http://www.w3.org/2001/XMLSchema#date>': "1821-07-28", '"Firme y feliz"@es': "Firme y feliz"}
+
+
+def unordered(found: Walked | LeftOut) -> object:
+    """What was found, whatever the order in which a store keeps relationships."""
+    if isinstance(found, LeftOut):
+        return found
+    reach = tuple(frozenset(walks(each)) for each in found.reach)
+    return found.question.id, found.topics, found.paths, reach, found.reaching, found.num_cut
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("max_hop", [1, 2, 3])
+def test_neo4j_is_mined_as_the_fake_is(gateway: Gateway, driver: neo4j.Driver, seed: int, max_hop: int) -> None:
+    rng = random.Random(seed)
+    ids = [f"e{i}" for i in range(12)]
+    relations = ["alpha", "beta.x", "RELATED", "rare one", "rare`]->() //"]
+    related = ("rare one",)
+    triples = [(rng.choice(ids), rng.choice(relations), rng.choice([*ids, *VALUES])) for _ in range(40)]
+    names = {i: i for i in ids if rng.random() < 0.8}
+    write_graph(driver, gateway, triples, names, literals=VALUES, related=related)
+    fake = MemoryGraph(triples, names, literals=VALUES, related=related)
+    questions = [
+        GoldQuestion(
+            f"q{i}",
+            "alpha?",
+            (*map(GoldAnswer, rng.sample(ids, 2)), GoldAnswer(None, (rng.choice([*VALUES.values(), "nothing"]),))),
+            tuple(rng.sample(ids, 2)),
+        )
+        for i in range(6)
+    ]
+    options = MiningOptions(max_hop=max_hop, bounds=replace(MiningOptions().bounds, proposers=1_000))
+    mediating = frozenset(gateway.stream(stream_mediator_relations()))
+    assert mediating == mediating_of(fake)
+    real = gateway.run(Miner(gateway.fetch(read_catalogue()), mediating, options).mine(questions))
+    expected = fake.run(Miner(catalogue_of(fake), mediating, options).mine(questions))
+    assert [unordered(found) for found in real] == [unordered(found) for found in expected]
+    assert any(isinstance(found, Walked) for found in real)
+
+
+def test_the_search_for_answers_is_bounded_at_hubs(gateway: Gateway) -> None:
+    """Hubs of 10⁵ edges as topic, as answer, and on the way: what a walk over their edges would find is found without."""
+    triples = [(f"p{i}", "nationality", "hub") for i in range(HUB_EDGES)]
+    triples += [(f"p{i}", "language", "tongue") for i in range(2 * MAX_DEGREE)]
+    triples += [
+        ("hub", "capital", "city"),
+        ("p7", "spouse", "p8"),
+        ("hub", "anthem", "song"),
+        ("hub", "near", "tongue"),
+    ]
+    load(TripleSource(triples, {i: i for t in triples for i in (t[0], t[2])}), gateway)
+    expected = {
+        ("p7", "city"): ({("nationality", "capital")}, False),
+        ("p7", "p8"): ({("spouse",), ("nationality", "^nationality"), ("language", "^language")}, False),
+        # Not ("language", "^near"): triples between two hubs are not looked for.
+        ("p7", "hub"): ({("nationality",), ("spouse", "nationality")}, True),
+        ("hub", "city"): ({("capital",)}, True),
+        ("hub", "p7"): ({("^nationality",), ("^nationality", "^spouse")}, True),
+        ("hub", "tongue"): ({("^nationality", "language")}, True),
+        ("city", "song"): ({("^capital", "anthem")}, False),
+        ("p7", "nobody"): (set(), False),
+    }
+    pairs = [AnswerPair(topic, (answer,)) for topic, answer in expected]
+    seconds = []
+    found: list[AnswerSteps] = []
+    for _ in range(5):
+        started = time.perf_counter()
+        found = gateway.fetch(find_answer_paths(pairs, MAX_DEGREE, 2_000))
+        seconds.append(time.perf_counter() - started)
+    for (ends, (paths, cut)), got in zip(expected.items(), found, strict=True):
+        assert set(got.paths) == paths, ends
+        assert got.cut == cut, ends
+    # One walk over the edges of a hub, for each of its neighbours, would take hours.
+    assert min(seconds[1:]) < 2.0
+    last = gateway.fetch(find_last_steps(["hub", "city", "nobody"], MAX_DEGREE))
+    assert last["city"] == LastSteps({"hub": frozenset({"capital"})})
+    assert (len(last["hub"].steps), last["hub"].cut) == (MAX_DEGREE, True)
+    assert "nobody" not in last
+    question = GoldQuestion("q", "capital of the country of nationality", (GoldAnswer("city"),), ("p7",))
+    miner = Miner(gateway.fetch(read_catalogue()), frozenset(), MiningOptions())
+    started = time.perf_counter()
+    (mined,) = gateway.run(miner.mine([question]))
+    assert time.perf_counter() - started < 10.0
+    assert isinstance(mined, Walked)
+    assert [path.hops for path in mined.paths] == [("nationality", "capital")]
+
+
+def test_more_paths_than_the_bound_are_cut_and_reported(gateway: Gateway) -> None:
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    pairs = [AnswerPair("m.peru", ("m.spanish", "m.lima", "m.peso")), AnswerPair("m.peru", ("m.lima",))]
+    whole = gateway.fetch(find_answer_paths(pairs, 20_000, 3))
+    assert set(whole[0].paths) == {("location.country.official_language",), ("location.country.capital",)}
+    assert [(len(found.paths), found.cut) for found in whole] == [(2, False), (1, False)]
+    cut = gateway.fetch(find_answer_paths(pairs, 20_000, 1))
+    assert [(len(found.paths), found.cut) for found in cut] == [(1, True), (1, False)]
+
+
+def test_names_are_found_as_they_are_written(gateway: Gateway, driver: neo4j.Driver) -> None:
+    names = {
+        "m.1": "Ukraine",
+        "m.2": "The Ukraine Is Not Weak",
+        "m.3": 'Say "Hi" \\ AND OR',
+        "m.4": "O'Brien",
+        "m.5": "東京",
+        "m.6": "???",
+        "???": "???",
+        "united_states": "united_states",
+        "m.8": "Ukraine",
+        "m.9": "ukraine",
+    }
+    triples = [("m.1", "near", id_) for id_ in names] + [("m.1", "since", literal) for literal in VALUES]
+    quoted = '"a \\"b\\""@en'
+    write_graph(driver, gateway, [*triples, ("m.1", "says", quoted)], names, literals={**VALUES, quoted: 'a "b"'})
+    driver.execute_query("MATCH (e:Entity) SET e.search_names = [replace(e.name, '_', ' ')]")
+    driver.execute_query("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()")
+    wanted = [*dict.fromkeys(names.values()), "1821-07-28", "Firme y feliz", 'a "b"', "nobody", "", '"']
+    found = gateway.fetch(find_entities_by_name(wanted))
+    assert found["Ukraine"] == ("m.1", "m.8")
+    assert found["ukraine"] == ("m.9",)
+    assert found["???"] == ("???",)  # no word to search for: by its id alone
+    assert {name: found[name] for name in ('Say "Hi" \\ AND OR', "O'Brien", "東京", "united_states")} == {
+        'Say "Hi" \\ AND OR': ("m.3",),
+        "O'Brien": ("m.4",),
+        "東京": ("m.5",),
+        "united_states": ("united_states",),
+    }
+    assert [found[value] for value in VALUES.values()] == [(literal,) for literal in VALUES]
+    assert found['a "b"'] == (quoted,)
+    assert not {"nobody", "", '"'} & set(found)
+
+
+QUESTIONS = QuestionSet(
+    "countries",
+    "lodestar",
+    "0" * 64,
+    tuple(
+        GoldQuestion(f"{i}-{topic}", text.format(COUNTRY_NAMES[topic]), tuple(map(GoldAnswer, answers)), (topic,))
+        for i, (text, of_topic) in enumerate(
+            [
+                ("What is the capital of {}?", {"m.peru": ["m.lima"], "m.chile": ["m.santiago"]}),
+                ("What do they speak in {}?", {"m.peru": ["m.spanish", "m.quechua"], "m.chile": ["m.spanish"]}),
+                ("What money has the neighbour of {}?", {"m.peru": ["m.peso"], "m.chile": ["m.sol"]}),
+                ("Who is the king of {}?", {"m.peru": ["m.nobody"]}),
+            ]
+        )
+        for topic, answers in of_topic.items()
+    ),
+)
+
+
+@pytest.fixture
+def engine(settings: Settings, gateway: Gateway, driver: neo4j.Driver, connection: Connection) -> Engine:
+    emptied(driver, connection.database)
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    return Engine(settings)
+
+
+def test_the_file_is_the_same_whatever_the_batch_size(engine: Engine, tmp_path: Path) -> None:
+    files = []
+    with engine:
+        for batch_size in (1, 3, 32):
+            out = tmp_path / f"mined-{batch_size}.jsonl"
+            mine_file(QUESTIONS, engine, out, MiningOptions(), batch_size=batch_size)
+            files.append(out.read_bytes())
+    assert files[0] == files[1] == files[2]
+
+
+def test_what_is_written_can_be_read_and_says_what_it_was_made_from(engine: Engine, tmp_path: Path) -> None:
+    out = tmp_path / "mined.jsonl.gz"
+    with engine:
+        mining = mine_file(QUESTIONS, engine, out, MiningOptions(num_negatives=2))
+        vocabulary = engine.gateway().fetch(read_catalogue()).vocabulary
+    mined = read(out)
+    assert mined.mining.counts == mining.counts
+    assert (mined.mining.questions, mined.mining.graph, mined.mining.max_hop) == ("countries", vocabulary, 2)
+    assert mined.mining.relations["location.country.capital"] == ("country", "capital")
+    assert mining.counts["questions"] == len(mined.questions) == 6
+    assert mining.counts["left out: no answer in the graph"] == 1
+    money = mined.questions[4]
+    assert money.id == "2-m.peru"
+    (path,) = [path for path in money.paths if path.positive]
+    assert path.hops == (
+        "location.location.adjoin_s → location.adjoining_relationship.adjoins",
+        "location.country.currency_used",
+    )
+    assert (path.precision, path.recall, path.shortest) == (1.0, 1.0, True)
+    assert money.topics[0].mention == "Peru"
+    assert {negative.kind for question in mined.questions for negative in question.negatives} == {
+        "similar",
+        "random",
+        "early",
+        "overrun",
+    }
+    assert sum(len(question.negatives) for question in mined.questions) == sum(
+        number for name, number in mining.counts.items() if name.endswith("negatives")
+    )

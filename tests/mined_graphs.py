@@ -1,0 +1,21 @@
+"""What the miner needs to know of a `MemoryGraph`."""
+
+from __future__ import annotations
+
+from lodestar.engine.database.catalogue import Catalogue, RelationInfo
+
+from tests.memory_graph import MemoryGraph
+
+
+def catalogue_of(graph: MemoryGraph) -> Catalogue:
+    return Catalogue(
+        tuple(
+            RelationInfo(number, name, name, 1, stored_as=graph.stored_as.get(name))
+            for number, name in graph.numbered.items()
+        )
+    )
+
+
+def mediating_of(graph: MemoryGraph) -> frozenset[int]:
+    """The signed numbers of the relations that unnamed entities are in."""
+    return frozenset(number for id_, name in graph.names.items() if name is None for number in graph.signature(id_))

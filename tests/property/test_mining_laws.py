@@ -1,0 +1,161 @@
+"""Laws of mining on random multigraphs with parallel relations, self-loops and unnamed mediators."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lodestar.engine.evaluation.gold import GoldAnswer, GoldQuestion
+from lodestar.engine.evaluation.reach import reachable
+from lodestar.engine.evaluation.whole_graph import WholeGraph
+from lodestar.engine.mining.labelling import Labeller
+from lodestar.engine.mining.miner import Miner, Walked
+from lodestar.engine.mining.options import MiningOptions
+from lodestar.engine.mining.placing import LeftOut
+from lodestar.engine.relation_index import open_index
+from lodestar.engine.relation_words import relation_words
+from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.values import Entity
+from lodestar.models.star.mined import INVERSE, THROUGH, MinedQuestion, walks
+from lodestar.models.text_vectors import TextVectors
+
+from tests.letter_encoder import LetterEncoder
+from tests.memory_graph import MemoryGraph
+from tests.mined_graphs import catalogue_of, mediating_of
+
+IDS = [f"e{i}" for i in range(7)]
+RELATIONS = ["alpha", "beta", "gamma", "delta"]
+Triples = list[tuple[str, str, str]]
+
+triples = st.lists(
+    st.tuples(st.sampled_from(IDS), st.sampled_from(RELATIONS), st.sampled_from(IDS)), min_size=1, max_size=18
+)
+unnamed = st.sets(st.sampled_from(IDS), max_size=2)
+questions = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(IDS), min_size=1, max_size=2), st.sets(st.sampled_from(IDS), min_size=1, max_size=2)
+    ),
+    min_size=1,
+    max_size=4,
+).map(
+    lambda asked: [
+        GoldQuestion(f"q{i}", "alpha of beta", tuple(map(GoldAnswer, sorted(answers))), tuple(dict.fromkeys(topics)))
+        for i, (topics, answers) in enumerate(asked)
+    ]
+)
+hops = st.integers(1, 3)
+ALL = Bounds(proposers=1_000)
+
+
+def graph_of(edges: Triples, without_name: set[str]) -> MemoryGraph:
+    return MemoryGraph(edges, {i: i for i in IDS if i not in without_name})
+
+
+def mined(
+    graph: MemoryGraph, asked: Sequence[GoldQuestion], max_hop: int, bounds: Bounds = ALL
+) -> list[Walked | LeftOut]:
+    miner = Miner(catalogue_of(graph), mediating_of(graph), MiningOptions(max_hop=max_hop, bounds=bounds))
+    return graph.run(miner.mine(asked))
+
+
+@cache
+def labeller(relations: tuple[str, ...]) -> Labeller:
+    catalogue = catalogue_of(MemoryGraph([("x", relation, "y") for relation in relations]))
+    words = {relation.name: relation_words(relation) for relation in catalogue.relations}
+    with tempfile.TemporaryDirectory() as folder:
+        index = open_index(Path(folder), catalogue, LetterEncoder())
+    return Labeller(words, index, TextVectors(LetterEncoder()), MiningOptions(num_negatives=2))
+
+
+def labelled(graph: MemoryGraph, found: Sequence[Walked | LeftOut]) -> list[MinedQuestion]:
+    walked = [each for each in found if isinstance(each, Walked)]
+    return labeller(tuple(sorted(graph.relations))).label(walked)
+
+
+def ends(graph: MemoryGraph, topic: str, path: Sequence[str]) -> set[str]:
+    """All entities that a relation path leads to, by looking through all triples at each step."""
+    here = {topic}
+    for step in THROUGH.join(path).split(THROUGH):
+        relation = step.removeprefix(INVERSE)
+        if step.startswith(INVERSE):
+            here = {h for h, r, t in graph.triples if r == relation and t in here}
+        else:
+            here = {t for h, r, t in graph.triples if r == relation and h in here}
+    return here
+
+
+@settings(max_examples=50, deadline=None)
+@given(triples, unnamed, questions, hops)
+def test_the_answer_paths_are_those_of_the_whole_graph(
+    edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int
+) -> None:
+    """But for those from mediator to mediator, of which the oracle and the search have different limits."""
+    graph = graph_of(edges, bare)
+    whole = WholeGraph.of(
+        (Entity(h, graph.names[h]), relation, Entity(t, graph.names[t])) for h, relation, t in graph.triples
+    )
+    for question, found in zip(asked, mined(graph, asked, max_hop), strict=True):
+        topics = [whole.numbers[id_] for id_ in question.topic_ids if id_ in whole.numbers]
+        gold = [whole.numbers[answer.id] for answer in question.answers if answer.id in whole.numbers]
+        expected = {
+            (reached.topic.id, str(reached.relation_path), reached.precision, reached.recall)
+            for reached in reachable(whole, topics, np.array(gold, dtype=np.int64), max_hop)
+            if not any(one.to_mediator and two.to_mediator for one, two in pairwise(reached.relation_path.steps))
+        }
+        if isinstance(found, LeftOut):
+            assert not expected
+        else:
+            paths = {
+                (found.topics[p.topic].id, THROUGH.join(p.hops), p.precision, p.recall)
+                for p in found.paths
+                if all(hop.count(THROUGH) < 2 for hop in p.hops)
+            }
+            assert paths == expected
+            for path in found.paths:
+                assert path.hops in set(walks(found.reach[path.topic]))
+
+
+@settings(max_examples=50, deadline=None)
+@given(triples, unnamed, questions, hops)
+def test_no_negative_reaches_an_answer(edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int) -> None:
+    graph = graph_of(edges, bare)
+    answers = {question.id: {answer.id for answer in question.answers} for question in asked}
+    for question in labelled(graph, mined(graph, asked, max_hop)):
+        topics = {topic.id for topic in question.topics}
+        for negative in question.negatives:
+            reached = ends(graph, question.topics[negative.topic].id, negative.hops) - topics
+            named = {id_ for id_ in reached if graph.names[id_] is not None}
+            assert not named & answers[question.id], negative
+
+
+@settings(max_examples=50, deadline=None)
+@given(triples, unnamed, questions, st.integers(1, 2))
+def test_a_batch_is_mined_as_its_questions_are_one_by_one(
+    edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int
+) -> None:
+    graph = graph_of(edges, bare)
+    narrow = Bounds(fan_out=2, max_tails=3, max_sources=2, proposers=2)
+    for bounds in (ALL, narrow):
+        together = mined(graph, asked, max_hop, bounds)
+        assert together == [found for question in asked for found in mined(graph, [question], max_hop, bounds)]
+        assert labelled(graph, together) == [q for found in together for q in labelled(graph, [found])]
+
+
+@settings(max_examples=50, deadline=None)
+@given(triples, unnamed, questions)
+def test_what_is_walked_further_has_what_was_walked_before(
+    edges: Triples, bare: set[str], asked: list[GoldQuestion]
+) -> None:
+    graph = graph_of(edges, bare)
+    for near, far in zip(mined(graph, asked, 1), mined(graph, asked, 2), strict=True):
+        if isinstance(near, Walked):
+            assert isinstance(far, Walked)
+            assert {(p.topic, p.hops) for p in near.paths} <= {(p.topic, p.hops) for p in far.paths}
+            for one, two in zip(near.reach, far.reach, strict=True):
+                assert set(walks(one)) <= set(walks(two))

@@ -1,0 +1,173 @@
+"""What is mined from a graph small enough to see all its paths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from lodestar.engine.errors import UsageError
+from lodestar.engine.evaluation.gold import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.mining.miner import Miner, Walked
+from lodestar.engine.mining.options import MiningOptions
+from lodestar.engine.mining.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, LeftOut
+from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.models.star.mined import Topic, walks
+
+from tests.memory_graph import MemoryGraph
+from tests.mined_graphs import catalogue_of, mediating_of
+
+NAMES = ("Peru", "Lima", "Sol", "Chile", "Santiago", "Brazil", "Brasilia", "33 million", "2020", "La Paz")
+WORLD = MemoryGraph(
+    [
+        ("Peru", "capital", "Lima"),
+        ("Peru", "currency", "Sol"),
+        ("Chile", "capital", "Santiago"),
+        ("Peru", "borders", "Chile"),
+        ("Peru", "borders", "Brazil"),
+        ("Brazil", "capital", "Brasilia"),
+        ("Peru", "population", "cvt1"),
+        ("cvt1", "number", "33 million"),
+        ("cvt1", "year", "2020"),
+        ("cvt1", "counted_by", "cvt2"),
+        ("cvt2", "office", "Lima"),
+        ("m.bolivia", "capital", "La Paz"),
+        ("Lima", "founded", "l1535"),
+    ],
+    names={n: n for n in NAMES} | {"m.bolivia": "Bolivia"},
+    literals={"l1535": "1535"},
+)
+
+
+def asked(topic: str, *answers: str, text: str = "?", **fields: Any) -> GoldQuestion:
+    return GoldQuestion("q", text, tuple(map(GoldAnswer, answers)), (topic,), **fields)
+
+
+def mine(*questions: GoldQuestion, **options: Any) -> list[Walked | LeftOut]:
+    miner = Miner(catalogue_of(WORLD), mediating_of(WORLD), MiningOptions(**options))
+    return WORLD.run(miner.mine(questions))
+
+
+def walked(question: GoldQuestion, **options: Any) -> Walked:
+    (found,) = mine(question, **options)
+    assert isinstance(found, Walked)
+    return found
+
+
+def hops(found: Walked) -> list[str]:
+    return [" | ".join(path.hops) for path in found.paths]
+
+
+def test_all_paths_to_the_answers_with_the_share_of_their_ends() -> None:
+    found = walked(asked("Peru", "Santiago"))
+    assert hops(found) == ["borders | capital"]
+    path = found.paths[0]
+    assert (path.precision, path.recall) == (0.5, 1.0)
+    assert path.f1 == pytest.approx(2 / 3)
+    both = walked(asked("Peru", "Santiago", "Brasilia", "nowhere")).paths[0]
+    assert (both.precision, both.recall) == (1.0, 1.0)
+
+
+def test_a_topic_is_no_end() -> None:
+    question = replace(asked("Peru", "Lima"), topic_ids=("Peru", "Chile"))
+    found = walked(question, max_hop=2)
+    back = [path for path in found.paths if path.hops == ("capital",)]
+    assert [(path.topic, path.precision) for path in back] == [(0, 1.0)]
+    assert mine(asked("Lima", "Lima")) == [LeftOut("q", NO_OTHER)]
+
+
+def test_the_reach_is_all_that_can_be_walked() -> None:
+    reach = walked(asked("m.bolivia", "La Paz")).reach[0]
+    assert sorted(map(" | ".join, walks(reach))) == ["capital", "capital | ^capital"]
+
+
+def test_a_hop_goes_on_at_a_mediator_and_not_straight_back() -> None:
+    reach = walked(asked("Peru", "33 million"), max_hop=1).reach[0]
+    assert sorted(reach) == sorted(["capital", "currency", "borders", "population → number", "population → year"])
+    assert all(not following for following in reach.values())
+    further = walked(asked("Peru", "33 million"), max_hop=2)
+    assert "population → counted_by → office" in further.reach[0]
+    assert "population → number | ^number → year" in map(" | ".join, walks(further.reach[0]))
+    assert hops(further) == [
+        "population → number",
+        "capital | ^office → ^counted_by → number",
+        "population → year | ^year → number",
+    ]
+
+
+def test_a_path_to_a_literal() -> None:
+    question = replace(asked("Peru"), answers=(GoldAnswer(None, ("1535",)),))
+    found = walked(question)
+    assert hops(found) == ["capital | founded", "population → counted_by → office | founded"]
+
+
+def test_topics_and_answers_by_name() -> None:
+    question = GoldQuestion("q", "What is the capital of bolivia?", (GoldAnswer(None, ("La Paz",)),), (), ("Bolivia",))
+    found = walked(question)
+    assert found.topics == (Topic("m.bolivia", "Bolivia"),)
+    assert hops(found) == ["capital"]
+
+
+def test_the_mention_is_the_sets_name_where_the_question_has_it() -> None:
+    question = asked(
+        "m.bolivia", "La Paz", text="capital of the Plurinational State", topic_names=("Plurinational State",)
+    )
+    assert walked(question).topics == (Topic("m.bolivia", "Plurinational State"),)
+    assert walked(replace(question, text="capital")).topics == (Topic("m.bolivia", "Bolivia"),)
+
+
+def test_questions_that_teach_nothing_are_left_out_with_the_reason() -> None:
+    found = mine(
+        asked("Atlantis", "Lima"),
+        asked("Peru", "Atlantis"),
+        asked("Peru", "La Paz"),
+        asked("Peru"),
+        asked("Peru", "Lima"),
+    )
+    assert [each.reason if isinstance(each, LeftOut) else "" for each in found] == [
+        NO_TOPIC,
+        NO_ANSWER,
+        NO_PATH,
+        NO_ANSWER,
+        "",
+    ]
+
+
+def test_gold_paths_are_known_whatever_the_direction() -> None:
+    gold = (GoldPath(("capital", "borders")),)
+    found = walked(asked("Lima", "Brazil", paths=gold))
+    assert [path.hops for path in found.paths if path.gold] == [("^capital", "borders")]
+    assert len(found.paths) == 2
+
+
+def test_what_leads_to_an_answer_is_known_though_no_search_is_offered_it() -> None:
+    bounds = Bounds(proposers=1)
+    found = walked(asked("Peru", "Lima", "Brasilia"), bounds=bounds)
+    assert ("borders", "capital") in found.reaching[0]
+    assert ("capital",) in found.reaching[0]
+
+
+def test_a_reach_that_is_cut_has_the_answer_paths_all_the_same() -> None:
+    whole = walked(asked("Peru", "Santiago"))
+    found = walked(asked("Peru", "Santiago"), max_paths=6)
+    assert hops(found) == hops(whole)
+    assert found.num_cut["reaches"] == 1
+    assert ("borders", "capital") in set(walks(found.reach[0]))
+    assert whole.num_cut == {"reaches": 0, "searches for answers": 0, "answer paths": 0}
+
+
+def test_ends_that_a_bound_leaves_out_are_counted() -> None:
+    assert walked(asked("Peru", "Chile"), bounds=Bounds(fan_out=1)).num_cut["answer paths"] == 1
+
+
+def test_one_request_finds_the_answers_of_the_whole_batch() -> None:
+    WORLD.requests.clear()
+    mine(*[asked("Peru", "Santiago"), asked("Chile", "Lima"), asked("Brazil", "Brasilia")] * 5)
+    assert WORLD.requests.count("find_answer_paths") == 1
+    assert WORLD.requests.count("read_signatures") == 1
+
+
+@pytest.mark.parametrize("wrong", [{"max_hop": 0}, {"max_hop": 5}, {"num_negatives": -1}, {"max_paths": 0}])
+def test_options_out_of_range(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        MiningOptions(**wrong)

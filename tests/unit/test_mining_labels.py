@@ -1,0 +1,137 @@
+"""Which paths are trained on, on cases worked out by hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from lodestar.engine.database.catalogue import Catalogue, RelationInfo
+from lodestar.engine.mining.labelling import nearest_relations
+from lodestar.engine.mining.negatives import negatives, relation_of, replaced
+from lodestar.engine.mining.positives import labelled
+from lodestar.engine.relation_index import open_index
+from lodestar.models.star.mined import AnswerPath, Hops, NegativePath, Reach
+
+from tests.letter_encoder import LetterEncoder
+
+
+def path(
+    hops: str, similarity: float = 0.0, topic: int = 0, *, positive: bool = False, gold: bool = False
+) -> AnswerPath:
+    return AnswerPath(topic, tuple(hops.split()), 1.0, 1.0, similarity, shortest=False, positive=positive, gold=gold)
+
+
+def marks(paths: Sequence[AnswerPath], *, annotated: bool = False) -> list[str]:
+    return [
+        "positive" if p.positive else "shortest" if p.shortest else "" for p in labelled(paths, annotated=annotated)
+    ]
+
+
+def test_positives_are_the_shortest_of_at_least_mean_similarity() -> None:
+    # Mean of .8, .4, .3: .5; the longer path is more similar, and no candidate.
+    assert marks([path("a", 0.8), path("b", 0.4), path("c", 0.3), path("a b", 0.9)]) == [
+        "positive",
+        "shortest",
+        "shortest",
+        "",
+    ]
+
+
+def test_shortest_is_by_topic_and_the_mean_is_over_all_topics_of_the_question() -> None:
+    # Topic 1 has no path of one hop. Mean of .8, .2, .6: .533.
+    paths = [path("a", 0.8), path("b", 0.2), path("a b", 0.9), path("c d", 0.6, topic=1), path("a b c", 1, topic=1)]
+    assert marks(paths) == ["positive", "shortest", "", "positive", ""]
+
+
+@pytest.mark.parametrize("similarity", [0.1, 0.7, 1 / 3])
+def test_equal_similarities_are_all_positive(similarity: float) -> None:
+    assert marks([path(hop, similarity) for hop in "abc"]) == ["positive"] * 3
+
+
+def test_gold_paths_are_positive_in_the_place_of_the_shortest() -> None:
+    paths = [path("a", 0.8), path("b c", 0.1, gold=True)]
+    assert marks(paths, annotated=True) == ["shortest", "positive"]
+    assert marks([path("a", 0.8)], annotated=True) == ["shortest"]
+
+
+def test_no_paths() -> None:
+    assert labelled([], annotated=False) == ()
+
+
+NEAREST = {"a": ("b", "c"), "b": ("a", "c"), "c": ("b", "d"), "d": ("c", "a")}
+REACH: Reach = {"a": {"^b": {"c": {}, "d": {}}, "^a": {}}, "c → ^b": {"d": {}}}
+
+
+def kinds(paths: Sequence[AnswerPath], answers: Sequence[str] = (), num_negatives: int = 2) -> list[tuple[str, str]]:
+    known = {(p.topic, p.hops) for p in paths} | {(0, tuple(answer.split())) for answer in answers}
+
+    def is_answer(topic: int, hops: Hops) -> bool:
+        return (topic, hops) in known
+
+    found = negatives(
+        paths, [REACH, REACH], is_answer, nearest=NEAREST, num_negatives=num_negatives, rng=random.Random(0)
+    )
+    return [(n.kind, " ".join(n.hops)) for n in found]
+
+
+def of_kind(found: Sequence[tuple[str, str]], kind: str) -> list[str]:
+    return [hops for k, hops in found if k == kind]
+
+
+def test_each_hop_is_replaced_by_the_nearest_relations_in_the_same_direction() -> None:
+    found = kinds([path("a ^b", positive=True)])
+    assert of_kind(found, "similar") == ["b", "c", "a ^a", "a ^c"]
+    assert of_kind(found, "early") == ["a"]
+    assert set(of_kind(found, "overrun")) == {"a ^b c", "a ^b d"}
+    for hops in of_kind(found, "random"):
+        assert hops in ("b", "c", "d") or hops in ("a ^a", "a ^c", "a ^d")
+
+
+def test_a_hop_through_a_mediator_is_replaced_in_its_last_relation() -> None:
+    positive = AnswerPath(0, ("c → ^b",), 1.0, 1.0, 0.0, shortest=True, positive=True)
+    found = negatives(
+        [positive],
+        [REACH],
+        lambda _, hops: hops == positive.hops,
+        nearest=NEAREST,
+        num_negatives=1,
+        rng=random.Random(0),
+    )
+    assert NegativePath(0, ("c → ^a",), "similar") in found
+    assert NegativePath(0, ("c → ^b", "d"), "overrun") in found
+
+
+def test_only_positive_paths_have_negatives() -> None:
+    assert kinds([path("a ^b")]) == []
+
+
+def test_what_leads_to_an_answer_is_no_negative_and_none_comes_twice() -> None:
+    paths = [path("a ^b", positive=True), path("a ^a", positive=True), path("b")]
+    found = kinds(paths, answers=["a ^b c"], num_negatives=4)
+    hops = [hops for _, hops in found]
+    assert len(hops) == len(set(hops))
+    assert not set(hops) & {"a ^b", "a ^a", "b", "a ^b c"}
+    assert "c" in hops
+
+
+def test_a_path_of_another_topic_may_be_a_negative() -> None:
+    found = kinds([path("a", positive=True), path("b", topic=1)])
+    assert ("similar", "b") in found
+
+
+def test_no_negatives_are_wanted() -> None:
+    assert of_kind(kinds([path("a ^b", positive=True)], num_negatives=0), "early") == ["a"]
+
+
+def test_hops_are_taken_apart_and_put_together() -> None:
+    assert (relation_of("^r"), relation_of("r"), relation_of("a → ^b")) == ("r", "r", "b")
+    assert (replaced("^r", "x"), replaced("r", "x"), replaced("a → ^b", "x")) == ("^x", "x", "a → ^x")
+
+
+def test_the_nearest_relations_are_others(tmp_path: Path) -> None:
+    names = ["aab", "aaab", "zzy", "zzzy"]
+    catalogue = Catalogue(tuple(RelationInfo(i, name, name, 1) for i, name in enumerate(names, start=1)))
+    nearest = nearest_relations(open_index(tmp_path, catalogue, LetterEncoder()), 1)
+    assert nearest == {"aab": ("aaab",), "aaab": ("aab",), "zzy": ("zzzy",), "zzzy": ("zzy",)}
