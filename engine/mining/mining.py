@@ -14,7 +14,8 @@ from ..api import Engine
 from ..database.catalogue import Catalogue, read_catalogue, read_graph_state
 from ..database.gateway import Gateway
 from ..database.mining import stream_mediator_relations
-from ..errors import EncoderError, GraphError, StorageError
+from ..database.requests import Steps
+from ..errors import EncoderError, GraphError, QueryTimeoutError, StorageError
 from ..evaluation.gold import GoldQuestion, QuestionSet
 from ..relation_index import index_folder, open_index
 from ..relation_words import relation_words
@@ -23,6 +24,8 @@ from .miner import CUTS, Miner, Walked
 from .negatives import KINDS
 from .options import MiningOptions
 from .placing import REASONS, LeftOut
+
+Mined = list[Walked | LeftOut]
 
 Progress = Callable[[str, int, int], None]
 """Called with the phase, how much is done, and of how much."""
@@ -91,7 +94,7 @@ def _walked(
     options: MiningOptions,
     batch_size: int,
     progress: Progress,
-) -> list[Walked | LeftOut]:
+) -> Mined:
     """Mine batch by batch, questions of one topic side by side; return what was found in the order of the questions."""
     miner = Miner(catalogue, frozenset(gateway.stream(stream_mediator_relations())), options)
     order = sorted(range(len(questions)), key=lambda i: (questions[i].topic_ids or questions[i].topic_names, i))
@@ -99,9 +102,20 @@ def _walked(
     progress("walking", 0, len(questions))
     for start in range(0, len(order), batch_size):
         batch = order[start : start + batch_size]
-        found |= zip(batch, gateway.run(miner.mine([questions[i] for i in batch])), strict=True)
+        found |= zip(batch, mine_batch(miner, [questions[i] for i in batch], gateway.run), strict=True)
         progress("walking", len(found), len(questions))
     return [found[i] for i in range(len(questions))]
+
+
+def mine_batch(miner: Miner, questions: Sequence[GoldQuestion], run: Callable[[Steps[Mined]], Mined]) -> Mined:
+    """Mine a batch; where a query takes too long, each half of it. Raises `QueryTimeoutError` for a single question."""
+    try:
+        return run(miner.mine(questions))
+    except QueryTimeoutError:
+        if len(questions) == 1:
+            raise
+    half = len(questions) // 2
+    return mine_batch(miner, questions[:half], run) + mine_batch(miner, questions[half:], run)
 
 
 def _labelled(walked: Sequence[Walked], labeller: Labeller, progress: Progress) -> list[MinedQuestion]:

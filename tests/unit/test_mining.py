@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from lodestar.engine.errors import UsageError
+from lodestar.engine.database.requests import Steps
+from lodestar.engine.errors import QueryTimeoutError, UsageError
 from lodestar.engine.evaluation.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.mining.miner import Miner, Walked
+from lodestar.engine.mining.mining import Mined, mine_batch
 from lodestar.engine.mining.options import MiningOptions
 from lodestar.engine.mining.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, LeftOut
 from lodestar.engine.retrieval.frontier import Bounds
@@ -171,3 +173,27 @@ def test_one_request_finds_the_answers_of_the_whole_batch() -> None:
 def test_options_out_of_range(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
         MiningOptions(**wrong)
+
+
+def test_a_batch_that_takes_too_long_is_mined_in_halves() -> None:
+    batch = [asked("Peru", "Lima"), asked("Chile", "Santiago"), asked("Brazil", "Brasilia")]
+    miner = Miner(catalogue_of(WORLD), mediating_of(WORLD), MiningOptions())
+    sizes: list[int] = []
+
+    def run(steps: Steps[Mined]) -> Mined:
+        found = WORLD.run(steps)
+        sizes.append(len(found))
+        if len(found) > 1:
+            raise QueryTimeoutError("too long")
+        return found
+
+    assert mine_batch(miner, batch, run) == mine(*batch)
+    assert sizes == [3, 1, 2, 1, 1]
+
+
+def test_a_question_that_takes_too_long_by_itself_is_an_error() -> None:
+    def run(steps: Steps[Mined]) -> Mined:
+        raise QueryTimeoutError("too long")
+
+    with pytest.raises(QueryTimeoutError):
+        mine_batch(Miner(catalogue_of(WORLD), mediating_of(WORLD), MiningOptions()), [asked("Peru", "Lima")], run)
