@@ -10,6 +10,7 @@ from ..answering.llm import LLMAnswerer
 from ..api import Engine
 from ..database.catalogue import read_graph_state
 from ..database.gateway import Gateway
+from ..errors import UsageError
 from ..recipes.recipe import Recipe
 from ..server.connecting import connection_of
 from ..settings import Settings
@@ -28,6 +29,11 @@ def opened(
     asked: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, *, diagnose: bool
 ) -> Iterator[tuple[Engine, Diagnosis | None]]:
     """Open the engine of a recipe, and the whole graph where baselines or the diagnosis of misses need it."""
+    if recipe.needs_checkpoint and not recipe.search.checkpoint:
+        raise UsageError(
+            f"recipe {recipe.name}: expected the folder of a trained scorer, found none: give "
+            "--set search.checkpoint=FOLDER, or train one with `lodestar train star`"
+        )
     connection = connection_of(settings)
     checkpoint = recipe.search.checkpoint if recipe.retriever == "beam" else ""
     answerer: Answerer = extractive_answerer(checkpoint, min_probability=recipe.answerer.min_probability)

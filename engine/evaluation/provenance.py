@@ -45,6 +45,7 @@ def provenance(
             },
             "recipe": recipe.as_json(),
             "topics": "linked" if link else "given",
+            "checkpoint": _checkpoint(engine.options.checkpoint),
             "encoder": {"name": engine.settings.encoder, "revision": engine.encoder.revision},
             "llm": engine.settings.llm_model if recipe.answerer.kind == "llm" else None,
             "code": code_sha256(),
@@ -57,6 +58,11 @@ def provenance(
             "machine": machine(),
         },
     }
+
+
+def _checkpoint(folder: str) -> str | None:
+    """Return the hash of a checkpoint's description, which has those of all its files; None without one."""
+    return hashlib.sha256((Path(folder) / "star.json").read_bytes()).hexdigest() if folder else None
 
 
 def code_sha256() -> str:

@@ -28,11 +28,15 @@ class AnswererOptions:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The stages of a run. `retriever` is the kind of search, `search` how far and wide it goes."""
+    """The stages of a run. `retriever` is the kind of search, `search` how far and wide it goes.
+
+    `needs_checkpoint`: it ranks by a trained scorer, whose folder `search.checkpoint` has to name.
+    """
 
     name: str
     description: str = ""
     retriever: str = "beam"
+    needs_checkpoint: bool = False
     seed: int = 0
     search: SearchOptions = field(default_factory=SearchOptions)
     answerer: AnswererOptions = field(default_factory=AnswererOptions)

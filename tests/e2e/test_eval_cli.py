@@ -127,7 +127,9 @@ def test_topics_are_linked_where_that_is_asked(lodestar: Lodestar, questions: Pa
     ("arguments", "code", "fault"),
     [
         (["none.jsonl"], 3, "none.jsonl: no such file"),
-        (["{questions}", "--recipe", "star"], 2, "no recipe is called 'star'"),
+        (["{questions}", "--recipe", "nova"], 2, "no recipe is called 'nova'"),
+        (["{questions}", "--recipe", "star"], 2, "expected the folder of a trained scorer, found none"),
+        (["{questions}", "--recipe", "star", "--set", "search.checkpoint=none"], 8, "expected a checkpoint"),
         (["{folder}"], 3, "expected a file of questions, found a folder: name one of its files, or a --split"),
         (["{folder}", "--split", "test"], 3, "expected one file of the split 'test', found no file"),
         (["show", "{folder}", "--kind", "lost"], 2, "--kind: expected one of failed, not linked"),
