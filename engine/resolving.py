@@ -63,5 +63,5 @@ def _value(wanted: Any, value: Any, name: str, where: str) -> Any:
     if wanted is float and type(value) is int:
         return float(value)
     if type(value) is not wanted:
-        raise UsageError(f"{where}: expected {wanted.__name__} for {name}, found {value!r}")
+        raise UsageError(f"{where}: expected {getattr(wanted, '__name__', wanted)} for {name}, found {value!r}")
     return value

@@ -132,7 +132,7 @@ class StarModel:
         batch = texts.pairs([(tokens, at)])
         with torch.inference_mode():
             logits, attention = network.read(batch.to(self._device))
-        strings = texts.tokenizer.convert_ids_to_tokens(list(tokens))
+        strings = [str(each) for each in texts.tokenizer.convert_ids_to_tokens(list(tokens))]
         return PairAttention(
             float(logits.sigmoid()[0]),
             _weighted(strings, batch.is_question[0], attention.question[0]),
@@ -141,4 +141,4 @@ class StarModel:
 
 
 def _weighted(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:
-    return tuple((strings[at], float(weights[at])) for at in torch.nonzero(chosen)[:, 0].tolist())
+    return tuple((strings[int(at)], float(weights[at])) for at in torch.nonzero(chosen)[:, 0].tolist())
