@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..models.encoder import FloatArray, SentenceEncoder
+from ..models.file_hash import file_sha256
 from ..models.verbalise import without_repeats
 from .database.catalogue import Catalogue, RelationInfo
 from .database.gateway import Connection
@@ -145,14 +146,9 @@ def _read_meta(folder: Path) -> _Meta | None:
 def _is_whole(folder: Path, meta: _Meta) -> bool:
     """Return whether the vectors on disk are, byte for byte, those that were described."""
     try:
-        return _sha256(folder / "relations.faiss") == meta.vectors_sha256
+        return file_sha256(folder / "relations.faiss") == meta.vectors_sha256
     except OSError:
         return False
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_vectors(folder: Path, meta: _Meta | None) -> faiss.Index | None:
@@ -188,7 +184,7 @@ def _write(
                 "format": FORMAT,
                 "encoder": encoder.revision,
                 "fingerprint": catalogue.fingerprint,
-                "vectors_sha256": _sha256(drafts[0]),
+                "vectors_sha256": file_sha256(drafts[0]),
                 "rows": rows,
             }
             drafts[1].write_text(json.dumps(meta, ensure_ascii=False, indent=0), encoding="utf-8")

@@ -16,7 +16,8 @@ T = TypeVar("T")
 def filled(kind: type[T], data: Mapping[str, Any], where: str) -> T:
     """Return a dataclass with the values of plain data, inner dataclasses included; what is not given has its default.
 
-    Raises `UsageError`, beginning with `where`, for an option that there is not or a value of the wrong kind.
+    Raises `UsageError`, beginning with `where`, for an option that there is not, a value of the wrong kind or out of
+    its range (a `ValueError` of the dataclass).
     """
     hints = get_type_hints(kind)
     names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
@@ -25,7 +26,10 @@ def filled(kind: type[T], data: Mapping[str, Any], where: str) -> T:
         if name not in names:
             raise UsageError(f"{where}: there is no option {name!r}: expected some of {', '.join(names)}")
         given[name] = _value(hints[name], value, name, where)
-    return kind(**given)
+    try:
+        return kind(**given)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from error
 
 
 def change(data: dict[str, Any], said: str, example: str) -> None:

@@ -56,6 +56,8 @@ def _step(share: float, num_steps: int) -> int:
 
 
 def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
+    if explanation.note:
+        yield click.style(f"  {printable(explanation.note)}", dim=True)
     yield click.style("  score is what the search ranks by, s that of the cross-attentive scorer alone", dim=True)
     if not colour:
         yield "  [QSP]: attention over the question, [PSP]: over the path; in brackets per cent, of 100 a line"

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ...models.star.mined import Mined
     from ..evaluation.gold import QuestionSet
 
-SHOWN = ("hits_at_1_any", "hits_at_1_expected", "f1")
-
 
 @click.group()
 def command() -> None:
@@ -128,7 +126,9 @@ def _print(description: Description, out: Path, *, as_json: bool) -> None:
 
 
 def _shown(figures: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {figures[name]:.3f}" for name in SHOWN)
+    from ...models.star.figures import NAMES
+
+    return ", ".join(f"{name} {figures[name]:.3f}" for name in NAMES)
 
 
 def _questions(file: str) -> QuestionSet:
@@ -138,21 +138,23 @@ def _questions(file: str) -> QuestionSet:
 
 
 def _mined(file: str, out: Path, max_hop: int, seed: int, flags: Mapping[str, Any]) -> Mined:
-    """Return a mined file, or mine a question set into the folder of the checkpoint first."""
+    """Return a mined file, or mine a question set into the folder of the checkpoint first: one process for all."""
     from ...loaders.progress import progress_bar
     from ...models.star.mined import is_mined
     from ..api import Engine
     from ..mining.mining import mine_file
     from ..mining.options import MiningOptions
+    from ..server.locking import locked
     from ..training.star import read_mined
 
     if is_mined(Path(file)):
         return read_mined(file)
     questions = _questions(file)
     kept = out / f"mined-{questions.name}-{questions.sha256[:8]}-{max_hop}.jsonl.gz"
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        options = MiningOptions(max_hop=max_hop, seed=seed)
-        with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
-            mine_file(questions, engine, kept, options, progress=progress)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with locked(kept.with_name(f".{kept.name}.lock"), f"another process mines {questions.name}"):
+        if not kept.exists():
+            options = MiningOptions(max_hop=max_hop, seed=seed)
+            with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
+                mine_file(questions, engine, kept, options, progress=progress)
     return read_mined(str(kept))

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ...models.file_hash import file_sha256
 from ..api import Engine
 from ..database.catalogue import read_graph_state, read_loads
 from ..recipes.recipe import Recipe
@@ -62,7 +63,7 @@ def provenance(
 
 def _checkpoint(folder: str) -> str | None:
     """Return the hash of a checkpoint's description, which has those of all its files; None without one."""
-    return hashlib.sha256((Path(folder) / "star.json").read_bytes()).hexdigest() if folder else None
+    return file_sha256(Path(folder) / "star.json") if folder else None
 
 
 def code_sha256() -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...models.f1 import f1_of
 from ..values import Entity, RelationPath, Step
 from .whole_graph import Nodes, WholeGraph
 
@@ -29,8 +30,7 @@ class Reached:
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall of the end set against the right answers."""
-        total = self.precision + self.recall
-        return 2 * self.precision * self.recall / total if total else 0.0
+        return f1_of(self.precision, self.recall)
 
 
 def reachable(graph: WholeGraph, topics: list[int], gold: Nodes, max_hop: int) -> list[Reached]:

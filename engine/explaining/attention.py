@@ -9,6 +9,8 @@ from ..values import EntityCandidate, Retrieval, RetrievedPath, Scored
 from .explanation import ExplainedPath, Explanation
 from .words import joined_words, spelling_of
 
+NOT_USED = "the order is the dual encoder's alone: this checkpoint gives the scorer that attends no weight beside it"
+
 
 def check_attentive(folder: str) -> None:
     """Raise `CheckpointError` where a checkpoint has no cross-attentive scorer."""
@@ -26,7 +28,7 @@ def explained(retrieval: Retrieval, scorer: StarScorer) -> Explanation:
     return Explanation(
         retrieval.question,
         tuple(_explained(retrieval, topics[path.value.topic.id], path, scorer) for path in retrieval.paths),
-        retrieval.note,
+        retrieval.note or ("" if scorer.mix else NOT_USED),
     )
 
 

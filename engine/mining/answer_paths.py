@@ -110,7 +110,9 @@ def _last_hops(explorer: Explorer, reach: TopicReach, met: _Met) -> Iterator[tup
     """Yield the last steps that lead to an answer, of those that a search would be offered."""
     for way in reach.last:
         if met.steps[way]:
-            yield from ((way, step) for _, step in explorer.steps(way.frontier) if str(step) in met.steps[way])
+            yield from (
+                (way, step) for _, step in way.frontier.steps_on(explorer.relations) if str(step) in met.steps[way]
+            )
 
 
 def _written(frontier: Frontier) -> PathSteps:

@@ -13,7 +13,6 @@ from typing import Any
 
 from ...models.star.mined import THROUGH, Hops
 from ..database.requests import Steps
-from ..errors import UnknownRelationError
 from ..retrieval.frontier import Frontier, FrontierTree
 from ..values import Entity, Step
 
@@ -97,7 +96,7 @@ class Explorer:
         is_last = len(way.hops) + 1 == self.tree.max_hop
         if is_last:
             reach.last.append(way)
-        for number, step in self.steps(way.frontier):
+        for number, step in way.frontier.steps_on(self.relations):
             if reach.num_paths >= self.max_paths:
                 reach.cut = True
                 return
@@ -106,20 +105,6 @@ class Explorer:
                 yield step
             else:
                 way.following[way.hop(step)] = _END
-
-    def steps(self, frontier: Frontier) -> Iterator[tuple[int, Step]]:
-        """Yield the steps that lead on, in catalogue order; straight back out of a mediator is none."""
-        came = frontier.steps[-1] if frontier.at_mediator else None
-        for number in sorted(frontier.proposals()):
-            relation = self.relations.get(abs(number))
-            if relation is None:
-                raise UnknownRelationError(
-                    f"relation number {abs(number)} of the graph is not in its catalogue: load the graph again "
-                    "with --force"
-                )
-            inverse = number < 0
-            if came is None or (came.relation, came.inverse) != (relation, not inverse):
-                yield number, Step(relation, inverse)
 
 
 def expand(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Step]]) -> Steps[list[Frontier]]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 
 from ..database.graph import read_signatures
 from ..database.requests import Steps, counted, one
-from ..errors import UnknownRelationError
 from ..values import Entity, EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
 from .frontier import Bounds, Frontier, FrontierTree
 from .grounding import grounded
@@ -178,20 +177,10 @@ class BeamSearch:
     def _candidates(self, search: _Search) -> list[_Candidate]:
         """Every step that the search's beams may take next, in catalogue order."""
         return [
-            _Candidate(topic, frontier, Step(self._relation(number), inverse=number < 0))
+            _Candidate(topic, frontier, step)
             for topic, frontier in search.beams
-            for number in sorted(frontier.proposals())
-            if not _returns(frontier, self._relation(number), inverse=number < 0)
+            for _, step in frontier.steps_on(self.relations)
         ]
-
-    def _relation(self, number: int) -> str:
-        """Return the name of a relation by its number, signed or not."""
-        name = self.relations.get(abs(number))
-        if name is None:
-            raise UnknownRelationError(
-                f"relation number {abs(number)} of the graph is not in its catalogue: load the graph again with --force"
-            )
-        return name
 
     def _choose(
         self, search: _Search, candidates: Sequence[_Candidate], scores: PathScores, top_k: int
@@ -246,11 +235,3 @@ def _query(search: _Search, candidates: Sequence[_Candidate]) -> PathQuery:
         tuple(c.path for c in candidates),
         tuple(branching[c.frontier] for c in candidates),
     )
-
-
-def _returns(frontier: Frontier, relation: str, *, inverse: bool) -> bool:
-    """Whether the step would leave a mediator over the relation it was entered by."""
-    if not frontier.at_mediator:
-        return False
-    last = frontier.steps[-1]
-    return last.relation == relation and last.inverse != inverse

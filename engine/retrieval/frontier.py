@@ -8,11 +8,12 @@ degree, and one of its own for each relation chosen at a hub, sent at the same t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..database.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps
 from ..database.requests import Request, Steps, together
+from ..errors import UnknownRelationError
 from ..values import Entity, RelationPath, Step
 
 
@@ -68,6 +69,18 @@ class Frontier:
     def proposals(self) -> frozenset[int]:
         """The signed catalogue numbers of the relations that lead on."""
         return frozenset(n for tail in self.tails.values() if tail.signature for n in tail.signature)
+
+    def steps_on(self, relations: Mapping[int, str]) -> Iterator[tuple[int, Step]]:
+        """Yield the steps that lead on with their signed numbers, in catalogue order; `relations` has the names.
+
+        Out of a mediator over the relation it was entered by is none. Raises `UnknownRelationError` for a number
+        without a name.
+        """
+        entered = self.steps[-1] if self.at_mediator else None
+        for number in sorted(self.proposals()):
+            step = Step(_named(abs(number), relations), inverse=number < 0)
+            if entered is None or (entered.relation, entered.inverse) != (step.relation, not step.inverse):
+                yield number, step
 
 
 class FrontierTree:
@@ -150,3 +163,12 @@ class FrontierTree:
                 frontier.sources[tail.entity.id] = source
             elif tail.signature is not None and frontier.tails[tail.entity.id].signature is None:
                 frontier.tails[tail.entity.id] = tail
+
+
+def _named(number: int, relations: Mapping[int, str]) -> str:
+    name = relations.get(number)
+    if name is None:
+        raise UnknownRelationError(
+            f"relation number {number} of the graph is not in its catalogue: load the graph again with --force"
+        )
+    return name

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...models.similarity import mask_topic
 from ..values import EntityCandidate, RelationPath
 
 FloatArray = npt.NDArray[np.float32]
@@ -38,6 +39,16 @@ class PathScores:
 
     stop: FloatArray
     extend: FloatArray
+
+
+def mention_of(topic: EntityCandidate) -> str:
+    """Return how the question mentions a topic, its name where that is not known."""
+    return topic.mention or topic.entity.label
+
+
+def masked_question(question: str, topic: EntityCandidate) -> str:
+    """Return the question without the mention of a topic."""
+    return mask_topic(question, mention_of(topic))
 
 
 class PathScorer(Protocol):

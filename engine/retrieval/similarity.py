@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...models.encoder import SentenceEncoder
+from ...models.shortlist import others_below
 from ...models.similarity import (
     UNKNOWN_TYPE,
     Floats,
     Ints,
     Weights,
     composed_cosine,
-    mask_topic,
     score,
     support,
     type_phrase,
@@ -27,7 +27,7 @@ from ...models.text_vectors import TextVectors
 from ...models.verbalise import Hop, RelationWords, reached_type, verbalise_hop, verbalise_path
 from ..values import EntityCandidate
 from .hops import hops_of
-from .scoring import PathQuery, PathScores
+from .scoring import PathQuery, PathScores, masked_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,13 @@ class SimilarityScorer:
             for row in rows
         )
         return [
-            PathScores(stop=self._exact(parts, extend, set(rows.tolist())), extend=extend)
+            PathScores(stop=self._exact(parts, extend, rows), extend=extend)
             for parts, extend, rows in zip(groups, composed, best, strict=True)
         ]
 
     def _encode_ahead(self, queries: Sequence[PathQuery]) -> None:
         """Encode whatever the queries mention that was not met before, in two batches."""
-        masked = {_masked(q.question, topic) for q in queries for topic in set(q.topics)}
+        masked = {masked_question(q.question, topic) for q in queries for topic in set(q.topics)}
         hops = {hop for q in queries for path in q.paths for hop in hops_of(path, self.words)}
         self.vectors.encode_tokens([*sorted(masked), *sorted(map(verbalise_hop, hops))])
         self.vectors.encode([*sorted(map(type_phrase, masked)), *sorted(filter(None, map(reached_type, hops)))])
@@ -117,7 +117,7 @@ class SimilarityScorer:
         return [self._paths(query, topic, rows) for topic, rows in rows_of.items()]
 
     def _paths(self, query: PathQuery, topic: EntityCandidate, rows: list[int]) -> _Paths:
-        masked = _masked(query.question, topic)
+        masked = masked_question(query.question, topic)
         hops = [hops_of(query.paths[row], self.words) for row in rows]
         number = {hop: i for i, hop in enumerate(dict.fromkeys(hop for path in hops for hop in path))}
         numbers = np.full((len(rows), max(map(len, hops))), -1, dtype=np.int64)
@@ -150,20 +150,13 @@ class SimilarityScorer:
             scores[part.rows] = part.scores(cosine, np.arange(len(part.rows)), self.weights)
         return scores
 
-    def _exact(self, parts: Sequence[_Paths], composed: Floats, shortlisted: set[int]) -> Floats:
+    def _exact(self, parts: Sequence[_Paths], composed: Floats, shortlisted: Ints) -> Floats:
         stop = composed.copy()
         for part in parts:
-            chosen = np.array([i for i, row in enumerate(part.rows) if row in shortlisted], dtype=np.int64)
+            chosen = np.flatnonzero(np.isin(part.rows, shortlisted))
             if len(chosen):
                 texts = np.stack([self.vectors.sentence(verbalise_path(part.hops[i])) for i in chosen])
                 cosine = texts @ self.vectors.sentence(part.masked)
                 stop[part.rows[chosen]] = part.scores(cosine, chosen, self.weights)
-        rest = np.array([row not in shortlisted for row in range(len(stop))], dtype=np.bool_)
-        if shortlisted and rest.any():
-            surplus = stop[rest].max() - stop[~rest].min()
-            stop[rest] -= max(0.0, float(surplus))
+        others_below(stop, shortlisted)
         return stop
-
-
-def _masked(question: str, topic: EntityCandidate) -> str:
-    return mask_topic(question, topic.mention or topic.entity.label)

@@ -12,20 +12,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...models.similarity import mask_topic
 from ...models.star.mixing import mixed
 from ...models.star.scoring import Floats, Hops, PairAttention, StarModel
 from ...models.verbalise import RelationWords
 from ..values import EntityCandidate, RelationPath
 from .hops import hops_of
-from .scoring import PathQuery, PathScores
+from .scoring import PathQuery, PathScores, masked_question, mention_of
 
 
 class StarScorer:
     """A `PathScorer` by a checkpoint; `words` has the words of every relation.
 
     stop: both networks' scores mixed for the shortlist, all others below it in the dual encoder's order. extend: the
-    dual encoder's promise. Threads take turns.
+    dual encoder's promise. Threads take turns. Raises `ValueError` for a `mix` where the checkpoint has one scorer.
     """
 
     def __init__(
@@ -40,6 +39,8 @@ class StarScorer:
         self.model = model
         description = model.checkpoint.description
         self.mix = description.mix if mix is None else mix
+        if self.mix and description.scorer != "cross":
+            raise ValueError("a checkpoint of the scorer similarity has nothing to mix with: its mix is 0")
         self.shortlist = (description.shortlist if shortlist is None else shortlist) if self.mix else 0
         self._turn = threading.Lock()
 
@@ -53,7 +54,7 @@ class StarScorer:
         with self._turn:
             hops = [tuple(hops_of(path, self.words) for path in query.paths) for query in queries]
             self.model.encode_ahead(
-                [_masked(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
+                [masked_question(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
                 [path for paths in hops for path in paths],
             )
             scores = [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
@@ -67,7 +68,7 @@ class StarScorer:
     def attention(self, question: str, topic: EntityCandidate, path: RelationPath) -> PairAttention:
         """Return what the cross-attentive scorer attends to; raise `ValueError` where the checkpoint has none."""
         with self._turn:
-            return self.model.attention(question, _mention(topic), hops_of(path, self.words))
+            return self.model.attention(question, mention_of(topic), hops_of(path, self.words))
 
     def _dual(self, query: PathQuery, paths: Sequence[Hops]) -> tuple[Floats, Floats]:
         stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)
@@ -75,24 +76,17 @@ class StarScorer:
         for row, topic in enumerate(query.topics):
             rows_of.setdefault(topic, []).append(row)
         for topic, rows in rows_of.items():
-            stop[rows], extend[rows] = self.model.dual(_masked(query.question, topic), [paths[row] for row in rows])
+            masked = masked_question(query.question, topic)
+            stop[rows], extend[rows] = self.model.dual(masked, [paths[row] for row in rows])
         return stop, extend
 
     def _cross(
         self, queries: Sequence[PathQuery], hops: Sequence[Sequence[Hops]], best: Sequence[np.ndarray]
     ) -> list[Floats]:
         pairs = [
-            (query.question, _mention(query.topics[row]), paths[row])
+            (query.question, mention_of(query.topics[row]), paths[row])
             for query, paths, rows in zip(queries, hops, best, strict=True)
             for row in rows
         ]
         scores = self.model.cross(pairs)
         return np.split(scores, np.cumsum([len(rows) for rows in best])[:-1]) if len(best) else []
-
-
-def _mention(topic: EntityCandidate) -> str:
-    return topic.mention or topic.entity.label
-
-
-def _masked(question: str, topic: EntityCandidate) -> str:
-    return mask_topic(question, _mention(topic))

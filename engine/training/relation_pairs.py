@@ -26,14 +26,14 @@ def relation_pairs(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, st
     are, or when it is made from the same one: ComplexWebQuestions writes the id of that before an underscore.
     """
     left_out = list(left_out)
-    texts = {_plain(text) for _, text in left_out}
+    texts = {plain_words(text) for _, text in left_out}
     roots = {root for id_, _ in left_out if (root := _root(id_))}
     numbers: dict[str, int] = {}
     pairs = [
         RelationPair(_masked(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
         for each in sets
         for question in each.questions
-        if _plain(question.text) not in texts and _root(question.id) not in roots
+        if plain_words(question.text) not in texts and _root(question.id) not in roots
         if (relations := list(_relations(question)))
     ]
     digest = hashlib.sha256(json.dumps([[each.sha256 for each in sets], sorted(texts), sorted(roots)]).encode())
@@ -58,7 +58,8 @@ def _masked(question: GoldQuestion) -> str:
     return text
 
 
-def _plain(text: str) -> str:
+def plain_words(text: str) -> str:
+    """Return a text's words in small letters: what two askings of one question have in common."""
     return _WORDS.sub(" ", text.lower()).strip()
 
 

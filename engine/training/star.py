@@ -10,7 +10,7 @@ from pathlib import Path
 from ...models.encoder import EncoderUnavailableError
 from ...models.star.checkpoint import Description
 from ...models.star.config import PAPER, StarConfig, seeded, with_training
-from ...models.star.mined import Mined, MinedFileError, read
+from ...models.star.mined import Mined, MinedFileError, MinedQuestion, read
 from ...models.star.pairs import RelationPairs
 from ...models.star.processes import process_group, wait_for_all
 from ...models.star.state import TrainingStateError
@@ -19,6 +19,7 @@ from ..errors import EncoderError, InputError, StorageError, UsageError
 from ..evaluation.provenance import code_sha256
 from ..resolving import change, filled
 from ..server.locking import locked
+from .relation_pairs import plain_words
 
 PRESETS = {"best": StarConfig(), "paper": PAPER}
 
@@ -93,10 +94,14 @@ def _held(folder: Path, *, fresh: bool) -> Iterator[None]:
 
 def _check_apart(train_on: Sequence[Mined], choose_on: Sequence[Mined]) -> None:
     """See that no question is both learned from and chosen on."""
-    learned = {(question.text, question.topics) for mined in train_on for question in mined.questions}
-    shared = [q.id for mined in choose_on for q in mined.questions if (q.text, q.topics) in learned]
+    learned = {_asked(question) for mined in train_on for question in mined.questions}
+    shared = [question.id for mined in choose_on for question in mined.questions if _asked(question) in learned]
     if shared:
         raise UsageError(
             f"--dev: {len(shared):,} of its questions are in --dataset as well (the first is {shared[0]}): "
             "give questions that are not learned from"
         )
+
+
+def _asked(question: MinedQuestion) -> tuple[str, frozenset[str]]:
+    return plain_words(question.text), frozenset(topic.id for topic in question.topics)

@@ -66,6 +66,11 @@ def hidden_states(model: nn.Module, ids: Tensor, mask: Tensor, precision: torch.
     return states.float()
 
 
+def device_of(network: nn.Module) -> torch.device:
+    """Return where a network's weights are."""
+    return next(network.parameters()).device
+
+
 def stored_backbone(name: str, folder: Path) -> Backbone:
     """Return the encoder of a checkpoint as it is described in `folder`, with weights still to be loaded."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

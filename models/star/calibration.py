@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -34,8 +33,3 @@ def fitted(scored: Sequence[tuple[float, float]]) -> tuple[float, float]:
     slope = float(line[0].detach() / spread)
     intercept = float(line[1].detach()) - slope * float(mean)
     return slope, intercept
-
-
-def probability(score: float, slope: float, intercept: float) -> float:
-    """Return P = σ(slope · score + intercept)."""
-    return 1.0 / (1.0 + math.exp(-max(min(slope * score + intercept, 700.0), -700.0)))

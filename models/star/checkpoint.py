@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from ..file_hash import file_sha256
 from .backbone import Backbone, describe_backbone, stored_backbone
 from .cross_encoder import CrossAttentiveScorer
 from .dual_encoder import DualEncoder
@@ -81,8 +81,6 @@ class Checkpoint:
     dual_texts: Texts
     cross: CrossAttentiveScorer | None
     cross_texts: Texts | None
-    fingerprint: str
-    """The SHA-256 of ``star.json``, which has those of all other files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,8 @@ def write_checkpoint(folder: Path, description: Description, networks: Mapping[s
             describe_backbone(trained.backbone, part)
             weights = {key: tensor.detach().cpu().contiguous() for key, tensor in trained.network.state_dict().items()}
             _save(weights, part / "model.safetensors")
-        hashes = {str(path.relative_to(draft)): _sha256(path) for path in sorted(draft.rglob("*")) if path.is_file()}
+        written = sorted(path for path in draft.rglob("*") if path.is_file())
+        hashes = {str(path.relative_to(draft)): file_sha256(path) for path in written}
         said = {"format": FORMAT, **asdict(description), "files": hashes}
         (draft / "star.json").write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (draft / "README.md").write_text(card, encoding="utf-8")
@@ -131,7 +130,7 @@ def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = 
     description, hashes = _described(folder)
     for name, sha256 in hashes.items():
         path = folder / name
-        if not path.is_file() or _sha256(path) != sha256:
+        if not path.is_file() or file_sha256(path) != sha256:
             raise CheckpointError(
                 f"{path}: missing, or not the file that was written: train or fetch the checkpoint again"
             )
@@ -151,9 +150,7 @@ def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = 
         if network is not None:
             network.eval().to(device)
             network.encoder.to(precision)
-    return Checkpoint(
-        description, dual, Texts(dual_backbone.tokenizer), cross, cross_texts, _sha256(folder / "star.json")
-    )
+    return Checkpoint(description, dual, Texts(dual_backbone.tokenizer), cross, cross_texts)
 
 
 def _described(folder: Path) -> tuple[Description, dict[str, str]]:
@@ -184,8 +181,3 @@ def _save(weights: dict[str, Tensor], path: Path) -> None:
         save_file(weights, path, {"format": "pt"})
     except SafetensorError as error:
         raise OSError(f"{path}: {error}") from error
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from .cross_objective import CrossOptions
 from .dual_objective import DualOptions
+from .ranges import check_ranges
 from .training import TrainingOptions
 
 Scorer = Literal["cross", "similarity"]
@@ -29,6 +30,10 @@ class StarConfig:
     cross_training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(epochs=3, learning_rate=5e-5, head_learning_rate=5e-4)
     )
+
+    def __post_init__(self) -> None:
+        if self.mix is not None:
+            check_ranges(self, mix=(0.0, 1.0))
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""

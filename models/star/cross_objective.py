@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from .backbone import device_of
 from .batches import cross_batch, part_of, path_words
 from .cross_encoder import CrossAttentiveScorer
 from .examples import Candidates, Example, ExampleSet, Floats
@@ -21,6 +23,7 @@ from .objective import Figures
 from .path_weights import path_weights
 from .paths import Ints
 from .pool import Negatives, Pool, pool_of
+from .ranges import check_ranges
 from .shares import Positives, shares_of
 from .texts import Texts
 
@@ -56,6 +59,19 @@ class CrossOptions:
     rescore: bool = True
     residual: bool = True
     shortlist: int = 16
+
+    def __post_init__(self) -> None:
+        check_ranges(
+            self,
+            batch_size=(1, math.inf),
+            any_weight=(0.0, math.inf),
+            w_min=(0.0, self.w_max),
+            temperature=(1e-6, math.inf),
+            num_positives=(1, math.inf),
+            num_negatives=(1, math.inf),
+            pool_size=(1, math.inf),
+            shortlist=(1, math.inf),
+        )
 
 
 class CrossObjective:
@@ -202,7 +218,7 @@ class CrossObjective:
             for candidates in (self._pools[key].positives, wrong)
             for pair in self._pairs(key, candidates)
         ]
-        logits = network(cross_batch(self.texts, pairs).to(_device(network)))
+        logits = network(cross_batch(self.texts, pairs).to(device_of(network)))
         total = torch.zeros((), device=logits.device)
         start = 0
         for key, wrong in zip(keys, negatives, strict=True):
@@ -229,7 +245,7 @@ class CrossObjective:
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """Return the logits of pairs, (num_pairs,)."""
-        network, device = self._network, _device(self._network)
+        network, device = self._network, device_of(self._network)
         training = network.training
         network.eval()
         order = np.argsort([len(question) + len(path) for question, path in pairs], kind="stable")
@@ -272,7 +288,3 @@ def pairs_of(examples: ExampleSet, example: Example, candidates: Candidates) -> 
         (example.text, path_words(example.mentions[topic], examples.table.path_hops(path)))
         for path, topic in zip(candidates.paths.tolist(), candidates.topics.tolist(), strict=True)
     ]
-
-
-def _device(network: nn.Module) -> torch.device:
-    return next(network.parameters()).device

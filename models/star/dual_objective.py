@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from .backbone import device_of
 from .batches import dual_batch, part_of, parted
 from .dual_encoder import DualEncoder
 from .examples import Candidates, Example, ExampleSet, Floats
@@ -18,6 +20,7 @@ from .losses import listwise
 from .objective import Figures
 from .pairs import RelationPairs, sampled
 from .paths import Ints, PathTable
+from .ranges import check_ranges
 from .shares import Positives, shares_of
 from .texts import Texts
 
@@ -39,6 +42,17 @@ class DualOptions:
     pair_batch: int = 32
     pair_others: int = 64
     pair_weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_ranges(
+            self,
+            batch_size=(1, math.inf),
+            any_weight=(0.0, math.inf),
+            extend_weight=(0.0, math.inf),
+            pair_batch=(0, math.inf),
+            pair_others=(0, math.inf),
+            pair_weight=(0.0, math.inf),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +133,7 @@ class DualObjective:
         examples = [self.train[number].examples[at] for number, at in keys]
         table = self.train[keys[0][0]].table
         candidates = [example.reachable for example in examples]
-        batch = dual_batch(self.texts, table, examples, candidates).to(_device(network))
+        batch = dual_batch(self.texts, table, examples, candidates).to(device_of(network))
         stop, extend = network(batch)
         total: Tensor = 0.0 * extend.sum()  # every output takes part: ranks could not be joined without
         start = 0
@@ -145,7 +159,7 @@ class DualObjective:
         chance = random.Random(seed)  # noqa: S311 - a sample, no secret
         sample = sampled(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
         dual = self._network
-        device = _device(network)
+        device = device_of(network)
         questions = dual.encode(self.texts.batch([self.texts.alone(text) for text in sample.texts]).to(device))
         parts, rows = parted(self.texts, [*sample.forwards, *sample.inverse], parts=3)
         hops = torch.cat([dual.encode(part.to(device)) for part in parts])[torch.from_numpy(rows).to(device)]
@@ -160,7 +174,7 @@ class DualObjective:
 
     def scored(self, examples: ExampleSet) -> Iterator[tuple[Example, Floats]]:
         """Yield each example with the stop scores of its reachable paths."""
-        device = _device(self._network)
+        device = device_of(self._network)
         for start in range(0, len(examples.examples), EVALUATION_BATCH):
             chosen = examples.examples[start : start + EVALUATION_BATCH]
             candidates = [example.reachable for example in chosen]
@@ -187,7 +201,3 @@ def promises(table: PathTable, reachable: Candidates, shares: Floats) -> Iterato
         total = beyond[rows].sum()
         if total > 0:
             yield rows, beyond[rows] / total
-
-
-def _device(network: nn.Module) -> torch.device:
-    return next(network.parameters()).device

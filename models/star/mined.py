@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..f1 import f1_of
 from ..verbalise import Directed, Hop, RelationWords
 
 FORMAT = 1
@@ -64,8 +65,7 @@ class AnswerPath:
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall."""
-        total = self.precision + self.recall
-        return 2 * self.precision * self.recall / total if total else 0.0
+        return f1_of(self.precision, self.recall)
 
 
 @dataclass(frozen=True, slots=True)

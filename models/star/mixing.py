@@ -12,14 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..shortlist import others_below
 from .examples import Example, Floats
 from .figures import first_path_figures
 from .objective import Figures
 
 MIXES = tuple(round(0.05 * step, 2) for step in range(21))
-
-GAP = 1e-3
-"""At least between the last of the shortlist and the first of the others."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -28,10 +26,7 @@ def mixed(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
     """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
     scores = np.asarray(stop, dtype=np.float32).copy()
     scores[rows] = (1 - mix) * stop[rows] + mix * cross
-    rest = np.ones(len(stop), dtype=np.bool_)
-    rest[rows] = False
-    if len(rows) and rest.any():
-        scores[rest] -= max(0.0, GAP + float(scores[rest].max() - scores[rows].min()))
+    others_below(scores, rows)
     return scores
 
 

@@ -33,6 +33,8 @@ class PathTable:
     _parents: list[int] = field(default_factory=list)
     _last: list[int] = field(default_factory=list)
     _depths: list[int] = field(default_factory=list)
+    _frozen: _Arrays | None = None
+    """The last three, until a path is added."""
 
     def __len__(self) -> int:
         return len(self._parents)
@@ -43,6 +45,7 @@ class PathTable:
         for length, hop in enumerate(hops, start=1):
             key = (at, self._hop(hop))
             if key not in self._numbers:
+                self._frozen = None
                 self._numbers[key] = len(self._parents)
                 self._parents.append(at)
                 self._last.append(key[1])
@@ -69,16 +72,16 @@ class PathTable:
 
     def depths(self, numbers: Ints) -> Ints:
         """Return the number of hops of each path."""
-        return np.array(self._depths, dtype=np.int64)[numbers]
+        return self._arrays().depths[numbers]
 
     def parents(self, numbers: Ints) -> Ints:
         """Return the parent of each path."""
-        return np.array(self._parents, dtype=np.int64)[numbers]
+        return self._arrays().parents[numbers]
 
     def slice(self, numbers: Ints) -> PathSlice:
         """Return the part of the trie that these paths need, numbered anew."""
-        parents, last = np.array(self._parents, dtype=np.int64), np.array(self._last, dtype=np.int64)
-        depths = np.array(self._depths, dtype=np.int64)
+        arrays = self._arrays()
+        parents, last, depths = arrays.parents, arrays.last, arrays.depths
         needed = level = np.unique(numbers)
         while len(level := np.unique(parents[level])) and level[-1] != ROOT:
             level = level[level != ROOT]
@@ -95,6 +98,21 @@ class PathTable:
         place = np.empty(len(parents), dtype=np.int64)
         place[ordered] = np.arange(len(ordered))
         return PathSlice(hops, tuple(levels), place[numbers])
+
+    def _arrays(self) -> _Arrays:
+        if self._frozen is None:
+            columns = (self._parents, self._last, self._depths)
+            self._frozen = _Arrays(*(np.array(column, dtype=np.int64) for column in columns))
+        return self._frozen
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """Of each path of a table: its parent, its last hop, how many hops it has."""
+
+    parents: Ints
+    last: Ints
+    depths: Ints
 
 
 @dataclass(frozen=True, slots=True)

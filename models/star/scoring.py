@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..kept import Kept
 from ..verbalise import Hop, verbalise_hop
+from .backbone import device_of
 from .batches import cross_batch, parted, path_words
 from .checkpoint import Checkpoint
 
@@ -42,7 +43,7 @@ class StarModel:
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.checkpoint = checkpoint
         self.encoding_s = 0.0
-        self._device = next(checkpoint.dual.parameters()).device
+        self._device = device_of(checkpoint.dual)
         self._texts: Kept[str, Tensor] = Kept(MAX_KEPT_TEXTS)
         self._paths: Kept[Hops, Tensor] = Kept(MAX_KEPT_PATHS)
 
@@ -62,7 +63,7 @@ class StarModel:
             with torch.inference_mode():
                 encoded = torch.cat([self.checkpoint.dual.encode(part.to(self._device)) for part in parts])
             for text, row in zip(some, rows.tolist(), strict=True):
-                self._texts.keep(text, encoded[row])
+                self._texts.keep(text, encoded[row].clone())
         self.encoding_s += time.perf_counter() - started
 
     def _composed(self, paths: Iterable[Hops]) -> dict[Hops, Tensor]:
@@ -84,7 +85,7 @@ class StarModel:
                     composed = self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in some]), last)
             for path, state in zip(some, composed, strict=True):
                 states[path] = state
-                self._paths.keep(path, state)
+                self._paths.keep(path, state.clone())
         return states
 
     def _text(self, text: str) -> Tensor:

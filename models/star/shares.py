@@ -16,7 +16,8 @@ mining, each alike (STAR, section 4.1). single: one shortest path (STAR without 
 def shares_of(example: Example, positives: Positives, any_weight: float) -> Floats:
     """Return the share of each reachable path, (num_reachable,), adding up to 1; all 0 where there are no positives.
 
-    `any_weight` is what reaching a right answer at all counts beside F1, for the positives `f1`.
+    `any_weight` is what reaching a right answer at all counts beside F1, for the positives `f1`; where an annotator
+    wrote the question's paths, these count alone, each alike.
     """
     if positives == "single":
         raw = np.zeros(len(example.reachable), dtype=np.float32)

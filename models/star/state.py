@@ -94,7 +94,7 @@ def read_state(path: Path, resolved: Mapping[str, Any]) -> TrainingState | None:
         said["step"],
         history=said["history"],
         seconds=said["seconds"],
-        scaler=said.get("scaler", {}),
+        scaler=said["scaler"],
         **parts,
     )
 

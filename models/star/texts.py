@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..kept import Kept
 from .backbone import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 MAX_QUESTION_TOKENS = 64
 MAX_PATH_TOKENS = 96
+MAX_KEPT = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +55,11 @@ Tokens = tuple[int, ...]
 
 
 class Texts:
-    """A tokenizer that keeps the ids of what it has seen."""
+    """A tokenizer that keeps the ids of what it has seen, of `MAX_KEPT` texts."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
-        self._kept: dict[str, Tokens] = {}
+        self._kept: Kept[str, Tokens] = Kept(MAX_KEPT)
         self._first = _id(tokenizer.cls_token_id, tokenizer.bos_token_id)
         self._last = _id(tokenizer.sep_token_id, tokenizer.eos_token_id)
         self._padding = _id(tokenizer.pad_token_id, 0)
@@ -70,7 +72,7 @@ class Texts:
         """Return the ids of a text, without those a tokenizer adds; at least one."""
         if text not in self._kept:
             ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-            self._kept[text] = tuple(ids) or (self._unknown,)
+            self._kept.keep(text, tuple(ids) or (self._unknown,))
         return self._kept[text]
 
     def alone(self, text: str) -> Tokens:

@@ -16,6 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from .objective import Objective
 from .processes import shard
+from .ranges import check_ranges
 from .state import (
     TrainingState,
     optimizer_tensors,
@@ -51,6 +52,19 @@ class TrainingOptions:
     compile: bool = False
     seed: int = 0
     save_every_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        check_ranges(
+            self,
+            epochs=(1, math.inf),
+            learning_rate=(0.0, 1.0),
+            head_learning_rate=(0.0, 1.0),
+            warmup=(0.0, 0.9),
+            weight_decay=(0.0, 1.0),
+            max_norm=(1e-6, math.inf),
+            accumulate=(1, math.inf),
+            patience=(1, math.inf),
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return what the weights depend on, as plain data."""

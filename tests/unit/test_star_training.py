@@ -353,3 +353,20 @@ def test_the_checkpoint_has_the_weights_of_the_best_epoch(data: tuple[Mined, Min
     assert load_file(tmp_path / "dual" / "model.safetensors")["log_scale"].item() != pytest.approx(
         math.log(20), abs=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("dual.batch_size=0", "train star: dual: expected at least 1 for batch_size, found 0"),
+        ("dual_training.epochs=0", "train star: dual_training: expected at least 1 for epochs, found 0"),
+        ("cross_training.warmup=1.0", "train star: cross_training: expected 0 to 0.9 for warmup, found 1"),
+        ("cross.temperature=0", "train star: cross: expected at least 1e-06 for temperature, found 0"),
+        ("cross.w_min=2", "train star: cross: expected 0 to 1.5 for w_min, found 2"),
+        ("mix=1.5", "train star: expected 0 to 1 for mix, found 1.5"),
+    ],
+)
+def test_an_option_out_of_its_range_is_one_line(said: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        star_config("best", [said], scorer=None, encoder=None, epochs=None, seed=0)
+    assert str(caught.value) == message

@@ -10,6 +10,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ....models.f1 import f1_of
 from ..gold import GoldAnswer
 from .answers import ALL_RIGHT, ALL_WRONG, AnswerScores
 from .matching import Predicted
@@ -48,7 +49,7 @@ def rog_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> 
     texts = [tuple(_text(name) for name in answer.names or (answer.id or "",)) for answer in gold]
     num_matched = _num_matched(predictions, texts)
     precision, recall = num_matched / len(predictions), num_matched / len(gold)
-    f1 = 2 * precision * recall / (precision + recall) if num_matched else 0.0
+    f1 = f1_of(precision, recall)
     scores = AnswerScores(
         hits_at_1=float(_num_matched(predictions[:1], texts) > 0),
         hit=float(num_matched > 0),
