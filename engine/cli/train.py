@@ -40,9 +40,13 @@ def command() -> None:
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
 )
 @click.option(
-    "--preset", type=click.Choice(("best", "paper")), default="best", show_default=True, help="Where to start."
+    "--preset",
+    type=click.Choice(("best", "paper")),
+    default="best",
+    show_default=True,
+    help="best: the dual encoder alone, `similarity`; paper: STAR's `cross`.",
 )
-@click.option("--scorer", type=click.Choice(("cross", "similarity")), help="The network (default: cross).")
+@click.option("--scorer", type=click.Choice(("cross", "similarity")), help="The network (default: the preset's).")
 @click.option("--encoder", help="Hugging Face encoder, by name or path (default: all-MiniLM-L6-v2).")
 @click.option("--epochs", type=click.IntRange(1), help="Epochs of each network, at most.")
 @click.option("--precision", type=click.Choice(("fp32", "bf16", "fp16")), help="What to compute in (default: fp32).")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -42,6 +43,19 @@ def part_of(batch: Sequence[KeyT], shard: tuple[int, int]) -> tuple[Sequence[Key
     rank, num_ranks = shard
     part = batch[rank::num_ranks]
     return part or batch[:1], len(part) * num_ranks / len(batch)
+
+
+def batches_of_files(keys: Iterable[tuple[int, int]], size: int, chance: random.Random) -> list[list[tuple[int, int]]]:
+    """Return (file, example) in batches of one file each; the examples of a file are shuffled, and the batches."""
+    rows_of: dict[int, list[tuple[int, int]]] = {}
+    for key in keys:
+        rows_of.setdefault(key[0], []).append(key)
+    batches = []
+    for rows in rows_of.values():
+        chance.shuffle(rows)
+        batches += [rows[at : at + size] for at in range(0, len(rows), size)]
+    chance.shuffle(batches)
+    return batches
 
 
 def path_words(mention: str, hops: Sequence[Hop]) -> str:

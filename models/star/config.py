@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from .cross_objective import CrossOptions
 from .dual_objective import DualOptions
+from .pool_objective import PoolOptions
 from .ranges import check_ranges
 from .training import TrainingOptions
 
@@ -21,12 +21,12 @@ class StarConfig:
     encoder (see `mixing`), None to choose it on the dev questions.
     """
 
-    scorer: Scorer = "cross"
+    scorer: Scorer = "similarity"
     encoder: str = "all-MiniLM-L6-v2"
     mix: float | None = None
     dual: DualOptions = field(default_factory=DualOptions)
     dual_training: TrainingOptions = field(default_factory=TrainingOptions)
-    cross: CrossOptions = field(default_factory=CrossOptions)
+    cross: PoolOptions = field(default_factory=PoolOptions)
     cross_training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(epochs=3, learning_rate=5e-5, head_learning_rate=5e-4)
     )
@@ -41,8 +41,9 @@ class StarConfig:
 
 
 PAPER = StarConfig(
+    scorer="cross",
     mix=1.0,
-    cross=CrossOptions(loss="contrastive", positives="hard", negatives="hard", path_weights=True, residual=False),
+    cross=PoolOptions(loss="contrastive", positives="hard", negatives="hard", path_weights=True),
 )
 """The paper's own setting: hard path mining, path-weighted contrastive loss, the cross-attentive scorer alone."""
 

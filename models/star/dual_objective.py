@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from .backbone import device_of
-from .batches import dual_batch, part_of, parted
+from .batches import batches_of_files, dual_batch, part_of, parted
 from .dual_encoder import DualEncoder
 from .examples import Candidates, Example, ExampleSet, Floats
 from .figures import first_path_figures
@@ -111,13 +111,7 @@ class DualObjective:
         """Shuffle the questions of each file and the order of the batches."""
         self._epoch = epoch
         chance = random.Random(f"{self.seed}/{epoch}")  # noqa: S311 - an order, no secret
-        batches = []
-        for number in range(len(self.train)):
-            rows = [key for key in self._targets if key[0] == number]
-            chance.shuffle(rows)
-            batches += [rows[at : at + self.options.batch_size] for at in range(0, len(rows), self.options.batch_size)]
-        chance.shuffle(batches)
-        self._batches = batches
+        self._batches = batches_of_files(self._targets, self.options.batch_size, chance)
 
     def state(self) -> dict[str, Tensor]:
         """Return nothing: an epoch's batches depend on its number alone."""

@@ -27,6 +27,14 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.paths)
 
+    def at(self, rows: Ints) -> Candidates:
+        """Return the candidates at these rows."""
+        return Candidates(self.paths[rows], self.topics[rows])
+
+    def and_then(self, others: Candidates) -> Candidates:
+        """Return these candidates, then the others."""
+        return Candidates(np.concatenate([self.paths, others.paths]), np.concatenate([self.topics, others.topics]))
+
 
 @dataclass(frozen=True, slots=True)
 class Example:

@@ -24,7 +24,6 @@ from .checkpoint import (
 )
 from .config import StarConfig
 from .cross_encoder import CrossAttentiveScorer
-from .cross_objective import CrossObjective
 from .dual_encoder import DualEncoder
 from .dual_objective import DualObjective
 from .examples import Example, ExampleSet, Floats, examples_of
@@ -32,7 +31,9 @@ from .mined import Mined
 from .mixing import mixed
 from .objective import Objective
 from .pairs import RelationPairs
+from .pool_objective import PoolObjective
 from .processes import shard
+from .readers import CrossReader
 from .texts import Texts
 from .training import Trained, TrainingOptions, train
 
@@ -86,8 +87,9 @@ def train_star(
         backbone = pretrained_backbone(config.encoder)
         cross = CrossAttentiveScorer(backbone).to(run.device)
         train_stop = [_stops(dual_objective, examples) for examples in run.train]
-        cross_objective = CrossObjective(
+        cross_objective = PoolObjective(
             cross,
+            CrossReader(),
             Texts(backbone.tokenizer),
             run.train,
             run.dev,

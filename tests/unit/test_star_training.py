@@ -233,7 +233,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mined, Mined, str]:
 
 
 def config(encoder: str) -> StarConfig:
-    plain = StarConfig(encoder=encoder, dual=replace(StarConfig().dual, batch_size=3))
+    plain = StarConfig(scorer="cross", encoder=encoder, dual=replace(StarConfig().dual, batch_size=3))
     plain = replace(plain, cross=replace(plain.cross, batch_size=3, num_negatives=2))
     return with_training(plain, {"epochs": 2, "save_every_s": 0.0, "patience": 9})
 
@@ -336,7 +336,7 @@ def test_presets_and_what_the_command_line_changes() -> None:
 def test_the_paper_preset_is_the_papers_setting() -> None:
     cross = PAPER.cross
     assert (cross.loss, cross.positives, cross.negatives, cross.path_weights) == ("contrastive", "hard", "hard", True)
-    assert PAPER.mix == 1.0 and not cross.residual
+    assert (PAPER.scorer, PAPER.mix) == ("cross", 1.0)
 
 
 def test_the_checkpoint_has_the_weights_of_the_best_epoch(data: tuple[Mined, Mined, str], tmp_path: Path) -> None:

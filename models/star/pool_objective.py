@@ -1,4 +1,4 @@
-"""What the cross-attentive scorer learns from: the positives of a question against its hardest negatives."""
+"""Learning from pools, as STAR does: the positives of a question against its hardest negatives."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .backbone import device_of
-from .batches import cross_batch, part_of, path_words
-from .cross_encoder import CrossAttentiveScorer
+from .batches import batches_of_files, part_of
 from .examples import Candidates, Example, ExampleSet, Floats
 from .figures import first_path_figures
 from .losses import listwise, path_weighted_contrastive
@@ -24,24 +22,23 @@ from .path_weights import path_weights
 from .paths import Ints
 from .pool import Negatives, Pool, pool_of
 from .ranges import check_ranges
+from .readers import Asked, Reader
 from .shares import Positives, shares_of
 from .texts import Texts
 
-PAIRS_AT_ONCE = 256
+EXAMPLES_AT_ONCE = 16
 
 Key = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class CrossOptions:
-    """How the cross-attentive scorer learns. The paper's own setting is ``loss="contrastive"``, ``positives`` and
+class PoolOptions:
+    """How a network learns from pools. The paper's own setting is ``loss="contrastive"``, ``positives`` and
     ``negatives`` "hard" and `path_weights`; the defaults were chosen on dev questions of FB15k-237 (docs/training.md).
 
     pool_size: negatives a question is given. num_negatives: the hardest of them by the network's own scores, taken
     anew each epoch, that it learns from. num_positives: the paths with the largest shares. w_min, w_max: the range of
     path weights. temperature: τ of the contrastive loss. shortlist: paths a question that dev figures are taken over.
-    residual: the listwise loss is of the sum with the dual encoder's scores, so that the network learns what that one
-    gets wrong.
     """
 
     batch_size: int = 8
@@ -57,7 +54,6 @@ class CrossOptions:
     num_negatives: int = 12
     pool_size: int = 32
     rescore: bool = True
-    residual: bool = True
     shortlist: int = 16
 
     def __post_init__(self) -> None:
@@ -74,8 +70,8 @@ class CrossOptions:
         )
 
 
-class CrossObjective:
-    """Learns to put positives before the negatives of a pool (see `CrossOptions`).
+class PoolObjective:
+    """Learns to put positives before the negatives of a pool (see `PoolOptions`); `reader` reads with the network.
 
     `train_stop` and `dev_stop` are the dual encoder's scores of the reachable paths, per file and example; `mix` is the
     weight beside them (see `mixing`), None to choose it at each evaluation.
@@ -83,17 +79,19 @@ class CrossObjective:
 
     def __init__(
         self,
-        network: CrossAttentiveScorer,
+        network: nn.Module,
+        reader: Reader,
         texts: Texts,
         train: Sequence[ExampleSet],
         dev: Sequence[ExampleSet],
         train_stop: Sequence[Sequence[Floats]],
         dev_stop: Sequence[Sequence[Floats]],
-        options: CrossOptions,
+        options: PoolOptions,
         seed: int,
         mix: float | None = None,
     ) -> None:
         self._network = network
+        self.reader = reader
         self.texts = texts
         self.train = train
         self.dev = dev
@@ -108,13 +106,13 @@ class CrossObjective:
         self._order(0)
 
     @property
-    def network(self) -> CrossAttentiveScorer:
-        """The cross-attentive scorer."""
+    def network(self) -> nn.Module:
+        """The network that learns."""
         return self._network
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches of one epoch."""
+        """Batches of one epoch; each is of one mined file."""
         return len(self._batches)
 
     def _pooled(self, stop: Sequence[Sequence[Floats]]) -> dict[Key, Pool]:
@@ -172,53 +170,31 @@ class CrossObjective:
 
     def _order(self, epoch: int) -> None:
         chance = random.Random(f"{self.seed}/{epoch}")  # noqa: S311 - an order, no secret
-        keys = list(self._pools)
-        chance.shuffle(keys)
-        size = self.options.batch_size
-        self._batches = [keys[at : at + size] for at in range(0, len(keys), size)]
+        self._batches = batches_of_files(self._pools, self.options.batch_size, chance)
 
     def _rescore(self) -> None:
         keys = [key for key, pool in self._pools.items() if len(pool.negatives) > self.options.num_negatives]
-        pairs = [pair for key in keys for pair in self._pairs(key, self._pools[key].negatives)]
-        scores = self.score(pairs)
-        start = 0
-        for key in keys:
-            negatives = self._pools[key].negatives
-            own = scores[start : start + len(negatives)]
-            start += len(negatives)
-            if self.options.residual:
-                own = own + self._pools[key].negative_stop
-            self._hardest[key] = np.argsort(-own, kind="stable")[: self.options.num_negatives]
+        for number, examples in enumerate(self.train):
+            own = [key for key in keys if key[0] == number]
+            asked = [(examples.examples[at], self._pools[number, at].negatives) for _, at in own]
+            for key, scores in zip(own, self.score(examples, asked), strict=True):
+                self._hardest[key] = np.argsort(-scores, kind="stable")[: self.options.num_negatives]
 
     def _negatives(self, key: Key) -> Candidates:
         pool = self._pools[key].negatives
-        rows = self._rows(key)
-        return Candidates(pool.paths[rows], pool.topics[rows])
-
-    def _rows(self, key: Key) -> Ints:
-        """Return the rows of the negatives to learn from in their pool."""
-        num_negatives = min(len(self._pools[key].negatives), self.options.num_negatives)
-        return self._hardest.get(key, np.arange(num_negatives))
-
-    def _stop(self, key: Key) -> Floats:
-        """Return the dual encoder's scores of the positives and of the negatives to learn from."""
-        pool = self._pools[key]
-        return np.concatenate([pool.positive_stop, pool.negative_stop[self._rows(key)]])
-
-    def _pairs(self, key: Key, candidates: Candidates) -> list[tuple[str, str]]:
-        return pairs_of(self.train[key[0]], self.train[key[0]].examples[key[1]], candidates)
+        rows = self._hardest.get(key, np.arange(min(len(pool), self.options.num_negatives)))
+        return pool.at(rows)
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the loss of a batch."""
         keys, counts = part_of(self._batches[step], shard)
         negatives = [self._negatives(key) for key in keys]
-        pairs = [
-            pair
+        examples = self.train[keys[0][0]]
+        asked = [
+            (examples.examples[key[1]], self._pools[key].positives.and_then(wrong))
             for key, wrong in zip(keys, negatives, strict=True)
-            for candidates in (self._pools[key].positives, wrong)
-            for pair in self._pairs(key, candidates)
         ]
-        logits = network(cross_batch(self.texts, pairs).to(device_of(network)))
+        logits = self.reader.logits(network, self.texts, examples, asked)
         total = torch.zeros((), device=logits.device)
         start = 0
         for key, wrong in zip(keys, negatives, strict=True):
@@ -233,58 +209,39 @@ class CrossObjective:
         shares = torch.zeros_like(logits)
         shares[:num_positives] = torch.from_numpy(pool.shares).to(logits.device)
         if self.options.loss == "listwise":
-            before = torch.from_numpy(self._stop(key)).to(logits) if self.options.residual else 0.0
-            return listwise(before + logits, shares)
+            return listwise(logits, shares)
         weights = torch.ones_like(logits)
         if self._weights:
             rows = [(path, True) for path in pool.positives.paths] + [(path, False) for path in negatives.paths]
             weights = torch.tensor([self._weights[key[0], int(p), right] for p, right in rows]).to(logits)
         is_positive = torch.arange(len(logits), device=logits.device) < num_positives
-        scores = logits.sigmoid()
+        scores = self.reader.score(logits, self.options.temperature)
         return path_weighted_contrastive(scores, is_positive, weights, self.options.temperature, shares)
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> Floats:
-        """Return the logits of pairs, (num_pairs,)."""
-        network, device = self._network, device_of(self._network)
+    def score(self, examples: ExampleSet, asked: Asked) -> list[Floats]:
+        """Return the logits of each example's candidates, (num_candidates,) each."""
+        network = self._network
         training = network.training
         network.eval()
-        order = np.argsort([len(question) + len(path) for question, path in pairs], kind="stable")
-        logits = np.zeros(len(pairs), dtype=np.float32)
+        found: list[Floats] = []
         with torch.inference_mode():
-            for at in range(0, len(order), PAIRS_AT_ONCE):
-                rows = order[at : at + PAIRS_AT_ONCE]
-                batch = cross_batch(self.texts, [pairs[row] for row in rows]).to(device)
-                logits[rows] = network(batch).float().cpu().numpy()
+            for at in range(0, len(asked), EXAMPLES_AT_ONCE):
+                some = asked[at : at + EXAMPLES_AT_ONCE]
+                logits = self.reader.logits(network, self.texts, examples, some).float().cpu().numpy()
+                found += np.split(logits, np.cumsum([len(candidates) for _, candidates in some])[:-1])
         network.train(training)
-        return logits
+        return found
 
     def evaluate(self) -> Figures:
         """Return the figures of the first path: the dual encoder's shortlist in the order of both networks' scores."""
         ranked = list(self.shortlisted())
         mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
-        alone = first_path_figures((e, mixed(stop, cross, rows, 1.0)) for e, stop, cross, rows in ranked)
-        return {**figures, "mix": mix, **{f"cross_{name}": value for name, value in alone.items()}}
+        alone = first_path_figures((e, mixed(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
+        return {**figures, "mix": mix, **{f"alone_{name}": value for name, value in alone.items()}}
 
     def shortlisted(self) -> Iterator[tuple[Example, Floats, Floats, Ints]]:
-        """Yield each dev example with the dual encoder's scores, and the cross scores of the shortlisted rows."""
-        found: list[tuple[Example, Floats, Ints]] = []
-        pairs: list[tuple[str, str]] = []
+        """Yield each dev example with the dual encoder's scores, and the network's scores of the shortlisted rows."""
         for examples, stops in zip(self.dev, self.dev_stop, strict=True):
-            for example, stop in zip(examples.examples, stops, strict=True):
-                rows = np.argsort(-stop, kind="stable")[: self.options.shortlist]
-                chosen = Candidates(example.reachable.paths[rows], example.reachable.topics[rows])
-                pairs += pairs_of(examples, example, chosen)
-                found.append((example, stop, rows))
-        logits = self.score(pairs)
-        start = 0
-        for example, stop, rows in found:
-            yield example, stop, logits[start : start + len(rows)], rows
-            start += len(rows)
-
-
-def pairs_of(examples: ExampleSet, example: Example, candidates: Candidates) -> list[tuple[str, str]]:
-    """Return the question with the words of each path."""
-    return [
-        (example.text, path_words(example.mentions[topic], examples.table.path_hops(path)))
-        for path, topic in zip(candidates.paths.tolist(), candidates.topics.tolist(), strict=True)
-    ]
+            best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in stops]
+            asked = [(e, e.reachable.at(rows)) for e, rows in zip(examples.examples, best, strict=True)]
+            yield from zip(examples.examples, stops, self.score(examples, asked), best, strict=True)

@@ -1,0 +1,156 @@
+"""STAR's ablation (its Tables 3 and 4): the error of the first path by what a network learns from, over several seeds.
+
+    python -m benchmarks.ablation --train MINED --dev MINED --shortlist CHECKPOINT --work FOLDER [--questions 1774]
+
+Every variant has the same encoder, questions, epochs and rate, and orders the same paths on dev: those that the dual
+encoder of the checkpoint shortlists, the same for all. An error is a first path that leads to no right answer. Run
+again, it trains only what was not trained yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from statistics import mean
+
+import torch
+from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.star.backbone import pretrained_backbone
+from lodestar.models.star.biases import ErrorShares, Frequencies, error_shares, frequencies
+from lodestar.models.star.checkpoint import read_checkpoint
+from lodestar.models.star.cross_encoder import CrossAttentiveScorer
+from lodestar.models.star.dual_encoder import DualEncoder
+from lodestar.models.star.dual_objective import DualObjective, DualOptions
+from lodestar.models.star.examples import ExampleSet, Floats, examples_of
+from lodestar.models.star.mined import read
+from lodestar.models.star.mixing import mixed
+from lodestar.models.star.pool_objective import PoolObjective, PoolOptions
+from lodestar.models.star.readers import CrossReader, DualReader
+from lodestar.models.star.texts import Texts
+from lodestar.models.star.training import TrainingOptions, train
+from lodestar.models.text_vectors import TextVectors
+
+ENCODER = "all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A row of the table."""
+
+    name: str
+    is_cross: bool
+    options: PoolOptions
+
+
+PLAIN = PoolOptions(loss="contrastive", positives="single", negatives="walks", num_positives=1, rescore=False)
+MINED = replace(PLAIN, positives="hard", negatives="hard", rescore=True)
+
+VARIANTS = (
+    Variant("similarity", False, PLAIN),
+    Variant("cross-attentive", True, PLAIN),
+    Variant("cross-attentive, HPM", True, MINED),
+    Variant("cross-attentive, HPM, path weights", True, replace(MINED, path_weights=True)),
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The examples with the scores that shortlist them."""
+
+    train: ExampleSet
+    dev: ExampleSet
+    train_stop: list[Floats]
+    dev_stop: list[Floats]
+    known: Frequencies
+    vectors: TextVectors
+
+
+def asked(arguments: argparse.Namespace) -> Asked:
+    """Return what is learned from and chosen by."""
+    learned, chosen = (examples_of(read(file)) for file in (arguments.train, arguments.dev))
+    if arguments.questions < len(learned.examples):
+        drawn = random.Random(0).sample(learned.examples, arguments.questions)
+        learned = replace(learned, examples=tuple(drawn))
+    checkpoint = read_checkpoint(arguments.shortlist)
+    checkpoint.dual.precision = torch.bfloat16
+    dual = DualObjective(checkpoint.dual, checkpoint.dual_texts, [], [], DualOptions(), 0)
+    stops = [[stop for _, stop in dual.scored(examples)] for examples in (learned, chosen)]
+    return Asked(learned, chosen, stops[0], stops[1], frequencies(learned), TextVectors(SentenceEncoder(ENCODER)))
+
+
+def errors_of(variant: Variant, data: Asked, seed: int, arguments: argparse.Namespace) -> ErrorShares:
+    """Train a variant and return its errors on dev, of the best epoch."""
+    options = replace(variant.options, num_negatives=arguments.negatives, pool_size=3 * arguments.negatives)
+    torch.manual_seed(seed)
+    backbone = pretrained_backbone(ENCODER)
+    network = CrossAttentiveScorer(backbone) if variant.is_cross else DualEncoder(backbone)
+    objective = PoolObjective(
+        network,
+        CrossReader() if variant.is_cross else DualReader(),
+        Texts(backbone.tokenizer),
+        [data.train],
+        [data.dev],
+        [data.train_stop],
+        [data.dev_stop],
+        options,
+        seed,
+        mix=1.0,
+    )
+    training = TrainingOptions(
+        epochs=arguments.epochs,
+        learning_rate=arguments.learning_rate,
+        patience=arguments.epochs,
+        precision="bf16",
+        seed=seed,
+    )
+    state = arguments.work / f"{variant.name}-{seed}.safetensors"
+    train(objective, training, state, {"variant": variant.name, "negatives": arguments.negatives})
+    state.unlink(missing_ok=True)
+    ranked = ((e, mixed(stop, own, rows, 1.0)) for e, stop, own, rows in objective.shortlisted())
+    return error_shares(ranked, data.dev, data.vectors, data.known)
+
+
+def lines(found: Mapping[str, Sequence[ErrorShares]], num_train: int, num_dev: int, epochs: int) -> Iterator[str]:
+    """Yield the table."""
+    asked_of = f"n {num_dev}, {num_train} learned from, epochs: {epochs}"
+    yield f"| {asked_of} | error by seed | error | shortcut | long-tail | union |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, each in found.items():
+        by_seed = ", ".join(f"{shares.error:.3f}" for shares in each)
+        means = (mean(getattr(shares, part.name) for shares in each) for part in fields(ErrorShares))
+        yield f"| {name} | {by_seed} | {' | '.join(f'{value:.3f}' for value in means)} |"
+
+
+def main(said: Sequence[str] | None = None) -> None:
+    """Train every variant with every seed, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--train", type=Path, required=True, help="what `lodestar mine` wrote of training questions")
+    parser.add_argument("--dev", type=Path, required=True, help="the same of dev questions")
+    parser.add_argument("--shortlist", type=Path, required=True, help="folder of the checkpoint that shortlists")
+    parser.add_argument("--work", type=Path, required=True, help="folder of the figures and of trainings under way")
+    parser.add_argument("--questions", type=int, default=1_000_000, help="to learn from (default: all)")
+    parser.add_argument("--negatives", type=int, default=5, help="for each question (default: 5)")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--learning-rate", type=float, default=1e-4)
+    parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1, 2))
+    arguments = parser.parse_args(said)
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    data = asked(arguments)
+    found: dict[str, list[ErrorShares]] = {variant.name: [] for variant in VARIANTS}
+    shortlisting = zip(data.dev.examples, data.dev_stop, strict=True)
+    found["the checkpoint that shortlists"] = [error_shares(shortlisting, data.dev, data.vectors, data.known)]
+    for seed in arguments.seeds:
+        for variant in VARIANTS:
+            kept = arguments.work / f"{variant.name}-{seed}.json"
+            if not kept.exists():
+                kept.write_text(json.dumps(asdict(errors_of(variant, data, seed, arguments))))
+            found[variant.name].append(ErrorShares(**json.loads(kept.read_text())))
+    print("\n".join(lines(found, len(data.train.examples), len(data.dev.examples), arguments.epochs)))
+
+
+if __name__ == "__main__":
+    main()

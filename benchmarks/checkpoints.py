@@ -1,0 +1,135 @@
+"""The checkpoints that docs/results.md is asked with: mined and trained from the data, one for each graph.
+
+    python -m benchmarks.checkpoints --data FOLDER --work FOLDER --out FOLDER [--only fb237] [--set KEY=VALUE …]
+
+The folders are those of `benchmarks.results`; mined files are kept under the work folder, and what is mined or trained
+already is not done again. Test questions are read by nobody here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lodestar.engine.api import Engine
+from lodestar.engine.evaluation.running import sampled
+from lodestar.engine.mining.mining import mine_file
+from lodestar.engine.mining.options import MiningOptions
+from lodestar.engine.server.instance import Instance
+from lodestar.engine.settings import Settings, resolve
+from lodestar.engine.training.relation_pairs import relation_pairs
+from lodestar.engine.training.star import read_mined, star_config, trained
+from lodestar.loaders.loading import LoadOptions, load_embedded
+from lodestar.loaders.questions.reading import read_questions
+from lodestar.models.star.mined import Mined
+from lodestar.models.star.pairs import RelationPairs
+from lodestar.models.star.train_star import Watcher
+
+from .results import Asked, graphs
+
+EPOCHS = {"pq-3h": 3}
+"""Where not the default: paths of three hops are many, and soon learned."""
+
+LIMITS = {"metaqa": {2: (1_500, 300), 3: (1_000, 200)}}
+"""Questions to learn from and to choose by, of the sets that have tens of thousands; by the hops that are searched."""
+
+
+@dataclass(frozen=True)
+class Sets:
+    """What a checkpoint learns from, and what chooses its epoch."""
+
+    train: list[Mined]
+    dev: list[Mined]
+
+
+def mined(asked: Asked, settings: Settings, work: Path) -> Sets:
+    """Return the mined training and dev questions of a graph; those that are not there are mined first."""
+    found = Sets([], [])
+    wanted = [
+        (split, path.with_name(path.name.replace("dev", split)), hops)
+        for path, hops in asked.files
+        for split in ("train", "dev")
+    ]
+    files = [(split, path, hops, work / "mined" / f"{asked.name}-{path.name.partition('.')[0]}.jsonl.gz")
+             for split, path, hops in wanted]  # fmt: skip
+    missing = [(split, path, hops, file) for split, path, hops, file in files if not file.exists()]
+    if missing:
+        (work / "mined").mkdir(parents=True, exist_ok=True)
+        server = Instance.of(replace(settings, name=asked.name))
+        load_embedded(asked.source, server, LoadOptions(staging=work / "staging"))
+        server.start(progress=False)
+        try:
+            with Engine(replace(settings, name=asked.name)) as engine:
+                for split, path, hops, file in missing:
+                    questions = read_questions(str(path))
+                    limit = LIMITS.get(asked.name, {}).get(hops, (None, None))[split == "dev"]
+                    questions = replace(questions, questions=sampled(questions, limit, 0))
+                    mine_file(questions, engine, file, MiningOptions(max_hop=hops))
+                    print(f"{file} is mined", file=sys.stderr)
+        finally:
+            server.stop()
+    for split, _, _, file in files:
+        (found.train if split == "train" else found.dev).append(read_mined(str(file)))
+    return found
+
+
+def pairs_beside(asked: Asked, data: Path, sets: Sets) -> RelationPairs | None:
+    """Return question-relation pairs of the other Freebase question sets, for the graph that is Freebase's."""
+    if asked.name != "fb237":
+        return None
+    others = [read_questions(str(data / "freebase-questions" / f"{name}.jsonl.gz"))
+              for name in ("webqsp", "cwq", "grailqa-dev")]  # fmt: skip
+    apart = [(question.id, question.text) for each in sets.dev for question in each.questions]
+    for split in ("dev", "test"):
+        left_out = read_questions(str(data / "fb237" / f"questions-{split}.jsonl.gz"))
+        apart += [(question.id, question.text) for question in left_out.questions]
+    return relation_pairs(others, apart)
+
+
+def train_one(asked: Asked, arguments: argparse.Namespace, settings: Settings, changes: Sequence[str]) -> None:
+    """Train the checkpoint of one graph, unless it is there."""
+    sets = mined(asked, settings, arguments.work)
+    config = star_config(
+        arguments.preset,
+        ["dual_training.precision=bf16", "cross_training.precision=bf16", *changes],
+        scorer=arguments.scorer,
+        encoder=arguments.encoder,
+        epochs=EPOCHS.get(asked.name),
+        seed=arguments.seed,
+    )
+    description = trained(
+        config,
+        sets.train,
+        sets.dev,
+        arguments.out / asked.name,
+        pairs=pairs_beside(asked, arguments.data, sets),
+        fresh=False,
+        watcher=Watcher(epoch=lambda name, epoch, figures: print(asked.name, name, epoch + 1, figures, flush=True)),
+    )
+    print(asked.name, {name: round(seconds) for name, seconds in description.seconds.items()}, "seconds", flush=True)
+
+
+def main() -> None:
+    """Mine and train for every graph."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with fb237/, metaqa/ and pathquestion/")
+    parser.add_argument("--work", type=Path, required=True, help="folder of servers and mined files, kept")
+    parser.add_argument("--out", type=Path, required=True, help="folder of a checkpoint for each graph")
+    parser.add_argument("--only", nargs="+", help="names of graphs (default: all)")
+    parser.add_argument("--preset", default="best", help="best or paper (default: best)")
+    parser.add_argument("--scorer", help="cross or similarity (default: the preset's)")
+    parser.add_argument("--encoder", help="Hugging Face encoder, by name or path (default: the preset's)")
+    parser.add_argument("--seed", type=int, default=0, help="of everything that is left to chance (default: 0)")
+    parser.add_argument("--set", dest="changes", action="append", default=[], help="KEY=VALUE of the configuration")
+    arguments = parser.parse_args()
+    settings = replace(resolve(), home=str(arguments.work / "home"), cache=str(resolve().cache_dir))
+    for asked in graphs(arguments.data, "dev"):
+        if not arguments.only or asked.name in arguments.only:
+            train_one(asked, arguments, settings, arguments.changes)
+
+
+if __name__ == "__main__":
+    main()
