@@ -12,8 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from statistics import mean
 
@@ -55,6 +56,8 @@ VARIANTS = (
     Variant("cross-attentive, HPM", True, MINED),
     Variant("cross-attentive, HPM, path weights", True, replace(MINED, path_weights=True)),
 )
+
+SHORTLISTING = "the dual encoder that shortlists, from all paths in reach"
 
 
 @dataclass(frozen=True)
@@ -114,18 +117,24 @@ def errors_of(variant: Variant, data: Asked, seed: int, arguments: argparse.Name
     return error_shares(ranked, data.dev, data.vectors, data.known)
 
 
-def lines(found: Mapping[str, Sequence[ErrorShares]], num_train: int, num_dev: int, epochs: int) -> Iterator[str]:
-    """Yield the table."""
-    asked_of = f"n {num_dev}, {num_train} learned from, epochs: {epochs}"
-    yield f"| {asked_of} | error by seed | error | shortcut | long-tail | union |"
+def table(folder: Path) -> Iterator[str]:
+    """Yield the table of all figures in a folder."""
+    found = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    about = sorted({(each["dev"], each["train"], each["epochs"], each["negatives"]) for each in found})
+    for num_dev, num_train, epochs, negatives in about:
+        yield f"n {num_dev:,} dev questions, {num_train:,} learned from, {negatives} negatives each, epochs: {epochs}."
+    yield ""
+    yield "| learns | error by seed | error | shortcut | long-tail | union |"
     yield "| --- | --- | --- | --- | --- | --- |"
-    for name, each in found.items():
-        by_seed = ", ".join(f"{shares.error:.3f}" for shares in each)
-        means = (mean(getattr(shares, part.name) for shares in each) for part in fields(ErrorShares))
-        yield f"| {name} | {by_seed} | {' | '.join(f'{value:.3f}' for value in means)} |"
+    for name in (*(variant.name for variant in VARIANTS), SHORTLISTING):
+        shares = [ErrorShares(**each["shares"]) for each in found if each["variant"] == name]
+        if shares:
+            by_seed = ", ".join(f"{each.error:.3f}" for each in shares)
+            means = (mean(getattr(each, part.name) for each in shares) for part in fields(ErrorShares))
+            yield f"| {name} | {by_seed} | {' | '.join(f'{value:.3f}' for value in means)} |"
 
 
-def main(said: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Train every variant with every seed, print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--train", type=Path, required=True, help="what `lodestar mine` wrote of training questions")
@@ -137,19 +146,27 @@ def main(said: Sequence[str] | None = None) -> None:
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--learning-rate", type=float, default=1e-4)
     parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1, 2))
-    arguments = parser.parse_args(said)
+    arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     data = asked(arguments)
-    found: dict[str, list[ErrorShares]] = {variant.name: [] for variant in VARIANTS}
+    about = {
+        "dev": len(data.dev.examples),
+        "train": len(data.train.examples),
+        "epochs": arguments.epochs,
+        "negatives": arguments.negatives,
+    }
+
+    def keep(name: str, seed: int, shares: Callable[[], ErrorShares]) -> None:
+        kept = arguments.work / f"{name}-{seed}.json"
+        if not kept.exists():
+            kept.write_text(json.dumps({"variant": name, "seed": seed, **about, "shares": asdict(shares())}))
+
     shortlisting = zip(data.dev.examples, data.dev_stop, strict=True)
-    found["the checkpoint that shortlists"] = [error_shares(shortlisting, data.dev, data.vectors, data.known)]
+    keep(SHORTLISTING, 0, lambda: error_shares(shortlisting, data.dev, data.vectors, data.known))
     for seed in arguments.seeds:
         for variant in VARIANTS:
-            kept = arguments.work / f"{variant.name}-{seed}.json"
-            if not kept.exists():
-                kept.write_text(json.dumps(asdict(errors_of(variant, data, seed, arguments))))
-            found[variant.name].append(ErrorShares(**json.loads(kept.read_text())))
-    print("\n".join(lines(found, len(data.train.examples), len(data.dev.examples), arguments.epochs)))
+            keep(variant.name, seed, partial(errors_of, variant, data, seed, arguments))
+    print("\n".join(table(arguments.work)))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from lodestar.loaders.pathquestion import PathquestionSource
 from lodestar.loaders.questions.reading import read_questions
 from lodestar.loaders.source import Source
 
+from .ablation import table
 from .results_page import page
 
 RECIPES = ("similarity", "star", "cosine", "shortest", "pagerank", "random", "oracle")
@@ -44,6 +45,8 @@ class Asked:
     name: str
     source: Source
     files: tuple[tuple[Path, int], ...]
+    return_to_topic: bool = False
+    """Questions may ask for the entity that they are about."""
 
 
 def graphs(data: Path, split: str) -> Iterator[Asked]:
@@ -58,7 +61,7 @@ def graphs(data: Path, split: str) -> Iterator[Asked]:
     yield Asked("metaqa", MetaqaSource(str(metaqa / "kb.txt.gz")), files)
     for name, hops in (("pq-2h", 2), ("pq-3h", 3), ("pql-2h", 2)):
         folder = data / "pathquestion" / name
-        yield Asked(name, PathquestionSource(str(folder / "kb.txt.gz")), ((folder / f"{split}.txt.gz", hops),))
+        yield Asked(name, PathquestionSource(str(folder / "kb.txt.gz")), ((folder / f"{split}.txt.gz", hops),), True)
 
 
 def ask(
@@ -73,7 +76,10 @@ def ask(
             questions = read_questions(str(path))
             questions = replace(questions, name=f"{asked.name} {questions.name.partition('.')[0]}")
             for name in recipes:
-                changes = [f"search.max_hop={max_hop}"]
+                changes = [
+                    f"search.max_hop={max_hop}",
+                    f"search.return_to_topic={json.dumps(asked.return_to_topic)}",
+                ]
                 if name == "star":
                     if checkpoint is None:
                         continue
@@ -107,6 +113,7 @@ def main() -> None:
     parser.add_argument("--print-only", action="store_true", help="the page of the runs that are there")
     parser.add_argument("--recipes", nargs="+", default=RECIPES, help="recipes (default: all)")
     parser.add_argument("--checkpoints", type=Path, help="folder of a checkpoint for each graph, by its name")
+    parser.add_argument("--ablation", type=Path, help="the work folder of `benchmarks.ablation`, for its table")
     parser.add_argument("--split", choices=SPLITS, default="dev", help="the questions that are asked (default: dev)")
     arguments = parser.parse_args()
     settings = replace(resolve(), home=str(arguments.work / "home"), cache=str(resolve().cache_dir))
@@ -126,9 +133,12 @@ def main() -> None:
         ]
     page_name = "results" if arguments.split == "dev" else f"results-{arguments.split}"
     command = f"python -m benchmarks.results --data FOLDER --work FOLDER --checkpoints FOLDER > docs/{page_name}.md"
+    if arguments.ablation:
+        command = command.replace(" >", " --ablation FOLDER >")
     if arguments.split != "dev":
         command = command.replace(" >", f" --split {arguments.split} --recipes {' '.join(arguments.recipes)} >")
-    print("\n".join(page(folders, arguments.split, SAMPLE, command)))
+    ablation = list(table(arguments.ablation)) if arguments.ablation else ()
+    print("\n".join(page(folders, arguments.split, SAMPLE, command, ablation)))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,10 @@ PAIRED = (("similarity", "cosine"), ("star", "similarity"))
 BY_SCORER = ("similarity", "star")
 
 
-def page(folders: Sequence[Path], split: str, sample: int, command: str) -> Iterator[str]:
-    """Yield the lines of the page; `command` is what writes it, `sample` the most questions asked of a set."""
+def page(folders: Sequence[Path], split: str, sample: int, command: str, ablation: Iterable[str] = ()) -> Iterator[str]:
+    """Yield the lines of the page; `command` is what writes it, `sample` the most questions asked of a set, `ablation`
+    the lines of that part.
+    """
     reports = {folder: read_report(str(folder)) for folder in folders}
     machine = next(iter(reports.values()))["where"]["machine"]
     yield "# Results" if split == "dev" else f"# Results, {split} split"
@@ -60,6 +62,14 @@ def page(folders: Sequence[Path], split: str, sample: int, command: str) -> Iter
         ("questions", "recipes", "figure", "difference", "p", "better", "worse", "same"),
         (row for better, worse in PAIRED for row in _paired(reports, better, worse)),
     )
+    if ablation:
+        yield ""
+        yield "## STAR's ablation: errors of the first path"
+        yield ""
+        yield from ablation
+        yield ""
+        yield "*shortcut*: the words are as near to the question as the right path's, or nearer. *long-tail*: the right"
+        yield "path is of the rarest fifth of training paths, or new. *union*: either. All order the same shortlist."
     yield from _section(
         "Data",
         ("questions", "sha256", "asked of", "triples"),

@@ -60,6 +60,8 @@ class SearchOptions:
     checkpoint: str = ""
     """Folder of a trained scorer; empty for similarity, which needs no training. `weights` are not used with it;
     `meeting_bonus` is converted to its scale."""
+    return_to_topic: bool = False
+    """An entity that the question is about may be an answer, where a path leads to it and not straight back."""
     any_graph: bool = False
     """Use the checkpoint on a graph that it was not trained on."""
 
@@ -282,6 +284,7 @@ class Engine:
                 max_topics=self.options.max_topics,
                 link_weight=LINK_WEIGHT * unit,
                 meeting_bonus=self.options.meeting_bonus * unit,
+                return_to_topic=self.options.return_to_topic,
                 bounds=self.options.bounds,
                 stored_as=catalogue.stored_as,
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_options, json_option, settings_from
+from .options import RETURN_TO_TOPIC, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
     from ...models.star.mined import Mining
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Similar and random relations in the place of each hop of a right path.",
 )
+@RETURN_TO_TOPIC
 @click.option(
     "--batch-size",
     type=click.IntRange(1, 1024),
@@ -47,6 +48,7 @@ def command(
     limit: int | None,
     seed: int,
     negatives: int,
+    return_to_topic: bool,
     batch_size: int | None,
     as_json: bool,
     **flags: Any,
@@ -71,7 +73,7 @@ def command(
 
     questions = read_questions(chosen_file(dataset, split), format_name)
     asked = replace(questions, questions=sampled(questions, limit, seed))
-    options = MiningOptions(max_hop=max_hop, num_negatives=negatives, seed=seed)
+    options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
     started_s = time.perf_counter()
     with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
         mining = mine_file(asked, engine, out, options, batch_size=batch_size, progress=progress)

@@ -30,9 +30,14 @@ _QUESTIONS = (
     click.option("--topic", "topics", multiple=True, help="Id of an entity the question is about; can be repeated."),
 )
 _TOP_K = (click.option("--top-k", type=int, help="Paths per question (default: 10)."),)
+RETURN_TO_TOPIC = click.option(
+    "--return-to-topic", is_flag=True, help="What the question is about may be its answer (default: it is not)."
+)
+
 _WALKING = (
     click.option("--beam-width", type=int, help="Paths carried on at each hop (default: 10)."),
     click.option("--max-hop", type=int, help="Longest path in hops between named entities (default: 2)."),
+    RETURN_TO_TOPIC,
     click.option("--checkpoint", metavar="FOLDER", help="Trained scorer to rank by (default: similarity, untrained)."),
     click.option("--any-graph", is_flag=True, help="Use the checkpoint on a graph that it was not trained on."),
 )
@@ -49,7 +54,7 @@ def search_options(function: F) -> F:
 
 
 def walking_options(function: F) -> F:
-    """Add --beam-width, --max-hop, --checkpoint and --any-graph."""
+    """Add --beam-width, --max-hop, --return-to-topic, --checkpoint and --any-graph."""
     return _add(function, _WALKING)
 
 
@@ -57,7 +62,7 @@ def search_options_from(flags: dict[str, Any]) -> SearchOptions:
     """Take the search options out of `flags` and return them; what was not given has its default."""
     from ..api import SearchOptions
 
-    names = ("top_k", "beam_width", "max_hop", "checkpoint", "any_graph")
+    names = ("top_k", "beam_width", "max_hop", "return_to_topic", "checkpoint", "any_graph")
     given = {name: flags.pop(name) for name in names if name in flags}
     return SearchOptions(**{name: value for name, value in given.items() if value is not None})
 

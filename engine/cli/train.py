@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_options, json_option, settings_from
+from .options import RETURN_TO_TOPIC, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
     from ...models.star.checkpoint import Description
@@ -54,6 +54,7 @@ def command() -> None:
 @click.option(
     "--max-hop", type=click.IntRange(1, 4), default=2, show_default=True, help="Of question sets: longest path."
 )
+@RETURN_TO_TOPIC
 @click.option("--set", "changes", multiple=True, help="KEY=VALUE of the configuration, as cross.num_negatives=8.")
 @click.option("--pairs", multiple=True, help="Question set over any graph whose relations are learned beside.")
 @click.option("--leave-out", multiple=True, help="Question set whose questions are not taken from --pairs, as --dev.")
@@ -71,6 +72,7 @@ def star(
     precision: str | None,
     seed: int,
     max_hop: int,
+    return_to_topic: bool,
     changes: Sequence[str],
     pairs: Sequence[str],
     leave_out: Sequence[str],
@@ -96,8 +98,9 @@ def star(
 
     precisions = [f"{part}.precision={precision}" for part in ("dual_training", "cross_training") if precision]
     config = star_config(preset, [*precisions, *changes], scorer=scorer, encoder=encoder, epochs=epochs, seed=seed)
-    train_on = [_mined(file, out, max_hop, seed, flags) for file in train_files]
-    choose_on = [_mined(file, out, max_hop, seed, flags) for file in dev_files]
+    mining = {"max_hop": max_hop, "return_to_topic": return_to_topic, "seed": seed}
+    train_on = [_mined(file, out, mining, flags) for file in train_files]
+    choose_on = [_mined(file, out, mining, flags) for file in dev_files]
     beside = None
     if pairs:
         apart = [(question.id, question.text) for mined in choose_on for question in mined.questions]
@@ -141,7 +144,7 @@ def _questions(file: str) -> QuestionSet:
     return read_questions(file)
 
 
-def _mined(file: str, out: Path, max_hop: int, seed: int, flags: Mapping[str, Any]) -> Mined:
+def _mined(file: str, out: Path, mining: Mapping[str, Any], flags: Mapping[str, Any]) -> Mined:
     """Return a mined file, or mine a question set into the folder of the checkpoint first: one process for all."""
     from ...loaders.progress import progress_bar
     from ...models.star.mined import is_mined
@@ -154,11 +157,11 @@ def _mined(file: str, out: Path, max_hop: int, seed: int, flags: Mapping[str, An
     if is_mined(Path(file)):
         return read_mined(file)
     questions = _questions(file)
-    kept = out / f"mined-{questions.name}-{questions.sha256[:8]}-{max_hop}.jsonl.gz"
+    returning = "-returning" if mining["return_to_topic"] else ""
+    kept = out / f"mined-{questions.name}-{questions.sha256[:8]}-{mining['max_hop']}{returning}.jsonl.gz"
     kept.parent.mkdir(parents=True, exist_ok=True)
     with locked(kept.with_name(f".{kept.name}.lock"), f"another process mines {questions.name}"):
         if not kept.exists():
-            options = MiningOptions(max_hop=max_hop, seed=seed)
             with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
-                mine_file(questions, engine, kept, options, progress=progress)
+                mine_file(questions, engine, kept, MiningOptions(**mining), progress=progress)
     return read_mined(str(kept))

@@ -35,9 +35,10 @@ lost by the answerer: the first path has a right answer, the first answer is non
 class Diagnosis:
     """Tells kinds of misses apart, exactly, over the whole graph."""
 
-    def __init__(self, graph: WholeGraph, max_hop: int) -> None:
+    def __init__(self, graph: WholeGraph, max_hop: int, *, return_to_topic: bool = False) -> None:
         self._graph = graph
         self._max_hop = max_hop
+        self._return_to_topic = return_to_topic
         self._named = graph.named()
 
     def ids_named(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -81,7 +82,13 @@ class Diagnosis:
             if any(matched(ends, question.answers)):
                 return Miss("lost by the answerer") if rank == 1 else Miss("not the first", rank)
         topics = [self._graph.numbers[id_] for id_ in started if id_ in self._graph.numbers]
-        reached = reachable(self._graph, topics, np.array(gold, dtype=np.int64), self._max_hop)
+        reached = reachable(
+            self._graph,
+            topics,
+            np.array(gold, dtype=np.int64),
+            self._max_hop,
+            return_to_topic=self._return_to_topic,
+        )
         if not reached:
             return Miss("out of reach")
         return Miss("pruned", _lost_at(reached, retrieval.walked) if retrieval.walked else None)

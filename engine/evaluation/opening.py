@@ -45,7 +45,8 @@ def opened(
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         if recipe.retriever != "beam" or (diagnose and fits):
             graph = WholeGraph.read(gateway)
-    diagnosis = Diagnosis(graph, recipe.search.max_hop) if graph else None
+    returns = recipe.search.return_to_topic
+    diagnosis = Diagnosis(graph, recipe.search.max_hop, return_to_topic=returns) if graph else None
     retriever = _retriever(recipe, graph, diagnosis, asked)
     with Engine(
         settings, options=recipe.search, retriever=retriever, answerer=answerer, connection=connection
@@ -62,7 +63,8 @@ def _retriever(
         return None
     max_hop = recipe.search.max_hop
     if recipe.retriever == "oracle":
-        return OracleRetriever(graph, max_hop, {question.id: diagnosis.gold_ids(question) for question in asked})
+        gold = {question.id: diagnosis.gold_ids(question) for question in asked}
+        return OracleRetriever(graph, max_hop, gold, return_to_topic=recipe.search.return_to_topic)
     if recipe.retriever == "random":
         return RandomRetriever(graph, max_hop, recipe.seed)
     return {"pagerank": PageRankRetriever, "shortest": ShortestPathRetriever}[recipe.retriever](graph, max_hop)

@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.f1 import f1_of
+from ..retrieval.ends import walks_back
 from ..values import Entity, RelationPath, Step
 from .whole_graph import Nodes, WholeGraph
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A relation path from a topic with its end set, none of which is a topic of the question."""
+    """A relation path from a topic with its end set."""
 
     topic: Entity
     relation_path: RelationPath
@@ -33,10 +34,13 @@ class Reached:
         return f1_of(self.precision, self.recall)
 
 
-def reachable(graph: WholeGraph, topics: list[int], gold: Nodes, max_hop: int) -> list[Reached]:
+def reachable(
+    graph: WholeGraph, topics: list[int], gold: Nodes, max_hop: int, *, return_to_topic: bool = False
+) -> list[Reached]:
     """Return every relation path of at most `max_hop` hops from a topic to a gold node, best F1 first.
 
-    Equal F1: the shorter path first, then by the topic's id and the relations' names.
+    Equal F1: the shorter path first, then by the topic's id and the relations' names. Whether a topic may be an end is
+    `return_to_topic` (see `retrieval.ends`).
     """
     if not len(gold) or not topics:
         return []
@@ -46,7 +50,11 @@ def reachable(graph: WholeGraph, topics: list[int], gold: Nodes, max_hop: int) -
     is_topic[topics] = True
     near = graph.within(gold, 2 * max_hop if graph.is_mediator.any() else max_hop)
     found = [
-        reached for topic in topics for reached in _walked(graph, topic, is_gold, is_topic, near, len(gold), max_hop)
+        reached
+        for topic in topics
+        for reached in _walked(
+            graph, topic, is_gold, is_topic, near, len(gold), max_hop, return_to_topic=return_to_topic
+        )
     ]
     return sorted(found, key=lambda r: (-r.f1, len(r.relation_path.steps), r.topic.id, str(r.relation_path)))
 
@@ -59,21 +67,23 @@ def _walked(
     near: list[npt.NDArray[np.bool_]],
     num_gold: int,
     max_hop: int,
+    *,
+    return_to_topic: bool,
 ) -> Iterator[Reached]:
     """Walk relation paths from one topic, depth first, as long as a gold node is near enough."""
     start = np.array([topic], dtype=np.int64)
-    steps_a_hop = 2 if len(near) - 1 > max_hop else 1
     stack: list[tuple[Nodes, tuple[Step, ...]]] = [(start, ())]
     while stack:
         frontier, steps = stack.pop()
-        hops_left = max_hop - (RelationPath(steps).num_hops if steps else 0)
-        near_enough = near[min(steps_a_hop * hops_left, len(near)) - 1]
+        near_enough = near[len(near) - len(steps) - 2]
         for number, reached in _extended(graph, frontier, steps, near_enough):
             to_mediator = bool(graph.is_mediator[reached].all())
             step = Step(graph.relations[abs(number)], inverse=number < 0, to_mediator=to_mediator)
             path = RelationPath((*steps, step))
             hops_left = max_hop - path.num_hops
-            ends = reached[~graph.is_mediator[reached] & ~is_topic[reached]]
+            ends = reached[~graph.is_mediator[reached]]
+            if not return_to_topic or walks_back(path.steps):
+                ends = ends[~is_topic[ends]]
             num_right = int(is_gold[ends].sum())
             if num_right and not to_mediator:
                 entities = tuple(graph.entities[end] for end in ends)

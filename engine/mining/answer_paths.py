@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ...models.star.mined import AnswerPath, Hops
 from ..database.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
 from ..database.requests import Steps, one
+from ..retrieval.ends import ends_for
 from ..retrieval.frontier import Frontier
 from ..values import Step
 from .placing import Placed
@@ -44,6 +45,7 @@ class Ask:
     placed: Placed
     topic: int
     reach: TopicReach
+    return_to_topic: bool = False
 
 
 def find_paths(explorer: Explorer, asks: Sequence[Ask], max_degree: int) -> Steps[list[Found]]:
@@ -120,10 +122,10 @@ def _written(frontier: Frontier) -> PathSteps:
 
 
 def answer_path(ask: Ask, hops: Hops, frontier: Frontier) -> AnswerPath | None:
-    """Return the path with precision and recall of its ends, none of them a topic; None where no end is right."""
+    """Return the path with precision and recall of its ends; None where no end is right."""
     topics = {topic.id for topic in ask.placed.topics}
-    ends = [end.id for end in frontier.ends if end.id not in topics]
-    num_right = sum(id_ in ask.placed.answers for id_ in ends)
+    ends = ends_for(frontier.steps, frontier.ends, topics, return_to_topic=ask.return_to_topic)
+    num_right = sum(end.id in ask.placed.answers for end in ends)
     if not num_right:
         return None
     relations = tuple(step.relation for step in frontier.steps)

@@ -52,13 +52,13 @@ class Miner:
     def mine(self, questions: Sequence[GoldQuestion]) -> Steps[list[Walked | LeftOut]]:
         """Return for each question what was found, or why it is left out; all share each round trip."""
         options = self.options
-        places, signatures = yield from placed(questions)
+        places, signatures = yield from placed(questions, return_to_topic=options.return_to_topic)
         tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
         explorer = Explorer(tree, self.relations, self.mediating, options.max_paths)
         roots = [root for signature in signatures.values() if (root := tree.root(signature.entity))]
         reaches = yield from explorer.explore(roots)
         asks = [
-            Ask(place, number, reaches[topic.id])
+            Ask(place, number, reaches[topic.id], options.return_to_topic)
             for place in places
             if isinstance(place, Placed)
             for number, topic in enumerate(place.topics)

@@ -14,13 +14,14 @@ MAX_HOP = 4
 class MiningOptions:
     """What is mined. `num_negatives` is STAR's k: similar and random relations for each hop of a positive path.
 
-    max_paths: relation paths kept of what can be walked from a topic, and of what leads from it to the answers.
-    max_degree: between two entities of more triples than this no path to an answer is looked for. bounds: those of the
-    search that is to be trained.
+    return_to_topic: a topic may be an answer (see `retrieval.ends`). max_paths: relation paths kept of what can be
+    walked from a topic, and of what leads from it to the answers. max_degree: between two entities of more triples than
+    this no path to an answer is looked for. bounds: those of the search that is to be trained.
     """
 
     max_hop: int = 2
     num_negatives: int = 5
+    return_to_topic: bool = False
     seed: int = 0
     max_paths: int = 2_000
     max_degree: int = 20_000

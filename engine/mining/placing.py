@@ -35,8 +35,10 @@ class Placed:
     answers: frozenset[str]
 
 
-def placed(questions: Sequence[GoldQuestion]) -> Steps[tuple[list[Placed | LeftOut], dict[str, Signature]]]:
-    """Look the questions up; return them with the signatures of their topics."""
+def placed(
+    questions: Sequence[GoldQuestion], *, return_to_topic: bool = False
+) -> Steps[tuple[list[Placed | LeftOut], dict[str, Signature]]]:
+    """Look the questions up; return them with the signatures of their topics, which may be answers or not."""
     names = dict.fromkeys(
         name
         for question in questions
@@ -49,13 +51,17 @@ def placed(questions: Sequence[GoldQuestion]) -> Steps[tuple[list[Placed | LeftO
         for id_ in (*_topic_ids(question, named), *(answer.id for answer in question.answers if answer.id))
     )
     signatures = (yield from one(read_signatures(list(ids)))) if ids else {}
-    found = [_placed(question, named, signatures) for question in questions]
+    found = [_placed(question, named, signatures, return_to_topic=return_to_topic) for question in questions]
     topics = {topic.id: signatures[topic.id] for each in found if isinstance(each, Placed) for topic in each.topics}
     return found, topics
 
 
 def _placed(
-    question: GoldQuestion, named: Mapping[str, Sequence[str]], signatures: Mapping[str, Signature]
+    question: GoldQuestion,
+    named: Mapping[str, Sequence[str]],
+    signatures: Mapping[str, Signature],
+    *,
+    return_to_topic: bool,
 ) -> Placed | LeftOut:
     topics = tuple(
         Topic(id_, _mention(question, id_, named, signatures[id_]))
@@ -69,7 +75,7 @@ def _placed(
     answers = frozenset(id_ for id_ in by_id | by_name if id_)
     if not answers:
         return LeftOut(question.id, NO_ANSWER)
-    if answers <= {topic.id for topic in topics}:
+    if not return_to_topic and answers <= {topic.id for topic in topics}:
         return LeftOut(question.id, NO_OTHER)
     return Placed(question, topics, answers)
 

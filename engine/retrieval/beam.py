@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from ..database.graph import read_signatures
 from ..database.requests import Steps, counted, one
 from ..values import Entity, EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
+from .ends import ends_for
 from .frontier import Bounds, Frontier, FrontierTree
 from .grounding import grounded
 from .meeting import Lead, meetings
@@ -50,7 +51,7 @@ class _Search:
 
     question: Question
     mentions: dict[str, str] = field(default_factory=dict)
-    """The entities the search started from, and how the question mentions them: none of them is an answer."""
+    """The entities the search started from, and how the question mentions them."""
     best_link: float = 0.0
     beams: list[tuple[Scored[EntityCandidate], Frontier]] = field(default_factory=list)
     results: list[Scored[Frontier]] = field(default_factory=list)
@@ -70,7 +71,8 @@ class BeamSearch:
     `beam_width` paths per question are carried on, `max_hop` is the longest path in hops between named entities, a
     search starts from at most `max_topics` linked entities, each linked with at least `min_link` of the best one's
     score, and what a link lacks to the best one costs `link_weight` times as much of a path's score; a path that meets
-    another topic's (see `meeting`) gains `meeting_bonus`.
+    another topic's (see `meeting`) gains `meeting_bonus`. Whether a topic may be an answer is `return_to_topic` (see
+    `ends`).
     Round trips per batch: hops + 1, and one more for each relation chosen at a hub.
     """
 
@@ -85,6 +87,7 @@ class BeamSearch:
         min_link: float = 0.75,
         link_weight: float = LINK_WEIGHT,
         meeting_bonus: float = 0.0,
+        return_to_topic: bool = False,
         bounds: Bounds | None = None,
         stored_as: Mapping[str, str] | None = None,
     ) -> None:
@@ -97,6 +100,7 @@ class BeamSearch:
         self.min_link = min_link
         self.link_weight = link_weight
         self.meeting_bonus = meeting_bonus
+        self.return_to_topic = return_to_topic
         self.bounds = bounds or Bounds()
 
     def retrieve(
@@ -163,9 +167,8 @@ class BeamSearch:
             score=result.score,
         )
 
-    @staticmethod
-    def _ends(search: _Search, frontier: Frontier) -> tuple[Entity, ...]:
-        return tuple(end for end in frontier.ends if end.id not in search.mentions)
+    def _ends(self, search: _Search, frontier: Frontier) -> tuple[Entity, ...]:
+        return ends_for(frontier.steps, frontier.ends, search.mentions, return_to_topic=self.return_to_topic)
 
     def _started_from(self, candidates: Sequence[Scored[EntityCandidate]]) -> Sequence[Scored[EntityCandidate]]:
         """Return the candidates to start from: all that the asker named, the best of those that were linked."""

@@ -58,9 +58,15 @@ def graph_of(edges: Triples, without_name: set[str]) -> MemoryGraph:
 
 
 def mined(
-    graph: MemoryGraph, asked: Sequence[GoldQuestion], max_hop: int, bounds: Bounds = ALL
+    graph: MemoryGraph,
+    asked: Sequence[GoldQuestion],
+    max_hop: int,
+    bounds: Bounds = ALL,
+    *,
+    return_to_topic: bool = False,
 ) -> list[Walked | LeftOut]:
-    miner = Miner(catalogue_of(graph), mediating_of(graph), MiningOptions(max_hop=max_hop, bounds=bounds))
+    options = MiningOptions(max_hop=max_hop, bounds=bounds, return_to_topic=return_to_topic)
+    miner = Miner(catalogue_of(graph), mediating_of(graph), options)
     return graph.run(miner.mine(asked))
 
 
@@ -90,22 +96,32 @@ def ends(graph: MemoryGraph, topic: str, path: Sequence[str]) -> set[str]:
     return here
 
 
+def is_reversed(path: Sequence[str]) -> bool:
+    """Whether a path read backwards is itself with every step turned round."""
+    steps = THROUGH.join(path).split(THROUGH)
+    turned = [step.removeprefix(INVERSE) if step.startswith(INVERSE) else INVERSE + step for step in reversed(steps)]
+    return steps == turned
+
+
 @settings(max_examples=50, deadline=None)
-@given(triples, unnamed, questions, hops)
+@given(triples, unnamed, questions, hops, st.booleans())
 def test_the_answer_paths_are_those_of_the_whole_graph(
-    edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int
+    edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int, return_to_topic: bool
 ) -> None:
     """But for those from mediator to mediator, of which the oracle and the search have different limits."""
     graph = graph_of(edges, bare)
     whole = WholeGraph.of(
         (Entity(h, graph.names[h]), relation, Entity(t, graph.names[t])) for h, relation, t in graph.triples
     )
-    for question, found in zip(asked, mined(graph, asked, max_hop), strict=True):
+    every = mined(graph, asked, max_hop, return_to_topic=return_to_topic)
+    for question, found in zip(asked, every, strict=True):
         topics = [whole.numbers[id_] for id_ in question.topic_ids if id_ in whole.numbers]
         gold = [whole.numbers[answer.id] for answer in question.answers if answer.id in whole.numbers]
         expected = {
             (reached.topic.id, str(reached.relation_path), reached.precision, reached.recall)
-            for reached in reachable(whole, topics, np.array(gold, dtype=np.int64), max_hop)
+            for reached in reachable(
+                whole, topics, np.array(gold, dtype=np.int64), max_hop, return_to_topic=return_to_topic
+            )
             if not any(one.to_mediator and two.to_mediator for one, two in pairwise(reached.relation_path.steps))
         }
         if isinstance(found, LeftOut):
@@ -122,14 +138,18 @@ def test_the_answer_paths_are_those_of_the_whole_graph(
 
 
 @settings(max_examples=50, deadline=None)
-@given(triples, unnamed, questions, hops)
-def test_no_negative_reaches_an_answer(edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int) -> None:
+@given(triples, unnamed, questions, hops, st.booleans())
+def test_no_negative_reaches_an_answer(
+    edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int, return_to_topic: bool
+) -> None:
     graph = graph_of(edges, bare)
     answers = {question.id: {answer.id for answer in question.answers} for question in asked}
-    for question in labelled(graph, mined(graph, asked, max_hop)):
+    for question in labelled(graph, mined(graph, asked, max_hop, return_to_topic=return_to_topic)):
         topics = {topic.id for topic in question.topics}
         for negative in question.negatives:
-            reached = ends(graph, question.topics[negative.topic].id, negative.hops) - topics
+            reached = ends(graph, question.topics[negative.topic].id, negative.hops)
+            if not return_to_topic or is_reversed(negative.hops):
+                reached -= topics
             named = {id_ for id_ in reached if graph.names[id_] is not None}
             assert not named & answers[question.id], negative
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from lodestar.engine.linking import explicit
 from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.ends import walks_back
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.values import Question, RelationPath, Retrieval, Step
 
@@ -70,6 +71,13 @@ def test_a_path_does_not_end_at_a_mediator_and_crossing_it_is_one_hop() -> None:
 def test_the_topic_is_no_answer() -> None:
     (found,) = search(WORLD, [("mayor of city", "Lima")])
     assert all("Lima" not in {e.id for e in scored.value.ends} for scored in found.paths)
+
+
+def test_the_topic_is_an_answer_where_that_is_asked_for_and_no_path_walks_straight_back() -> None:
+    (found,) = search(WORLD, [("capital of office", "Lima")], return_to_topic=True)
+    to_topic = [scored.value for scored in found.paths if "Lima" in {end.id for end in scored.value.ends}]
+    assert to_topic
+    assert not any(walks_back(path.relation_path.steps) for path in to_topic)
 
 
 def test_an_unknown_id_gives_no_topics_and_no_paths() -> None:

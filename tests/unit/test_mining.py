@@ -78,6 +78,12 @@ def test_a_topic_is_no_end() -> None:
     assert mine(asked("Lima", "Lima")) == [LeftOut("q", NO_OTHER)]
 
 
+def test_a_topic_is_an_end_where_that_is_asked_for_and_no_path_walks_straight_back() -> None:
+    found = walked(asked("Lima", "Lima"), max_hop=3, return_to_topic=True)
+    assert found.paths
+    assert not any(path.hops == ("^capital", "capital") for path in found.paths)
+
+
 def test_the_reach_is_all_that_can_be_walked() -> None:
     reach = walked(asked("m.bolivia", "La Paz")).reach[0]
     assert sorted(map(" | ".join, walks(reach))) == ["capital", "capital | ^capital"]

@@ -67,16 +67,37 @@ def test_what_is_reachable_is_what_a_walk_finds(rows: list[tuple[str, str, str]]
     if topic is None or not gold & known:
         return
     wanted = np.array([graph.numbers[node] for node in sorted(gold & known)])
-    found = reachable(graph, [graph.numbers[topic]], wanted, max_hop)
-    expected = {
-        steps: ends - {topic} for steps, ends in walked(rows, topic, max_hop).items() if (ends - {topic}) & gold
-    }
+    for return_to_topic in (False, True):
+        expected = {
+            steps: found
+            for steps, ends in walked(rows, topic, max_hop).items()
+            if (found := ends if return_to_topic and not is_reversed(steps) else ends - {topic}) & gold
+        }
+        check(graph, topic, wanted, max_hop, gold & known, expected, return_to_topic=return_to_topic)
+
+
+def is_reversed(steps: tuple[str, ...]) -> bool:
+    turned = tuple(step.removeprefix("^") if step.startswith("^") else "^" + step for step in reversed(steps))
+    return steps == turned
+
+
+def check(
+    graph: WholeGraph,
+    topic: str,
+    wanted: np.ndarray,
+    max_hop: int,
+    gold: set[str],
+    expected: dict[tuple[str, ...], frozenset[str]],
+    *,
+    return_to_topic: bool,
+) -> None:
+    found = reachable(graph, [graph.numbers[topic]], wanted, max_hop, return_to_topic=return_to_topic)
     by_steps = {tuple(map(str, each.relation_path.steps)): each for each in found}
     assert {steps: frozenset(e.id for e in each.ends) for steps, each in by_steps.items()} == expected
     for steps, each in by_steps.items():
         ends = expected[steps]
         right = len(ends & gold)
-        assert each.f1 == pytest.approx(2 * right / (len(ends) + len(gold & known)))
+        assert each.f1 == pytest.approx(2 * right / (len(ends) + len(gold)))
     assert [each.f1 for each in found] == sorted((each.f1 for each in found), reverse=True)
 
 

@@ -1,0 +1,31 @@
+"""Where a path ends for the asker."""
+
+import pytest
+from lodestar.engine.retrieval.ends import ends_for, walks_back
+from lodestar.engine.values import Entity, Step
+
+ANN, BEN = Entity("ann", "Ann"), Entity("ben", "Ben")
+THERE, BACK, ON = Step("parent"), Step("parent", inverse=True), Step("child")
+INTO, OUT = Step("marriage", to_mediator=True), Step("spouse", inverse=True)
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ((THERE,), False),
+        ((THERE, BACK), True),
+        ((THERE, THERE), False),
+        ((THERE, ON), False),
+        ((THERE, ON, BACK), False),
+        ((THERE, INTO, Step("marriage", inverse=True), BACK), True),
+        ((INTO, OUT), False),
+    ],
+)
+def test_a_path_walks_back_where_it_is_its_own_way_home(steps: tuple[Step, ...], expected: bool) -> None:
+    assert walks_back(steps) is expected
+
+
+def test_topics_are_ends_only_where_that_is_asked_for_and_not_straight_back() -> None:
+    assert ends_for((THERE, ON), (ANN, BEN), {"ann"}, return_to_topic=False) == (BEN,)
+    assert ends_for((THERE, ON), (ANN, BEN), {"ann"}, return_to_topic=True) == (ANN, BEN)
+    assert ends_for((THERE, BACK), (ANN, BEN), {"ann"}, return_to_topic=True) == (BEN,)
