@@ -72,7 +72,7 @@ def run() -> None:
     """Run the command line; errors that are answers become one line and an exit code."""
     show_warnings()
     try:
-        code = main(standalone_mode=False)
+        code = _called()
     except LodestarError as error:
         from .render import printable
 
@@ -94,3 +94,22 @@ def run() -> None:
         click.echo("lodestar: no room left for the output: write it to another disk or make room", err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _called() -> object:
+    """Call the command; what fails while things are put away after Ctrl-C is no news, and raised as the interrupt."""
+    try:
+        return main(standalone_mode=False)
+    except Exception as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error came of an interrupt."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -203,7 +203,7 @@ def test_an_interrupted_load_is_repaired_by_the_same_load(
         time.sleep(0.01)
     process.send_signal(how)
     _, errors = process.communicate()
-    assert process.returncode == code
+    assert process.returncode == code, errors
     if how == signal.SIGINT:
         assert errors.splitlines()[-1] == "lodestar: interrupted"
     assert driver.execute_query("MATCH (l:Load) RETURN l.finished").records[0][0] is None

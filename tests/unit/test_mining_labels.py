@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,19 @@ def test_shortest_is_by_topic_and_the_mean_is_over_all_topics_of_the_question() 
 @pytest.mark.parametrize("similarity", [0.1, 0.7, 1 / 3])
 def test_equal_similarities_are_all_positive(similarity: float) -> None:
     assert marks([path(hop, similarity) for hop in "abc"]) == ["positive"] * 3
+
+
+def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() -> None:
+    exact = path("a b", gold=True)
+    wide = [replace(path(hops, gold=True), precision=0.2) for hops in ("^a b", "a ^b")]
+    other = replace(path("c b", gold=True), precision=0.1)
+    found = labelled([wide[0], exact, wide[1], other], annotated=True)
+    assert [(each.gold, each.positive) for each in found] == [
+        (False, False),
+        (True, True),
+        (False, False),
+        (True, True),
+    ]
 
 
 def test_gold_paths_are_positive_in_the_place_of_the_shortest() -> None:

@@ -1,0 +1,41 @@
+"""An error that comes of Ctrl-C is an interrupt, whatever it is called."""
+
+import pytest
+from lodestar.engine.cli import main as cli
+from lodestar.engine.errors import GraphError
+
+
+def raised_after(first: BaseException, then: Exception, *, translated: bool) -> Exception:
+    """The error that comes out where putting things away fails, and where that failure is made one of ours."""
+    try:
+        try:
+            try:
+                raise first
+            finally:
+                raise then
+        except Exception as error:
+            if translated:
+                raise GraphError("the database refused") from error
+            raise
+    except Exception as error:  # noqa: BLE001 - it is what is looked at
+        return error
+
+
+@pytest.mark.parametrize("translated", [False, True])
+def test_what_fails_after_an_interrupt_is_the_interrupt(translated: bool) -> None:
+    assert cli.is_interrupt(raised_after(KeyboardInterrupt(), ValueError("half a message"), translated=translated))
+    assert not cli.is_interrupt(raised_after(OSError(), ValueError("half a message"), translated=translated))
+
+
+@pytest.mark.parametrize("then", [GraphError("refused"), ValueError("half a message"), OSError(5, "gone")])
+def test_the_command_ends_as_interrupted(
+    then: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def verb(**_: object) -> None:
+        raise raised_after(KeyboardInterrupt(), then, translated=False)
+
+    monkeypatch.setattr(cli, "main", verb)
+    with pytest.raises(SystemExit) as ended:
+        cli.run()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "lodestar: interrupted\n"
