@@ -45,8 +45,6 @@ class Asked:
     name: str
     source: Source
     files: tuple[tuple[Path, int], ...]
-    return_to_topic: bool = False
-    """Questions may ask for the entity that they are about."""
 
 
 def graphs(data: Path, split: str) -> Iterator[Asked]:
@@ -61,7 +59,7 @@ def graphs(data: Path, split: str) -> Iterator[Asked]:
     yield Asked("metaqa", MetaqaSource(str(metaqa / "kb.txt.gz")), files)
     for name, hops in (("pq-2h", 2), ("pq-3h", 3), ("pql-2h", 2)):
         folder = data / "pathquestion" / name
-        yield Asked(name, PathquestionSource(str(folder / "kb.txt.gz")), ((folder / f"{split}.txt.gz", hops),), True)
+        yield Asked(name, PathquestionSource(str(folder / "kb.txt.gz")), ((folder / f"{split}.txt.gz", hops),))
 
 
 def ask(
@@ -76,10 +74,7 @@ def ask(
             questions = read_questions(str(path))
             questions = replace(questions, name=f"{asked.name} {questions.name.partition('.')[0]}")
             for name in recipes:
-                changes = [
-                    f"search.max_hop={max_hop}",
-                    f"search.return_to_topic={json.dumps(asked.return_to_topic)}",
-                ]
+                changes = [f"search.max_hop={max_hop}"]
                 if name == "star":
                     if checkpoint is None:
                         continue
