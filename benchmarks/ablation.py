@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import torch
 from lodestar.models.encoder import SentenceEncoder
@@ -85,7 +86,9 @@ def asked(arguments: argparse.Namespace) -> Asked:
     return Asked(learned, chosen, stops[0], stops[1], frequencies(learned), TextVectors(SentenceEncoder(ENCODER)))
 
 
-def errors_of(variant: Variant, data: Asked, seed: int, arguments: argparse.Namespace) -> ErrorShares:
+def errors_of(
+    variant: Variant, data: Asked, seed: int, arguments: argparse.Namespace, about: Mapping[str, Any]
+) -> ErrorShares:
     """Train a variant and return its errors on dev, of the best epoch."""
     options = replace(variant.options, num_negatives=arguments.negatives, pool_size=3 * arguments.negatives)
     torch.manual_seed(seed)
@@ -111,7 +114,7 @@ def errors_of(variant: Variant, data: Asked, seed: int, arguments: argparse.Name
         seed=seed,
     )
     state = arguments.work / f"{variant.name}-{seed}.safetensors"
-    train(objective, training, state, {"variant": variant.name, "negatives": arguments.negatives})
+    train(objective, training, state, {"variant": variant.name, "seed": seed, **about})
     state.unlink(missing_ok=True)
     ranked = ((e, mixed(stop, own, rows, 1.0)) for e, stop, own, rows in objective.shortlisted())
     return error_shares(ranked, data.dev, data.vectors, data.known)
@@ -154,18 +157,21 @@ def main() -> None:
         "train": len(data.train.examples),
         "epochs": arguments.epochs,
         "negatives": arguments.negatives,
+        "learning_rate": arguments.learning_rate,
     }
 
     def keep(name: str, seed: int, shares: Callable[[], ErrorShares]) -> None:
         kept = arguments.work / f"{name}-{seed}.json"
         if not kept.exists():
             kept.write_text(json.dumps({"variant": name, "seed": seed, **about, "shares": asdict(shares())}))
+        elif not about.items() <= json.loads(kept.read_text()).items():
+            raise SystemExit(f"{kept} is of other settings: name another --work")
 
     shortlisting = zip(data.dev.examples, data.dev_stop, strict=True)
     keep(SHORTLISTING, 0, lambda: error_shares(shortlisting, data.dev, data.vectors, data.known))
     for seed in arguments.seeds:
         for variant in VARIANTS:
-            keep(variant.name, seed, partial(errors_of, variant, data, seed, arguments))
+            keep(variant.name, seed, partial(errors_of, variant, data, seed, arguments, about))
     print("\n".join(table(arguments.work)))
 
 

@@ -75,8 +75,8 @@ def _walked(
     stack: list[tuple[Nodes, tuple[Step, ...]]] = [(start, ())]
     while stack:
         frontier, steps = stack.pop()
-        near_enough = near[len(near) - len(steps) - 2]
-        for number, reached in _extended(graph, frontier, steps, near_enough):
+        steps_left = len(near) - 1 - (len(steps) + 1)  # after the one taken now
+        for number, reached in _extended(graph, frontier, steps, near[steps_left]):
             to_mediator = bool(graph.is_mediator[reached].all())
             step = Step(graph.relations[abs(number)], inverse=number < 0, to_mediator=to_mediator)
             path = RelationPath((*steps, step))

@@ -28,6 +28,13 @@ class PathQuery:
     paths: tuple[RelationPath, ...]
     log_branching: tuple[float, ...]
 
+    def rows_by_topic(self) -> dict[EntityCandidate, list[int]]:
+        """Return where the candidates of each topic stand, topics in the order they come first."""
+        rows: dict[EntityCandidate, list[int]] = {}
+        for row, topic in enumerate(self.topics):
+            rows.setdefault(topic, []).append(row)
+        return rows
+
 
 @dataclass(frozen=True, slots=True)
 class PathScores:

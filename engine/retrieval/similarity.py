@@ -111,10 +111,7 @@ class SimilarityScorer:
         self.vectors.encode([*sorted(map(type_phrase, masked)), *sorted(filter(None, map(reached_type, hops)))])
 
     def _by_topic(self, query: PathQuery) -> list[_Paths]:
-        rows_of: dict[EntityCandidate, list[int]] = {}
-        for row, topic in enumerate(query.topics):
-            rows_of.setdefault(topic, []).append(row)
-        return [self._paths(query, topic, rows) for topic, rows in rows_of.items()]
+        return [self._paths(query, topic, rows) for topic, rows in query.rows_by_topic().items()]
 
     def _paths(self, query: PathQuery, topic: EntityCandidate, rows: list[int]) -> _Paths:
         masked = masked_question(query.question, topic)

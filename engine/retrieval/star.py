@@ -72,10 +72,7 @@ class StarScorer:
 
     def _dual(self, query: PathQuery, paths: Sequence[Hops]) -> tuple[Floats, Floats]:
         stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)
-        rows_of: dict[EntityCandidate, list[int]] = {}
-        for row, topic in enumerate(query.topics):
-            rows_of.setdefault(topic, []).append(row)
-        for topic, rows in rows_of.items():
+        for topic, rows in query.rows_by_topic().items():
             masked = masked_question(query.question, topic)
             stop[rows], extend[rows] = self.model.dual(masked, [paths[row] for row in rows])
         return stop, extend
