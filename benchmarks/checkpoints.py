@@ -67,7 +67,9 @@ def mined(asked: Asked, settings: Settings, work: Path) -> Sets:
                     questions = read_questions(str(path))
                     limit = LIMITS.get(asked.name, {}).get(hops, (None, None))[split == "dev"]
                     questions = replace(questions, questions=sampled(questions, limit, 0))
-                    mine_file(questions, engine, file, MiningOptions(max_hop=hops))
+                    mine_file(
+                        questions, engine, file, MiningOptions(max_hop=hops, return_to_topic=asked.return_to_topic)
+                    )
                     print(f"{file} is mined", file=sys.stderr)
         finally:
             server.stop()

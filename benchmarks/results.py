@@ -29,6 +29,7 @@ from lodestar.loaders.metaqa import MetaqaSource
 from lodestar.loaders.pathquestion import PathquestionSource
 from lodestar.loaders.questions.reading import read_questions
 from lodestar.loaders.source import Source
+from lodestar.models.star.checkpoint import read_description
 
 from .ablation import table
 from .results_page import page
@@ -40,11 +41,14 @@ SAMPLE = 1_000
 
 @dataclass(frozen=True)
 class Asked:
-    """A graph and the question files over it, with the hops that are searched for each."""
+    """A graph and the question files over it, with the hops that are searched for each; `return_to_topic` where what
+    a question is about may be its answer.
+    """
 
     name: str
     source: Source
     files: tuple[tuple[Path, int], ...]
+    return_to_topic: bool = False
 
 
 def graphs(data: Path, split: str) -> Iterator[Asked]:
@@ -59,7 +63,8 @@ def graphs(data: Path, split: str) -> Iterator[Asked]:
     yield Asked("metaqa", MetaqaSource(str(metaqa / "kb.txt.gz")), files)
     for name, hops in (("pq-2h", 2), ("pq-3h", 3), ("pql-2h", 2)):
         folder = data / "pathquestion" / name
-        yield Asked(name, PathquestionSource(str(folder / "kb.txt.gz")), ((folder / f"{split}.txt.gz", hops),))
+        files = ((folder / f"{split}.txt.gz", hops),)
+        yield Asked(name, PathquestionSource(str(folder / "kb.txt.gz")), files, return_to_topic=True)
 
 
 def ask(
@@ -74,7 +79,7 @@ def ask(
             questions = read_questions(str(path))
             questions = replace(questions, name=f"{asked.name} {questions.name.partition('.')[0]}")
             for name in recipes:
-                changes = [f"search.max_hop={max_hop}"]
+                changes = [f"search.max_hop={max_hop}", f"search.return_to_topic={json.dumps(asked.return_to_topic)}"]
                 if name == "star":
                     if checkpoint is None:
                         continue
@@ -109,6 +114,7 @@ def main() -> None:
     parser.add_argument("--recipes", nargs="+", default=RECIPES, help="recipes (default: all)")
     parser.add_argument("--checkpoints", type=Path, help="folder of a checkpoint for each graph, by its name")
     parser.add_argument("--ablation", type=Path, help="the work folder of `benchmarks.ablation`, for its table")
+    parser.add_argument("--trained", type=Path, nargs="+", default=[], help="checkpoints to set side by side")
     parser.add_argument("--split", choices=SPLITS, default="dev", help="the questions that are asked (default: dev)")
     arguments = parser.parse_args()
     settings = replace(resolve(), home=str(arguments.work / "home"), cache=str(resolve().cache_dir))
@@ -130,10 +136,13 @@ def main() -> None:
     command = f"python -m benchmarks.results --data FOLDER --work FOLDER --checkpoints FOLDER > docs/{page_name}.md"
     if arguments.ablation:
         command = command.replace(" >", " --ablation FOLDER >")
+    if arguments.trained:
+        command = command.replace(" >", " --trained CHECKPOINT … >")
     if arguments.split != "dev":
         command = command.replace(" >", f" --split {arguments.split} --recipes {' '.join(arguments.recipes)} >")
     ablation = list(table(arguments.ablation)) if arguments.ablation else ()
-    print("\n".join(page(folders, arguments.split, SAMPLE, command, ablation)))
+    trained = [read_description(folder) for folder in arguments.trained]
+    print("\n".join(page(folders, arguments.split, SAMPLE, command, ablation, trained)))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from lodestar.engine.evaluation.comparing import compared
 from lodestar.engine.evaluation.diagnosis import KINDS
 from lodestar.engine.evaluation.folder import read_records, read_report
 from lodestar.engine.evaluation.table import results_table
+from lodestar.models.star.checkpoint import Description
+from lodestar.models.star.train_star import DUAL
 
 Report = dict[str, Any]
 
@@ -17,9 +19,16 @@ PAIRED = (("similarity", "cosine"), ("star", "similarity"))
 BY_SCORER = ("similarity", "star")
 
 
-def page(folders: Sequence[Path], split: str, sample: int, command: str, ablation: Iterable[str] = ()) -> Iterator[str]:
+def page(
+    folders: Sequence[Path],
+    split: str,
+    sample: int,
+    command: str,
+    ablation: Iterable[str] = (),
+    trained: Sequence[Description] = (),
+) -> Iterator[str]:
     """Yield the lines of the page; `command` is what writes it, `sample` the most questions asked of a set, `ablation`
-    the lines of that part.
+    the lines of that part, `trained` the checkpoints to set side by side.
     """
     reports = {folder: read_report(str(folder)) for folder in folders}
     machine = next(iter(reports.values()))["where"]["machine"]
@@ -30,6 +39,8 @@ def page(folders: Sequence[Path], split: str, sample: int, command: str, ablatio
         f"Only {split} splits, topic entities given, seed 0, at most {sample:,} questions a set. Figures are means "
         "over all questions asked, with 95 % bootstrap intervals; for the columns see [evaluation.md](evaluation.md)."
     )
+    if returning := _returning(reports.values()):
+        yield f"With `--return-to-topic`, since what a question is about may be its answer: {', '.join(returning)}."
     yield f"{machine['num_cores']} cores ({machine['processor']}), GPU: {machine['gpu'] or 'none'}."
     yield ""
     yield from results_table(list(reports.values()))
@@ -62,6 +73,11 @@ def page(folders: Sequence[Path], split: str, sample: int, command: str, ablatio
         ("questions", "recipes", "figure", "difference", "p", "better", "worse", "same"),
         (row for better, worse in PAIRED for row in _paired(reports, better, worse)),
     )
+    yield from _section(
+        "Training: by encoder and seed, on the dev questions that chose the epoch",
+        ("learned from", "n", "encoder", "scorer", "seed", "path any", "path expected", "path F1"),
+        (_training(each) for each in trained),
+    )
     if ablation:
         yield ""
         yield "## STAR's ablation: errors of the first path"
@@ -91,6 +107,25 @@ def _section(title: str, columns: Sequence[str], rows: Iterator[str]) -> Iterato
 
 def _recipe(report: Report) -> str:
     return str(report["what"]["recipe"]["name"])
+
+
+def _training(trained: Description) -> str:
+    figures = trained.figures[DUAL]
+    cells = (
+        ", ".join(each.questions for each in trained.train),
+        f"{sum(each.num_questions for each in trained.dev):,}",
+        Path(trained.encoder).name,
+        trained.scorer,
+        trained.config["dual_training"]["seed"],
+        *(f"{figures[name]:.3f}" for name in ("hits_at_1_any", "hits_at_1_expected", "f1")),
+    )
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _returning(reports: Iterable[Report]) -> list[str]:
+    """Return the question sets whose runs could answer with a topic."""
+    asked = {r["what"]["dataset"]["name"]: r["what"]["recipe"]["search"].get("return_to_topic") for r in reports}
+    return [name for name, returns in asked.items() if returns]
 
 
 def _of(reports: Mapping[Path, Report], recipes: Sequence[str]) -> list[Report]:

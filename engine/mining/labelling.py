@@ -6,6 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ...models.similarity import mask_topic
 from ...models.star.mined import THROUGH, Hops, MinedQuestion, hop_of
 from ...models.text_vectors import TextVectors
@@ -29,7 +31,7 @@ class Labeller:
         self.words = words
         self.vectors = vectors
         self.options = options
-        self.nearest = nearest_relations(index, options.num_negatives)
+        self.nearest = NearestRelations(index)
 
     def label(self, questions: Sequence[Walked]) -> list[MinedQuestion]:
         """Return the questions with their labels.
@@ -83,10 +85,19 @@ class Labeller:
         )
 
 
-def nearest_relations(index: RelationIndex, top_k: int) -> dict[str, tuple[str, ...]]:
-    """Return for every relation the `top_k` others that are most similar to it, best first."""
-    found = index.search(index.vectors(), top_k + 1)
-    return {
-        relation.name: tuple(near.value.name for near in others if near.value != relation)[:top_k]
-        for relation, others in zip(index.relations, found, strict=True)
-    }
+class NearestRelations:
+    """The relations of an index by similarity to one of them; each is looked up once."""
+
+    def __init__(self, index: RelationIndex) -> None:
+        self._index = index
+        self._vectors = {
+            relation.name: vector for relation, vector in zip(index.relations, index.vectors(), strict=True)
+        }
+        self._found: dict[str, tuple[str, ...]] = {}
+
+    def __call__(self, relation: str) -> tuple[str, ...]:
+        """Return all other relations, the most similar one first."""
+        if relation not in self._found:
+            (others,) = self._index.search(self._vectors[relation][np.newaxis], len(self._vectors))
+            self._found[relation] = tuple(near.value.name for near in others if near.value.name != relation)
+        return self._found[relation]

@@ -1,15 +1,18 @@
 """Wrong paths that are hard to tell from a positive one (STAR, section 4.1).
 
 At each hop t of a positive path the hops before it are kept and its relation is replaced by the k relations most
-similar to it, and by k drawn at random from all of the graph. Besides, the path stops too soon or goes on too long.
+similar to it, and by k others drawn at random. Besides, the path stops too soon or goes on too long.
 
-Deviations: of a hop through a mediator the last relation is replaced. A replaced relation keeps its direction.
+Deviations: both kinds come first from what can be walked there in the graph, in either direction, and only where that
+is too little from all of its relations, in the direction of the one replaced. Of relations drawn from all of FB15k-237
+four in five similar ones, and nineteen in twenty at random, cannot be walked: a search never has to tell them apart. Of
+a hop through a mediator the last relation is compared, or replaced.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ...models.star.mined import INVERSE, THROUGH, AnswerPath, Hops, NegativePath, Reach
 
@@ -18,20 +21,22 @@ KINDS = ("similar", "random", "early", "overrun")
 IsAnswer = Callable[[int, Hops], bool]
 """Whether the path from this topic of the question, by its place, leads to a right answer."""
 
+Nearest = Callable[[str], Sequence[str]]
+"""All other relations of the graph, the most similar one first."""
+
 
 def negatives(
     paths: Sequence[AnswerPath],
     reach: Sequence[Reach],
     is_answer: IsAnswer,
     *,
-    nearest: Mapping[str, Sequence[str]],
+    nearest: Nearest,
     num_negatives: int,
     rng: random.Random,
 ) -> tuple[NegativePath, ...]:
     """Return the negative paths of one question, each once, none of which leads to an answer.
 
-    reach: for each topic what can be walked. nearest: for every relation of the graph the most similar others, best
-    first.
+    reach: for each topic what can be walked. nearest: the other relations of the graph by similarity to one.
     """
     found: dict[tuple[int, Hops], NegativePath] = {}
     for path in paths:
@@ -43,24 +48,25 @@ def negatives(
 
 
 def _of_positive(
-    path: AnswerPath,
-    reach: Reach,
-    nearest: Mapping[str, Sequence[str]],
-    num_negatives: int,
-    rng: random.Random,
+    path: AnswerPath, reach: Reach, nearest: Nearest, num_negatives: int, rng: random.Random
 ) -> Iterator[tuple[Hops, str]]:
     for t, hop in enumerate(path.hops):
         before = path.hops[:t]
-        relation = relation_of(hop)
-        for near in nearest[relation][:num_negatives]:
-            yield (*before, replaced(hop, near)), "similar"
-        others = [other for other in nearest if other != relation]
-        for drawn in rng.sample(others, min(num_negatives, len(others))):
-            yield (*before, replaced(hop, drawn)), "random"
+        ordered = nearest(relation_of(hop))
+        place = {relation: at for at, relation in enumerate(ordered)}
+        # Its own relation in the other direction is in no list, and nearest of all.
+        walkable = sorted((other for other in reach if other != hop), key=lambda o: (place.get(relation_of(o), -1), o))
+        elsewhere = [other for relation in ordered if (other := replaced(hop, relation)) not in reach]
+        for other in [*walkable, *elsewhere][:num_negatives]:
+            yield (*before, other), "similar"
+        left = walkable[num_negatives:]
+        drawn = rng.sample(left, min(num_negatives, len(left)))
+        unused = elsewhere[max(num_negatives - len(walkable), 0) :]
+        for other in [*drawn, *rng.sample(unused, min(num_negatives - len(drawn), len(unused)))]:
+            yield (*before, other), "random"
+        reach = reach[hop]
     for length in range(1, len(path.hops)):
         yield path.hops[:length], "early"
-    for hop in path.hops:
-        reach = reach[hop]
     following = list(reach)
     for hop in rng.sample(following, min(num_negatives, len(following))):
         yield (*path.hops, hop), "overrun"

@@ -12,7 +12,7 @@ from .examples import Candidates, Example, Floats
 
 Negatives = Literal["reach", "hard", "walks"]
 """reach: the paths in the graph that the dual encoder ranks first (our own). hard: those of hard path mining (STAR,
-section 4.1). walks: paths in the graph drawn at random (STAR without hard path mining)."""
+section 4.1), in an order drawn at random. walks: paths in the graph drawn at random (STAR without hard path mining)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,5 +47,6 @@ def pool_of(
         drawn = chance.sample(range(len(wrong)), min(num_negatives, len(wrong)))
         chosen = example.reachable.at(wrong[drawn])
     else:
-        chosen = example.negatives.at(np.arange(len(example.negatives))[:num_negatives])
+        every = range(len(example.negatives))
+        chosen = example.negatives.at(np.array(chance.sample(every, min(num_negatives, len(every))), dtype=np.int64))
     return Pool(example.reachable.at(best), shares[best] / shares[best].sum(), chosen)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.database.catalogue import Catalogue, RelationInfo
-from lodestar.engine.mining.labelling import nearest_relations
+from lodestar.engine.mining.labelling import NearestRelations
 from lodestar.engine.mining.negatives import negatives, relation_of, replaced
 from lodestar.engine.mining.positives import labelled
 from lodestar.engine.relation_index import open_index
@@ -64,6 +64,11 @@ def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() ->
     ]
 
 
+def test_of_gold_relations_whose_directions_lead_as_far_the_path_that_walks_them_as_written_is_gold() -> None:
+    paths = [path(hops, gold=True) for hops in ("^a b", "a b", "a ^b", "^c")]
+    assert [each.gold for each in labelled(paths, annotated=True)] == [False, True, False, True]
+
+
 def test_gold_paths_are_positive_in_the_place_of_the_shortest() -> None:
     paths = [path("a", 0.8), path("b c", 0.1, gold=True)]
     assert marks(paths, annotated=True) == ["shortest", "positive"]
@@ -74,7 +79,7 @@ def test_no_paths() -> None:
     assert labelled([], annotated=False) == ()
 
 
-NEAREST = {"a": ("b", "c"), "b": ("a", "c"), "c": ("b", "d"), "d": ("c", "a")}
+NEAREST = {"a": ("b", "c", "d"), "b": ("a", "c", "d"), "c": ("b", "d", "a"), "d": ("c", "a", "b")}
 REACH: Reach = {"a": {"^b": {"c": {}, "d": {}}, "^a": {}}, "c → ^b": {"d": {}}}
 
 
@@ -85,7 +90,7 @@ def kinds(paths: Sequence[AnswerPath], answers: Sequence[str] = (), num_negative
         return (topic, hops) in known
 
     found = negatives(
-        paths, [REACH, REACH], is_answer, nearest=NEAREST, num_negatives=num_negatives, rng=random.Random(0)
+        paths, [REACH, REACH], is_answer, nearest=NEAREST.__getitem__, num_negatives=num_negatives, rng=random.Random(0)
     )
     return [(n.kind, " ".join(n.hops)) for n in found]
 
@@ -94,13 +99,27 @@ def of_kind(found: Sequence[tuple[str, str]], kind: str) -> list[str]:
     return [hops for k, hops in found if k == kind]
 
 
-def test_each_hop_is_replaced_by_the_nearest_relations_in_the_same_direction() -> None:
+def test_each_hop_is_replaced_by_what_can_be_walked_there_then_by_the_nearest_relations() -> None:
     found = kinds([path("a ^b", positive=True)])
-    assert of_kind(found, "similar") == ["b", "c", "a ^a", "a ^c"]
+    assert of_kind(found, "similar") == ["c → ^b", "b", "a ^a", "a ^c"]
+    assert sorted(of_kind(found, "random")) == ["a ^d", "c", "d"]
     assert of_kind(found, "early") == ["a"]
     assert set(of_kind(found, "overrun")) == {"a ^b c", "a ^b d"}
-    for hops in of_kind(found, "random"):
-        assert hops in ("b", "c", "d") or hops in ("a ^a", "a ^c", "a ^d")
+
+
+def test_of_what_can_be_walked_the_nearest_come_first_and_the_same_relation_the_other_way_before_all() -> None:
+    reach: Reach = {hop: {} for hop in ("a", "d", "c", "^a", "^b", "^d")}
+    found = negatives(
+        [path("a", positive=True)],
+        [reach],
+        lambda _, hops: hops == ("a",),
+        nearest=NEAREST.__getitem__,
+        num_negatives=3,
+        rng=random.Random(0),
+    )
+    assert [n.hops[0] for n in found if n.kind == "similar"] == ["^a", "^b", "c"]
+    # Two more can be walked; of the rest of the graph's relations one fills up.
+    assert [n.hops[0] for n in found if n.kind == "random"] in (["d", "^d", "b"], ["^d", "d", "b"])
 
 
 def test_a_hop_through_a_mediator_is_replaced_in_its_last_relation() -> None:
@@ -109,10 +128,11 @@ def test_a_hop_through_a_mediator_is_replaced_in_its_last_relation() -> None:
         [positive],
         [REACH],
         lambda _, hops: hops == positive.hops,
-        nearest=NEAREST,
-        num_negatives=1,
+        nearest=NEAREST.__getitem__,
+        num_negatives=2,
         rng=random.Random(0),
     )
+    assert NegativePath(0, ("a",), "similar") in found
     assert NegativePath(0, ("c → ^a",), "similar") in found
     assert NegativePath(0, ("c → ^b", "d"), "overrun") in found
 
@@ -147,5 +167,6 @@ def test_hops_are_taken_apart_and_put_together() -> None:
 def test_the_nearest_relations_are_others(tmp_path: Path) -> None:
     names = ["aab", "aaab", "zzy", "zzzy"]
     catalogue = Catalogue(tuple(RelationInfo(i, name, name, 1) for i, name in enumerate(names, start=1)))
-    nearest = nearest_relations(open_index(tmp_path, catalogue, LetterEncoder()), 1)
-    assert nearest == {"aab": ("aaab",), "aaab": ("aab",), "zzy": ("zzzy",), "zzzy": ("zzy",)}
+    nearest = NearestRelations(open_index(tmp_path, catalogue, LetterEncoder()))
+    assert [nearest(name)[0] for name in names] == ["aaab", "aab", "zzzy", "zzy"]
+    assert sorted(nearest("aab")) == ["aaab", "zzy", "zzzy"]
