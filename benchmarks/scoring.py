@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from lodestar.models.star.mined import read
 from lodestar.models.star.scoring import StarModel
 from lodestar.models.star.texts import PairBatch, Texts
 from lodestar.models.verbalise import Hop
+from torch.ao.quantization import quantize_dynamic
 
 PADDED_TO = 64
 REPEATS = 3
@@ -57,6 +59,15 @@ def best_pairs(model: StarModel, examples: ExampleSet, example: Example, num_pat
     return [(example.text, example.mentions[topics[row]], paths[row]) for row in np.argsort(-stop)[:num_paths]]
 
 
+def in_int8(checkpoint: Checkpoint) -> Checkpoint:
+    """Return the checkpoint with the encoder's linear layers quantised as they are used (PyTorch's dynamic int8)."""
+    assert checkpoint.cross
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch moves quantisation to a package of its own
+        checkpoint.cross.encoder = quantize_dynamic(checkpoint.cross.encoder, {torch.nn.Linear}, dtype=torch.qint8)  # type: ignore[no-untyped-call]
+    return checkpoint
+
+
 def pairs_per_s(score: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
     """Return the best rate of several runs, and the logits."""
     best, logits = float("inf"), np.zeros(0, dtype=np.float32)
@@ -78,6 +89,7 @@ def main() -> None:
     checkpoint = read_checkpoint(arguments.checkpoint)
     model = StarModel(checkpoint)
     halved = StarModel(read_checkpoint(arguments.checkpoint, precision=torch.bfloat16))
+    quantised = StarModel(in_int8(read_checkpoint(arguments.checkpoint)))
     examples = examples_of(read(arguments.mined))
     groups = [
         best_pairs(model, examples, example, arguments.paths) for example in examples.examples[: arguments.questions]
@@ -88,6 +100,7 @@ def main() -> None:
         "question by question": lambda: np.concatenate([model.cross(group) for group in groups]),
         "all questions together": lambda: model.cross(every),
         "all together, encoder in bfloat16": lambda: halved.cross(every),
+        "all together, encoder's linear layers in int8": lambda: quantised.cross(every),
     }
     print(f"{len(every):,} paths of {len(groups)} questions; reference: {reference:,.0f} paths a second\n")
     print("| scored | paths a second | ratio to the naive loop | largest difference of a logit |\n|---|---|---|---|")
