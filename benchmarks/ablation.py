@@ -48,7 +48,7 @@ class Variant:
     options: PoolOptions
 
 
-PLAIN = PoolOptions(loss="contrastive", positives="single", negatives="walks", num_positives=1, rescore=False)
+PLAIN = PoolOptions(positives="single", negatives="walks", num_positives=1, rescore=False, path_weights=False)
 MINED = replace(PLAIN, positives="hard", negatives="hard", rescore=True)
 
 VARIANTS = (

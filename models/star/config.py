@@ -28,7 +28,7 @@ class StarConfig:
     dual_training: TrainingOptions = field(default_factory=TrainingOptions)
     cross: PoolOptions = field(default_factory=PoolOptions)
     cross_training: TrainingOptions = field(
-        default_factory=lambda: TrainingOptions(epochs=3, learning_rate=5e-5, head_learning_rate=5e-4)
+        default_factory=lambda: TrainingOptions(epochs=3, learning_rate=1e-4, head_learning_rate=1e-3)
     )
 
     def __post_init__(self) -> None:
@@ -40,12 +40,8 @@ class StarConfig:
         return asdict(self)
 
 
-PAPER = StarConfig(
-    scorer="cross",
-    mix=1.0,
-    cross=PoolOptions(loss="contrastive", positives="hard", negatives="hard", path_weights=True),
-)
-"""The paper's own setting: hard path mining, path-weighted contrastive loss, the cross-attentive scorer alone."""
+PAPER = StarConfig(scorer="cross", mix=1.0)
+"""The paper's own setting: the cross-attentive scorer alone orders the shortlist."""
 
 
 def seeded(config: StarConfig, seed: int) -> StarConfig:

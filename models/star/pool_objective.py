@@ -33,8 +33,8 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
-    """How a network learns from pools. The paper's own setting is ``loss="contrastive"``, ``positives`` and
-    ``negatives`` "hard" and `path_weights`; the defaults were chosen on dev questions of FB15k-237 (docs/training.md).
+    """How a network learns from pools: as in the paper, by hard path mining and the path-weighted contrastive loss. The
+    numbers were chosen on dev questions of FB15k-237 (docs/decisions/0011…).
 
     pool_size: negatives a question is given. num_negatives: the hardest of them by the network's own scores, taken
     anew each epoch, that it learns from. num_positives: the paths with the largest shares. w_min, w_max: the range of
@@ -42,17 +42,17 @@ class PoolOptions:
     """
 
     batch_size: int = 8
-    loss: Literal["listwise", "contrastive"] = "listwise"
-    positives: Positives = "f1"
-    negatives: Negatives = "reach"
+    loss: Literal["listwise", "contrastive"] = "contrastive"
+    positives: Positives = "hard"
+    negatives: Negatives = "hard"
     any_weight: float = 0.1
-    path_weights: bool = False
+    path_weights: bool = True
     w_min: float = 0.5
     w_max: float = 1.5
     temperature: float = 0.05
-    num_positives: int = 4
-    num_negatives: int = 12
-    pool_size: int = 32
+    num_positives: int = 2
+    num_negatives: int = 6
+    pool_size: int = 18
     rescore: bool = True
     shortlist: int = 16
 

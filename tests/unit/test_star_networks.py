@@ -252,13 +252,12 @@ def pool_objective(options: PoolOptions, *, dual: bool = False) -> PoolObjective
     return PoolObjective(network, reader, Texts(tiny_backbone().tokenizer), train, train, stop, stop, options, 0)
 
 
-AS_IN_THE_PAPER = PoolOptions(
-    batch_size=3, loss="contrastive", positives="hard", negatives="hard", path_weights=True, temperature=1.0
-)
+BY_F1 = PoolOptions(batch_size=3, loss="listwise", positives="f1", negatives="reach", path_weights=False)
+AS_IN_THE_PAPER = PoolOptions(batch_size=3, temperature=1.0)
 
 OBJECTIVES: dict[str, Callable[[], DualObjective | PoolObjective]] = {
     "dual": dual_objective,
-    "cross": lambda: pool_objective(PoolOptions(batch_size=3)),
+    "cross": lambda: pool_objective(BY_F1),
     "cross, as in the paper": lambda: pool_objective(AS_IN_THE_PAPER),
     "dual, from pools": lambda: pool_objective(AS_IN_THE_PAPER, dual=True),
 }
@@ -332,7 +331,7 @@ def test_the_dual_loss_has_a_gradient_for_every_output_where_no_path_goes_on() -
 
 
 def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_state() -> None:
-    options = PoolOptions(batch_size=3, num_negatives=2, num_positives=1)
+    options = replace(BY_F1, num_negatives=2, num_positives=1)
     objective = pool_objective(options)
     objective.begin(0)
     assert objective.state() == {}
