@@ -34,7 +34,7 @@ Key = tuple[int, int]
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
     """How a network learns from pools: as in the paper, by hard path mining and the path-weighted contrastive loss. The
-    numbers were chosen on dev questions of FB15k-237 (docs/decisions/0011…).
+    numbers were chosen on dev questions of FB15k-237 (decision 11).
 
     pool_size: negatives a question is given. num_negatives: the hardest of them by the network's own scores, taken
     anew each epoch, that it learns from. num_positives: the paths with the largest shares. w_min, w_max: the range of
