@@ -158,6 +158,7 @@ def main() -> None:
         "epochs": arguments.epochs,
         "negatives": arguments.negatives,
         "learning_rate": arguments.learning_rate,
+        "mined": [data.train.mined.sha256, data.dev.mined.sha256],
     }
 
     def keep(name: str, seed: int, shares: Callable[[], ErrorShares]) -> None:

@@ -11,7 +11,7 @@ from lodestar.engine.evaluation.diagnosis import KINDS
 from lodestar.engine.evaluation.folder import read_records, read_report
 from lodestar.engine.evaluation.table import results_table
 from lodestar.models.star.checkpoint import Description
-from lodestar.models.star.train_star import DUAL
+from lodestar.models.star.train_star import CROSS, DUAL
 
 Report = dict[str, Any]
 
@@ -110,7 +110,7 @@ def _recipe(report: Report) -> str:
 
 
 def _training(trained: Description) -> str:
-    figures = trained.figures[DUAL]
+    figures = trained.figures.get(CROSS, trained.figures[DUAL])  # of what ranks in the end
     cells = (
         ", ".join(each.questions for each in trained.train),
         f"{sum(each.num_questions for each in trained.dev):,}",

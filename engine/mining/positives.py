@@ -39,7 +39,7 @@ def labelled(paths: Sequence[AnswerPath], *, annotated: bool) -> tuple[AnswerPat
     best: dict[tuple[int, tuple[str, ...]], tuple[float, int]] = {}
     for path in paths:
         key = (path.topic, _undirected(path))
-        best[key] = max(_directed(path), best.get(key, _directed(path)))
+        best[key] = max(directed := _directed(path), best.get(key, directed))
     found = []
     for path in paths:
         shortest = len(path.hops) == least[path.topic]

@@ -43,10 +43,8 @@ def pool_of(
     wrong = np.flatnonzero(~example.is_right)
     if negatives == "reach":
         chosen = example.reachable.at(wrong[np.argsort(-shortlist[wrong], kind="stable")[:num_negatives]])
-    elif negatives == "walks":
-        drawn = chance.sample(range(len(wrong)), min(num_negatives, len(wrong)))
-        chosen = example.reachable.at(wrong[drawn])
     else:
-        every = range(len(example.negatives))
-        chosen = example.negatives.at(np.array(chance.sample(every, min(num_negatives, len(every))), dtype=np.int64))
+        drawn_from = example.reachable.at(wrong) if negatives == "walks" else example.negatives
+        drawn = chance.sample(range(len(drawn_from)), min(num_negatives, len(drawn_from)))
+        chosen = drawn_from.at(np.array(drawn, dtype=np.int64))
     return Pool(example.reachable.at(best), shares[best] / shares[best].sum(), chosen)
