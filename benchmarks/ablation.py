@@ -49,7 +49,7 @@ class Variant:
 
 
 PLAIN = PoolOptions(positives="single", negatives="walks", num_positives=1, rescore=False, path_weights=False)
-MINED = replace(PLAIN, positives="hard", negatives="hard", rescore=True)
+MINED = replace(PLAIN, positives="hard", negatives="hard", num_positives=2, rescore=True)
 
 VARIANTS = (
     Variant("similarity", False, PLAIN),

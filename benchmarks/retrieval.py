@@ -68,10 +68,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with questions-dev.jsonl.gz")
     parser.add_argument("--link", action="store_true", help="find the topic entities too, instead of the gold ones")
     parser.add_argument("--checkpoint", default="", help="folder of a trained scorer (default: similarity)")
+    parser.add_argument("--shortlist", type=int, help="paths that its cross-attentive scorer reads (default: its own)")
     arguments = parser.parse_args()
     options = SearchOptions()
     if arguments.checkpoint:
-        options = SearchOptions(checkpoint=arguments.checkpoint, meeting_bonus=0.0)
+        options = SearchOptions(checkpoint=arguments.checkpoint, shortlist=arguments.shortlist, meeting_bonus=0.0)
     path = arguments.data / "questions-dev.jsonl.gz"
     golds, sha256 = gold_questions(path)
     questions = [Question(g.question.text) if arguments.link else g.question for g in golds]

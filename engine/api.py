@@ -60,6 +60,8 @@ class SearchOptions:
     checkpoint: str = ""
     """Folder of a trained scorer; empty for similarity, which needs no training. `weights` are not used with it;
     `meeting_bonus` is converted to its scale."""
+    shortlist: int | None = None
+    """Paths of those found that the checkpoint's cross-attentive scorer reads; None: as many as it was trained for."""
     return_to_topic: bool = False
     """An entity that the question is about may be an answer, where a path leads to it and not straight back."""
     any_graph: bool = False
@@ -71,6 +73,7 @@ class SearchOptions:
             ("beam_width", self.beam_width, MAX_TOP_K),
             ("max_hop", self.max_hop, 4),
             ("max_topics", self.max_topics, 20),
+            ("shortlist", 1 if self.shortlist is None else self.shortlist, MAX_TOP_K),
         ):
             if not 1 <= value <= most:
                 raise UsageError(f"{name}: expected 1 to {most}, found {value}")
@@ -303,7 +306,7 @@ class Engine:
             self._star = star_model(folder)
         if not self.options.any_graph:
             check_graph(folder, self._star.checkpoint.description, catalogue)
-        return StarScorer(words, self._star)
+        return StarScorer(words, self._star, shortlist=self.options.shortlist)
 
     def _unit(self) -> float:
         """Return what difference in score means as much as one of 1 does in similarity: as much more in log-odds."""

@@ -44,9 +44,13 @@ def command() -> None:
     type=click.Choice(("best", "paper")),
     default="best",
     show_default=True,
-    help="best: the dual encoder alone, `similarity`; paper: STAR's `cross`.",
+    help="best: both networks' scores together; paper: STAR's alone.",
 )
-@click.option("--scorer", type=click.Choice(("cross", "similarity")), help="The network (default: the preset's).")
+@click.option(
+    "--scorer",
+    type=click.Choice(("cross", "similarity")),
+    help="similarity: the dual encoder alone, quicker (default: cross).",
+)
 @click.option("--encoder", help="Hugging Face encoder, by name or path (default: all-MiniLM-L6-v2).")
 @click.option("--epochs", type=click.IntRange(1), help="Epochs of each network, at most.")
 @click.option("--precision", type=click.Choice(("fp32", "bf16", "fp16")), help="What to compute in (default: fp32).")

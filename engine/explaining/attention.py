@@ -18,7 +18,7 @@ def check_attentive(folder: str) -> None:
     if scorer != "cross":
         raise CheckpointError(
             f"{folder}: expected a checkpoint with the cross-attentive scorer, found the scorer {scorer}, which has no "
-            "attention to show: train one with `lodestar train star --scorer cross`"
+            "attention to show: train one with `lodestar train star`, without --scorer similarity"
         )
 
 

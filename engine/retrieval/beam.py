@@ -2,7 +2,8 @@
 
 From each topic entity; at each hop every beam is extended by every relation that leaves or enters its frontier; all
 extensions of all questions are scored together; the best stay; a path competes for the result with END as its last
-step. The scorer is free: similarity without training, or a trained one.
+step. The scorer is free: similarity without training, or a trained one. What was found is ranked by the scorer's second
+look (`PathScorer.rerank`), once a question, where a scorer has one.
 
 Deviations: a step into unnamed mediators and the step out of it count as one hop, and a path cannot end at a mediator.
 Walking straight back over the triple into a mediator is not proposed.
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from ..database.graph import read_signatures
 from ..database.requests import Steps, counted, one
@@ -45,6 +48,21 @@ class _Candidate:
         return (len(self.frontier.steps), self.topic.value.entity.id, str(self.path))
 
 
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A path found: the candidate that was walked, where it leads, the score of stopping there, and what its topic's
+    link takes from it (0 or less)."""
+
+    candidate: _Candidate
+    frontier: Frontier
+    stop: float
+    penalty: float
+
+    @property
+    def score(self) -> float:
+        return self.stop + self.penalty
+
+
 @dataclass(slots=True)
 class _Search:
     """The state of one question."""
@@ -54,7 +72,7 @@ class _Search:
     """The entities the search started from, and how the question mentions them."""
     best_link: float = 0.0
     beams: list[tuple[Scored[EntityCandidate], Frontier]] = field(default_factory=list)
-    results: list[Scored[Frontier]] = field(default_factory=list)
+    results: list[_Result] = field(default_factory=list)
     walked: list[tuple[str, RelationPath]] = field(default_factory=list)
 
     def worst_result(self, top_k: int) -> float:
@@ -145,10 +163,15 @@ class BeamSearch:
                     frontier = next(frontiers)
                     search.walked.append((frontier.topic.id, frontier.relation_path))
                     if self._ends(search, frontier):
-                        search.results.append(Scored(frontier, stop))
+                        search.results.append(_Result(candidate, frontier, stop, self._penalty(search, candidate)))
                     if carried or frontier.at_mediator:
                         search.beams.append((candidate.topic, frontier))
             watch.lap(f"hop {hop}")
+
+        encoding_s = self.scorer.encoding_s
+        self._rerank(searches)
+        watch.lap("rerank")
+        watch.move("rerank", "encode", self.scorer.encoding_s - encoding_s)
 
         retrievals = [
             self._retrieval(search, [topic for topic, _ in candidates], top_k)
@@ -157,8 +180,18 @@ class BeamSearch:
         watch.lap("ground")
         return [replace(r, seconds=watch.seconds, stage_round_trips=round_trips) for r in retrievals]
 
-    def _lead(self, search: _Search, result: Scored[Frontier]) -> Lead:
-        frontier = result.value
+    def _rerank(self, searches: Sequence[_Search]) -> None:
+        """Replace the score of each path found by the scorer's second look."""
+        queries = [_query(search, [result.candidate for result in search.results]) for search in searches]
+        stop = [np.array([result.stop for result in search.results], dtype=np.float32) for search in searches]
+        for search, scores in zip(searches, self.scorer.rerank(queries, stop), strict=True):
+            search.results = [replace(r, stop=float(s)) for r, s in zip(search.results, scores, strict=True)]
+
+    def _penalty(self, search: _Search, candidate: _Candidate) -> float:
+        return self.link_weight * (candidate.topic.score - search.best_link)
+
+    def _lead(self, search: _Search, result: _Result) -> Lead:
+        frontier = result.frontier
         return Lead(
             topic=frontier.topic.id,
             mention=search.mentions[frontier.topic.id],
@@ -188,8 +221,8 @@ class BeamSearch:
     def _choose(
         self, search: _Search, candidates: Sequence[_Candidate], scores: PathScores, top_k: int
     ) -> list[tuple[_Candidate, float, bool]]:
-        """Return the candidates to walk, with the score of stopping there and whether they are carried on."""
-        penalty = [self.link_weight * (c.topic.score - search.best_link) for c in candidates]
+        """Return the candidates to walk, with the scorer's score of stopping there and whether they are carried on."""
+        penalty = [self._penalty(search, candidate) for candidate in candidates]
         stop = [float(s) + p for s, p in zip(scores.stop, penalty, strict=True)]
         extend = [float(s) + p for s, p in zip(scores.extend, penalty, strict=True)]
         order = range(len(candidates))
@@ -199,13 +232,14 @@ class BeamSearch:
         stopping = sorted(order, key=lambda i: (-stop[i], candidates[i].tie_break))[:num_results]
         picks = dict.fromkeys([*carried, *(i for i in stopping if stop[i] > worst)])
         carried_on = {i for i in carried if candidates[i].path.num_hops < self.max_hop}
-        return [(candidates[i], stop[i], i in carried_on) for i in picks if i in carried_on or stop[i] > worst]
+        walked = [i for i in picks if i in carried_on or stop[i] > worst]
+        return [(candidates[i], float(scores.stop[i]), i in carried_on) for i in walked]
 
     def _retrieval(self, search: _Search, topics: Sequence[Scored[EntityCandidate]], top_k: int) -> Retrieval:
         leads = [self._lead(search, result) for result in search.results]
-        met = dict(zip((result.value for result in search.results), meetings(leads), strict=True))
+        met = dict(zip((result.frontier for result in search.results), meetings(leads), strict=True))
         ranked = sorted(
-            (Scored(r.value, r.score + self.meeting_bonus * bool(met[r.value])) for r in search.results),
+            (Scored(r.frontier, r.score + self.meeting_bonus * bool(met[r.frontier])) for r in search.results),
             key=lambda r: (-r.score, len(r.value.steps), r.value.topic.id, str(r.value.relation_path)),
         )
         paths = tuple(
@@ -231,7 +265,7 @@ def _known(
 
 
 def _query(search: _Search, candidates: Sequence[_Candidate]) -> PathQuery:
-    branching = {frontier: frontier.log_branching for _, frontier in search.beams}
+    branching = {frontier: frontier.log_branching for frontier in dict.fromkeys(c.frontier for c in candidates)}
     return PathQuery(
         search.question.text,
         tuple(c.topic.value for c in candidates),

@@ -69,3 +69,10 @@ class PathScorer(Protocol):
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order. Deterministic."""
         ...
+
+    def rerank(self, queries: Sequence[PathQuery], stop: Sequence[FloatArray]) -> list[FloatArray]:
+        """Return better scores of the paths that a search found for each question, or `stop` where there are none.
+
+        stop: what `score` said of them, (num_paths,) each. Once a search, so that it may cost more a path.
+        """
+        ...

@@ -103,6 +103,10 @@ class SimilarityScorer:
             for parts, extend, rows in zip(groups, composed, best, strict=True)
         ]
 
+    def rerank(self, queries: Sequence[PathQuery], stop: Sequence[Floats]) -> list[Floats]:  # noqa: ARG002 - by `score`
+        """Return `stop`: there is no second look."""
+        return list(stop)
+
     def _encode_ahead(self, queries: Sequence[PathQuery]) -> None:
         """Encode whatever the queries mention that was not met before, in two batches."""
         masked = {masked_question(q.question, topic) for q in queries for topic in set(q.topics)}

@@ -1,8 +1,8 @@
 """The trained path scorer: `models.star` over the candidates of a search.
 
-The dual encoder scores every candidate; the cross-attentive scorer reads the best `shortlist` of a question at each
-hop, all questions of a batch together. Paths are encoded hop by hop and kept, so that a path met before costs nothing,
-and relation paths that several topics or questions share are composed once.
+The dual encoder scores every candidate of every hop; the cross-attentive scorer reads the best `shortlist` of what a
+search found, once, all questions of a batch together. Paths are encoded hop by hop and kept, so that a path met before
+costs nothing, and relation paths that several topics or questions share are composed once.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .scoring import PathQuery, PathScores, masked_question, mention_of
 class StarScorer:
     """A `PathScorer` by a checkpoint; `words` has the words of every relation.
 
-    stop: both networks' scores mixed for the shortlist, all others below it in the dual encoder's order. extend: the
-    dual encoder's promise. Threads take turns. Raises `ValueError` for a `mix` where the checkpoint has one scorer.
+    stop, extend: the dual encoder's. rerank: both networks' scores mixed for the shortlist, all others below it in the
+    dual encoder's order. Threads take turns. Raises `ValueError` for a `mix` where the checkpoint has one scorer.
     """
 
     def __init__(
@@ -57,32 +57,33 @@ class StarScorer:
                 [masked_question(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
                 [path for paths in hops for path in paths],
             )
-            scores = [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
-            best = [np.argsort(-stop, kind="stable")[: self.shortlist] for stop, _ in scores]
-            cross = self._cross(queries, hops, best)
-        return [
-            PathScores(mixed(stop, read, rows, self.mix), extend)
-            for (stop, extend), read, rows in zip(scores, cross, best, strict=True)
-        ]
+            return [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
+
+    def rerank(self, queries: Sequence[PathQuery], stop: Sequence[Floats]) -> list[Floats]:
+        """Return the scores of the paths found, by both networks."""
+        if not self.shortlist:
+            return list(stop)
+        best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in stop]
+        with self._turn:
+            read = self._cross(queries, best)
+        return [mixed(*each, self.mix) for each in zip(stop, read, best, strict=True)]
 
     def attention(self, question: str, topic: EntityCandidate, path: RelationPath) -> PairAttention:
         """Return what the cross-attentive scorer attends to; raise `ValueError` where the checkpoint has none."""
         with self._turn:
             return self.model.attention(question, mention_of(topic), hops_of(path, self.words))
 
-    def _dual(self, query: PathQuery, paths: Sequence[Hops]) -> tuple[Floats, Floats]:
+    def _dual(self, query: PathQuery, paths: Sequence[Hops]) -> PathScores:
         stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)
         for topic, rows in query.rows_by_topic().items():
             masked = masked_question(query.question, topic)
             stop[rows], extend[rows] = self.model.dual(masked, [paths[row] for row in rows])
-        return stop, extend
+        return PathScores(stop, extend)
 
-    def _cross(
-        self, queries: Sequence[PathQuery], hops: Sequence[Sequence[Hops]], best: Sequence[np.ndarray]
-    ) -> list[Floats]:
+    def _cross(self, queries: Sequence[PathQuery], best: Sequence[np.ndarray]) -> list[Floats]:
         pairs = [
-            (query.question, mention_of(query.topics[row]), paths[row])
-            for query, paths, rows in zip(queries, hops, best, strict=True)
+            (query.question, mention_of(query.topics[row]), hops_of(query.paths[row], self.words))
+            for query, rows in zip(queries, best, strict=True)
             for row in rows
         ]
         scores = self.model.cross(pairs)

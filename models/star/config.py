@@ -21,7 +21,7 @@ class StarConfig:
     encoder (see `mixing`), None to choose it on the dev questions.
     """
 
-    scorer: Scorer = "similarity"
+    scorer: Scorer = "cross"
     encoder: str = "all-MiniLM-L6-v2"
     mix: float | None = None
     dual: DualOptions = field(default_factory=DualOptions)
@@ -40,7 +40,7 @@ class StarConfig:
         return asdict(self)
 
 
-PAPER = StarConfig(scorer="cross", mix=1.0)
+PAPER = StarConfig(mix=1.0)
 """The paper's own setting: the cross-attentive scorer alone orders the shortlist."""
 
 

@@ -38,7 +38,8 @@ class PoolOptions:
 
     pool_size: negatives a question is given. num_negatives: the hardest of them by the network's own scores, taken
     anew each epoch, that it learns from. num_positives: the paths with the largest shares. w_min, w_max: the range of
-    path weights. temperature: τ of the contrastive loss. shortlist: paths a question that dev figures are taken over.
+    path weights. temperature: τ of the contrastive loss. shortlist: paths a question that the network reads on dev
+    and in a search.
     """
 
     batch_size: int = 8
@@ -54,7 +55,7 @@ class PoolOptions:
     num_negatives: int = 6
     pool_size: int = 18
     rescore: bool = True
-    shortlist: int = 16
+    shortlist: int = 8
 
     def __post_init__(self) -> None:
         check_ranges(

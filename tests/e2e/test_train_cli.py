@@ -25,7 +25,7 @@ from tests.mined_examples import mined_file, tiny_encoder
 
 EPOCHS = 2
 OPTIONS = (
-    *("--scorer", "cross", "--epochs", str(EPOCHS), "--json"),
+    *("--epochs", str(EPOCHS), "--json"),
     *("--set", "dual.batch_size=2", "--set", "cross.batch_size=2", "--set", "cross.num_negatives=2"),
     *("--set", "dual_training.save_every_s=0", "--set", "cross_training.save_every_s=0"),
     *("--set", "dual_training.patience=9", "--set", "cross_training.patience=9"),

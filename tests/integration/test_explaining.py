@@ -113,6 +113,14 @@ def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, eng
     assert trained.ask(CURRENCY).found
 
 
+def test_the_shortlist_is_as_long_as_one_asks_for(checkpoint: str, settings: Settings, trained: Engine) -> None:
+    with Engine(settings, options=SearchOptions(checkpoint=checkpoint, shortlist=1)) as engine:
+        read_one, read_all = engine.retrieve(CURRENCY), trained.retrieve(CURRENCY)
+    one, every = ({str(p.value.relation_path): p.score for p in found.paths} for found in (read_one, read_all))
+    assert set(one) == set(every)
+    assert sum(one[path] == pytest.approx(score, abs=1e-4) for path, score in every.items()) == 1
+
+
 def test_a_missing_checkpoint_is_said_at_once(settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"expected a checkpoint with star\.json, found none"):
         Engine(settings, options=SearchOptions(checkpoint=str(tmp_path)))

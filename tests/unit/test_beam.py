@@ -3,12 +3,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from lodestar.engine.linking import explicit
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.ends import walks_back
 from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.values import Question, RelationPath, Retrieval, Step
+from lodestar.engine.retrieval.scoring import FloatArray, PathQuery
+from lodestar.engine.values import Entity, EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
 
 from tests.memory_graph import MemoryGraph
 from tests.word_scorer import WordScorer
@@ -32,7 +34,7 @@ WORLD = MemoryGraph(
 
 def search(graph: MemoryGraph, texts: Sequence[tuple[str, str]], top_k: int = 10, **options: Any) -> list[Retrieval]:
     bounds = Bounds(**{k: options.pop(k) for k in list(options) if k in Bounds.__dataclass_fields__})
-    beam = BeamSearch(graph.numbered, WordScorer(), bounds=bounds, **options)
+    beam = BeamSearch(graph.numbered, options.pop("scorer", None) or WordScorer(), bounds=bounds, **options)
     questions = [Question(text, tuple(topic.split(","))) for text, topic in texts]
     return graph.run(beam.retrieve(questions, [explicit(q.topic_entities) for q in questions], top_k))
 
@@ -78,6 +80,51 @@ def test_the_topic_is_an_answer_where_that_is_asked_for_and_no_path_walks_straig
     to_topic = [scored.value for scored in found.paths if "Lima" in {end.id for end in scored.value.ends}]
     assert to_topic
     assert not any(walks_back(path.relation_path.steps) for path in to_topic)
+
+
+class SecondThoughts(WordScorer):
+    """Says on its second look that what it liked least is best."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[tuple[str, float]]] = []
+
+    def rerank(self, queries: Sequence[PathQuery], stop: Sequence[FloatArray]) -> list[FloatArray]:
+        self.asked += [
+            [(str(path), float(score)) for path, score in zip(query.paths, scores, strict=True)]
+            for query, scores in zip(queries, stop, strict=True)
+        ]
+        return [-scores for scores in stop]
+
+
+def test_what_was_found_is_ranked_by_the_scorers_second_look_once_a_search() -> None:
+    texts = [("capital of what borders it", "Peru"), ("capital?", "Atlantis"), ("population number", "Peru")]
+    usual = search(WORLD, texts, top_k=100, beam_width=100)
+    scorer = SecondThoughts()
+    again = search(WORLD, texts, top_k=100, beam_width=100, scorer=scorer)
+    found = [[(str(p.value.relation_path), p.score) for p in retrieval.paths] for retrieval in usual]
+    assert len(found[0]) > 2
+    assert [sorted(each) for each in scorer.asked] == [sorted(each) for each in found]
+    for before, after in zip(usual, again, strict=True):
+        assert sorted(path.score for path in after.paths) == sorted(-path.score for path in before.paths)
+        assert [path.score for path in after.paths] == sorted((path.score for path in after.paths), reverse=True)
+
+
+class AllAlike(WordScorer):
+    """Finds on its second look that all are worth 5."""
+
+    def rerank(self, queries: Sequence[PathQuery], stop: Sequence[FloatArray]) -> list[FloatArray]:
+        return [np.full_like(scores, 5.0) for scores in stop]
+
+
+def test_what_a_topics_link_lacks_is_taken_from_the_second_look_as_well() -> None:
+    linked = [
+        Scored(EntityCandidate(Entity(name, name), name.lower(), name, 1), score)
+        for name, score in (("Peru", 1.0), ("Chile", 0.8))
+    ]
+    beam = BeamSearch(WORLD.numbered, AllAlike(), link_weight=10.0)
+    (found,) = WORLD.run(beam.retrieve([Question("capital?")], [linked], 100))
+    scores = {(scored.value.topic.id, round(scored.score, 6)) for scored in found.paths}
+    assert scores == {("Peru", 5.0), ("Chile", 3.0)}
 
 
 def test_an_unknown_id_gives_no_topics_and_no_paths() -> None:

@@ -412,23 +412,33 @@ def query(prefix: str) -> PathQuery:
 
 
 def test_other_ids_of_entities_leave_scores_unchanged(checkpoint: Checkpoint) -> None:
-    (one,) = StarScorer(WORDS, StarModel(checkpoint)).score([query("m.")])
-    (other,) = StarScorer(WORDS, StarModel(checkpoint)).score([query("Q")])
+    scorer = StarScorer(WORDS, StarModel(checkpoint))
+    one, other = scorer.score([query("m."), query("Q")])
     assert one.stop.tolist() == other.stop.tolist()
     assert one.extend.tolist() == other.extend.tolist()
-    assert not np.allclose(one.stop[:6], one.stop[6:], atol=1e-3)  # what they are called counts
+    reranked, again = scorer.rerank([query("m."), query("Q")], [one.stop, one.stop])
+    assert reranked.tolist() == again.tolist()
+    for scores in (one.stop, reranked):
+        assert not np.allclose(scores[:6], scores[6:], atol=1e-3)  # what they are called counts
 
 
 def test_the_shortlist_is_in_the_mixed_order_and_all_others_below_it(checkpoint: Checkpoint) -> None:
     asked = query("")
-    (alone,) = StarScorer(WORDS, StarModel(checkpoint), mix=0.0).score([asked])
-    (both,) = StarScorer(WORDS, StarModel(checkpoint), mix=0.7, shortlist=5).score([asked])
+    scorer = StarScorer(WORDS, StarModel(checkpoint), mix=0.7, shortlist=5)
+    (alone,) = scorer.score([asked])
+    (both,) = scorer.rerank([asked], [alone.stop])
     listed = np.argsort(-alone.stop, kind="stable")[:5]
     rest = np.setdiff1d(np.arange(12), listed)
     read = StarModel(checkpoint).cross(
         [(asked.question, asked.topics[i].mention, (HOPS[list(HOPS)[i % 6]],)) for i in listed]
     )
-    assert both.stop[listed] == pytest.approx(0.3 * alone.stop[listed] + 0.7 * read, abs=1e-4)
-    assert both.stop[rest].max() < both.stop[listed].min()
-    assert np.argsort(-both.stop[rest]).tolist() == np.argsort(-alone.stop[rest]).tolist()
-    assert both.extend.tolist() == pytest.approx(alone.extend.tolist(), abs=1e-5)
+    assert both[listed] == pytest.approx(0.3 * alone.stop[listed] + 0.7 * read, abs=1e-4)
+    assert both[rest].max() < both[listed].min()
+    assert np.argsort(-both[rest]).tolist() == np.argsort(-alone.stop[rest]).tolist()
+
+
+def test_without_a_weight_the_dual_encoder_has_the_last_word(checkpoint: Checkpoint) -> None:
+    scorer = StarScorer(WORDS, StarModel(checkpoint), mix=0.0)
+    (alone,) = scorer.score([query("")])
+    (again,) = scorer.rerank([query("")], [alone.stop])
+    assert again.tolist() == alone.stop.tolist()
