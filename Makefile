@@ -39,8 +39,8 @@ fuzz: $(VENV)/.dev ## Fuzz what reads files for SECONDS (60) each: lines, parser
 	$(BIN)/python -m tests.fuzz.run parsers $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run sources $(SECONDS)
 
-bench: $(VENV)/.dev ## Latency and round trips, with the table for docs/benchmarks.md
-	$(BIN)/python -m benchmarks.retrieval
+bench: $(VENV)/.dev ## Latency and round trips, for docs/benchmarks.md; DATA=FOLDER has questions-dev.jsonl.gz
+	$(BIN)/python -m benchmarks.retrieval --data $(or $(DATA),$(error name the folder of questions-dev.jsonl.gz: make bench DATA=FOLDER))
 
 lock: $(VENV)/.dev ## Resolve the dependencies anew into locks/
 	$(UV) pip compile -q --exclude-newer "14 days" --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --upgrade \

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.file_hash import file_sha256
 from lodestar.models.star.backbone import pretrained_backbone
 from lodestar.models.star.biases import ErrorShares, Frequencies, error_shares, frequencies
 from lodestar.models.star.checkpoint import read_checkpoint
@@ -86,11 +87,16 @@ def asked(arguments: argparse.Namespace) -> Asked:
     return Asked(learned, chosen, stops[0], stops[1], frequencies(learned), TextVectors(SentenceEncoder(ENCODER)))
 
 
+def options_of(variant: Variant, arguments: argparse.Namespace) -> PoolOptions:
+    """Return how a variant learns."""
+    return replace(variant.options, num_negatives=arguments.negatives, pool_size=3 * arguments.negatives)
+
+
 def errors_of(
     variant: Variant, data: Asked, seed: int, arguments: argparse.Namespace, about: Mapping[str, Any]
 ) -> ErrorShares:
     """Train a variant and return its errors on dev, of the best epoch."""
-    options = replace(variant.options, num_negatives=arguments.negatives, pool_size=3 * arguments.negatives)
+    options = options_of(variant, arguments)
     torch.manual_seed(seed)
     backbone = pretrained_backbone(ENCODER)
     network = CrossAttentiveScorer(backbone) if variant.is_cross else DualEncoder(backbone)
@@ -159,20 +165,22 @@ def main() -> None:
         "negatives": arguments.negatives,
         "learning_rate": arguments.learning_rate,
         "mined": [data.train.mined.sha256, data.dev.mined.sha256],
+        "shortlisted_by": file_sha256(arguments.shortlist / "star.json"),
     }
 
-    def keep(name: str, seed: int, shares: Callable[[], ErrorShares]) -> None:
+    def keep(name: str, seed: int, settings: Mapping[str, Any], shares: Callable[[], ErrorShares]) -> None:
         kept = arguments.work / f"{name}-{seed}.json"
         if not kept.exists():
-            kept.write_text(json.dumps({"variant": name, "seed": seed, **about, "shares": asdict(shares())}))
-        elif not about.items() <= json.loads(kept.read_text()).items():
+            kept.write_text(json.dumps({"variant": name, "seed": seed, **settings, "shares": asdict(shares())}))
+        elif not settings.items() <= json.loads(kept.read_text()).items():
             raise SystemExit(f"{kept} is of other settings: name another --work")
 
     shortlisting = zip(data.dev.examples, data.dev_stop, strict=True)
-    keep(SHORTLISTING, 0, lambda: error_shares(shortlisting, data.dev, data.vectors, data.known))
+    keep(SHORTLISTING, 0, about, lambda: error_shares(shortlisting, data.dev, data.vectors, data.known))
     for seed in arguments.seeds:
         for variant in VARIANTS:
-            keep(variant.name, seed, partial(errors_of, variant, data, seed, arguments, about))
+            settings = {**about, "options": asdict(options_of(variant, arguments))}
+            keep(variant.name, seed, settings, partial(errors_of, variant, data, seed, arguments, settings))
     print("\n".join(table(arguments.work)))
 
 

@@ -30,11 +30,12 @@ from lodestar.models.star.train_star import Watcher
 
 from .results import Asked, graphs
 
-SCORERS = {"fb237": "cross"}
-"""The others' first paths are right by the dual encoder alone: a second network would only cost time."""
+SCORERS = {"fb237": "cross", "metaqa": "cross"}
+"""PathQuestion's first paths are right by the dual encoder alone: a second network would only cost time."""
 
-EPOCHS = {"pq-3h": 3}
-"""Where not the default: paths of three hops are many, and soon learned."""
+CHANGES = {"metaqa": ["cross_training.epochs=1"], "pq-3h": ["dual_training.epochs=3"]}
+"""Of the configuration, where it is not the default: questions from templates are soon learned, paths of three hops are
+many."""
 
 LIMITS = {"metaqa": {2: (1_500, 300), 3: (1_000, 200)}}
 """Questions to learn from and to choose by, of the sets that have tens of thousands; by the hops that are searched."""
@@ -99,10 +100,9 @@ def train_one(asked: Asked, arguments: argparse.Namespace, settings: Settings, c
     sets = mined(asked, settings, arguments.work)
     config = star_config(
         arguments.preset,
-        ["dual_training.precision=bf16", "cross_training.precision=bf16", *changes],
-        scorer=arguments.scorer or SCORERS.get(asked.name, "similarity"),
+        ["dual_training.precision=bf16", "cross_training.precision=bf16", *CHANGES.get(asked.name, []), *changes],
+        scorer=arguments.scorer or (SCORERS.get(asked.name, "similarity") if arguments.preset == "best" else None),
         encoder=arguments.encoder,
-        epochs=EPOCHS.get(asked.name),
         seed=arguments.seed,
     )
     description = trained(
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of a checkpoint for each graph")
     parser.add_argument("--only", nargs="+", help="names of graphs (default: all)")
     parser.add_argument("--preset", default="best", help="best or paper (default: best)")
-    parser.add_argument("--scorer", help="cross or similarity (default: cross for fb237, similarity for the others)")
+    parser.add_argument("--scorer", help="cross or similarity (default: similarity for PathQuestion, else cross)")
     parser.add_argument("--encoder", help="Hugging Face encoder, by name or path (default: the preset's)")
     parser.add_argument("--seed", type=int, default=0, help="of everything that is left to chance (default: 0)")
     parser.add_argument("--set", dest="changes", action="append", default=[], help="KEY=VALUE of the configuration")

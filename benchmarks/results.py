@@ -122,7 +122,8 @@ def main() -> None:
         asked for asked in graphs(arguments.data, arguments.split) if not arguments.only or asked.name in arguments.only
     ]
     if arguments.print_only:
-        every = [folder_of(a, path, name, arguments.work) for a in chosen for path, _ in a.files for name in RECIPES]
+        asked_for = [(a, path, name) for a in chosen for path, _ in a.files for name in arguments.recipes]
+        every = [folder_of(a, path, name, arguments.work) for a, path, name in asked_for]
         folders = [folder for folder in every if (folder / "report.json").exists()]
     else:
         folders = [
@@ -132,6 +133,8 @@ def main() -> None:
                 asked, settings, arguments.work, arguments.recipes, checkpoint_of(asked, arguments.checkpoints)
             )
         ]
+    if not folders:
+        parser.error(f"{arguments.work / 'runs'}: expected runs, found none of these graphs and recipes")
     page_name = "results" if arguments.split == "dev" else f"results-{arguments.split}"
     command = f"python -m benchmarks.results --data FOLDER --work FOLDER --checkpoints FOLDER > docs/{page_name}.md"
     if arguments.ablation:

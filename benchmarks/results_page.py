@@ -85,7 +85,8 @@ def page(
         yield from ablation
         yield ""
         yield "*shortcut*: the words are as near to the question as the right path's, or nearer. *long-tail*: the right"
-        yield "path is of the rarest fifth of training paths, or new. *union*: either. All order the same shortlist."
+        yield "path is of the rarest fifth of training paths, as rare as these, or new. *union*: either. All order the"
+        yield "same shortlist."
     yield from _section(
         "Data",
         ("questions", "sha256", "asked of", "triples"),

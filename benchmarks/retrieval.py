@@ -70,6 +70,8 @@ def main() -> None:
     parser.add_argument("--checkpoint", default="", help="folder of a trained scorer (default: similarity)")
     parser.add_argument("--shortlist", type=int, help="paths that its cross-attentive scorer reads (default: its own)")
     arguments = parser.parse_args()
+    if arguments.shortlist and not arguments.checkpoint:
+        parser.error("--shortlist is of a trained scorer: name its --checkpoint")
     options = SearchOptions()
     if arguments.checkpoint:
         options = SearchOptions(checkpoint=arguments.checkpoint, shortlist=arguments.shortlist, meeting_bonus=0.0)

@@ -29,7 +29,7 @@ class WordScorer:
         ]
 
     def rerank(self, queries: Sequence[PathQuery], stop: Sequence[FloatArray]) -> list[FloatArray]:
-        return list(stop)
+        return [scores[:0] for scores in stop]
 
     @staticmethod
     def shared(query: PathQuery, path: RelationPath) -> int:

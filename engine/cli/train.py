@@ -152,6 +152,7 @@ def _mined(file: str, out: Path, mining: Mapping[str, Any], flags: Mapping[str, 
     """Return a mined file, or mine a question set into the folder of the checkpoint first: one process for all."""
     from ...loaders.progress import progress_bar
     from ...models.star.mined import is_mined
+    from ...models.star.processes import is_first_process
     from ..api import Engine
     from ..mining.mining import mine_file
     from ..mining.options import MiningOptions
@@ -162,10 +163,14 @@ def _mined(file: str, out: Path, mining: Mapping[str, Any], flags: Mapping[str, 
         return read_mined(file)
     questions = _questions(file)
     returning = "-returning" if mining["return_to_topic"] else ""
-    kept = out / f"mined-{questions.name}-{questions.sha256[:8]}-{mining['max_hop']}{returning}.jsonl.gz"
+    said = f"{questions.name}-{questions.sha256[:8]}-{mining['max_hop']}-{mining['seed']}{returning}"
+    kept = out / f"mined-{said}.jsonl.gz"
     kept.parent.mkdir(parents=True, exist_ok=True)
     with locked(kept.with_name(f".{kept.name}.lock"), f"another process mines {questions.name}"):
-        if not kept.exists():
+        if kept.exists():
+            if is_first_process():
+                click.echo(f"{kept} was mined before: delete it where the graph has changed", err=True)
+        else:
             with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
                 mine_file(questions, engine, kept, MiningOptions(**mining), progress=progress)
     return read_mined(str(kept))

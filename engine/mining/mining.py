@@ -49,6 +49,8 @@ def mine_file(
 
     Raises `GraphError` where there is nothing to learn from any question, `StorageError` where `out` cannot be written.
     """
+    if not out.parent.is_dir():  # said before the work, not after it
+        raise StorageError(f"{out}: cannot be written: no such folder: make it, or name another")
     gateway = engine.gateway()
     gateway.fetch(read_graph_state()).check()
     catalogue = gateway.fetch(read_catalogue())

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...models.shortlist import others_below
 from ..database.graph import read_signatures
 from ..database.requests import Steps, counted, one
 from ..values import Entity, EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
@@ -181,11 +182,19 @@ class BeamSearch:
         return [replace(r, seconds=watch.seconds, stage_round_trips=round_trips) for r in retrievals]
 
     def _rerank(self, searches: Sequence[_Search]) -> None:
-        """Replace the score of each path found by the scorer's second look."""
+        """Take the scores of the scorer's second look for the best paths found; all others stay below these."""
+        for search in searches:
+            search.results.sort(key=lambda result: (-result.score, result.candidate.tie_break))
         queries = [_query(search, [result.candidate for result in search.results]) for search in searches]
         stop = [np.array([result.stop for result in search.results], dtype=np.float32) for search in searches]
-        for search, scores in zip(searches, self.scorer.rerank(queries, stop), strict=True):
-            search.results = [replace(r, stop=float(s)) for r, s in zip(search.results, scores, strict=True)]
+        for search, read in zip(searches, self.scorer.rerank(queries, stop), strict=True):
+            if len(read):
+                penalty = np.array([result.penalty for result in search.results], dtype=np.float32)
+                scores = np.array([result.score for result in search.results], dtype=np.float32)
+                scores[: len(read)] = read + penalty[: len(read)]
+                others_below(scores, np.arange(len(read)))
+                again = (scores - penalty).tolist()
+                search.results = [replace(r, stop=s) for r, s in zip(search.results, again, strict=True)]
 
     def _penalty(self, search: _Search, candidate: _Candidate) -> float:
         return self.link_weight * (candidate.topic.score - search.best_link)
@@ -227,7 +236,7 @@ class BeamSearch:
         extend = [float(s) + p for s, p in zip(scores.extend, penalty, strict=True)]
         order = range(len(candidates))
         carried = sorted(order, key=lambda i: (-extend[i], candidates[i].tie_break))[: self.beam_width]
-        num_results = max(top_k, self.beam_width)  # so that a smaller top_k only shows less
+        num_results = max(top_k, self.beam_width)  # so that a top_k below the beam's width only shows less
         worst = search.worst_result(num_results) - self.meeting_bonus
         stopping = sorted(order, key=lambda i: (-stop[i], candidates[i].tie_break))[:num_results]
         picks = dict.fromkeys([*carried, *(i for i in stopping if stop[i] > worst)])

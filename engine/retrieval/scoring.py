@@ -17,7 +17,7 @@ FloatArray = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class PathQuery:
-    """The candidates of one question at one hop.
+    """Paths to be scored for one question: the candidates of a hop, or what a search found.
 
     paths[i] starts at the topic entity topics[i]; log_branching[i] is Σ ln(1 + n) over its hops, n the number of
     relations that lead on from where the hop starts. All have length num_candidates.
@@ -71,8 +71,9 @@ class PathScorer(Protocol):
         ...
 
     def rerank(self, queries: Sequence[PathQuery], stop: Sequence[FloatArray]) -> list[FloatArray]:
-        """Return better scores of the paths that a search found for each question, or `stop` where there are none.
+        """Look again at the paths that a search found for each question, which come best first; once a search.
 
-        stop: what `score` said of them, (num_paths,) each. Once a search, so that it may cost more a path.
+        stop: what `score` said of each, (num_paths,). Returns scores of the first ones in the unit of `stop`, of as
+        many as were looked at, (num_read,) with num_read at most num_paths; (0,) of a scorer with no second look.
         """
         ...

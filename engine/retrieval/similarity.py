@@ -104,8 +104,8 @@ class SimilarityScorer:
         ]
 
     def rerank(self, queries: Sequence[PathQuery], stop: Sequence[Floats]) -> list[Floats]:  # noqa: ARG002 - by `score`
-        """Return `stop`: there is no second look."""
-        return list(stop)
+        """Return no scores: there is no second look."""
+        return [scores[:0] for scores in stop]
 
     def _encode_ahead(self, queries: Sequence[PathQuery]) -> None:
         """Encode whatever the queries mention that was not met before, in two batches."""

@@ -7,12 +7,11 @@ costs nothing, and relation paths that several topics or questions share are com
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...models.star.mixing import mixed
+from ...models.star.mixing import blended
 from ...models.star.scoring import Floats, Hops, PairAttention, StarModel
 from ...models.verbalise import RelationWords
 from ..values import EntityCandidate, RelationPath
@@ -23,8 +22,8 @@ from .scoring import PathQuery, PathScores, masked_question, mention_of
 class StarScorer:
     """A `PathScorer` by a checkpoint; `words` has the words of every relation.
 
-    stop, extend: the dual encoder's. rerank: both networks' scores mixed for the shortlist, all others below it in the
-    dual encoder's order. Threads take turns. Raises `ValueError` for a `mix` where the checkpoint has one scorer.
+    score: the dual encoder's stop and extend. rerank: both networks' scores blended, of the first `shortlist` paths.
+    Raises `ValueError` for a `mix` where the checkpoint has one scorer.
     """
 
     def __init__(
@@ -42,7 +41,6 @@ class StarScorer:
         if self.mix and description.scorer != "cross":
             raise ValueError("a checkpoint of the scorer similarity has nothing to mix with: its mix is 0")
         self.shortlist = (description.shortlist if shortlist is None else shortlist) if self.mix else 0
-        self._turn = threading.Lock()
 
     @property
     def encoding_s(self) -> float:
@@ -51,27 +49,29 @@ class StarScorer:
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""
-        with self._turn:
-            hops = [tuple(hops_of(path, self.words) for path in query.paths) for query in queries]
-            self.model.encode_ahead(
-                [masked_question(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
-                [path for paths in hops for path in paths],
-            )
-            return [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
+        hops = [tuple(hops_of(path, self.words) for path in query.paths) for query in queries]
+        self.model.encode_ahead(
+            [masked_question(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
+            [path for paths in hops for path in paths],
+        )
+        return [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
 
     def rerank(self, queries: Sequence[PathQuery], stop: Sequence[Floats]) -> list[Floats]:
-        """Return the scores of the paths found, by both networks."""
-        if not self.shortlist:
-            return list(stop)
-        best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in stop]
-        with self._turn:
-            read = self._cross(queries, best)
-        return [mixed(*each, self.mix) for each in zip(stop, read, best, strict=True)]
+        """Return the scores of the first `shortlist` paths of each question by both networks."""
+        first = [scores[: self.shortlist] for scores in stop]
+        pairs = [
+            (query.question, mention_of(topic), hops_of(path, self.words))
+            for query, scores in zip(queries, first, strict=True)
+            for topic, path, _ in zip(query.topics, query.paths, scores, strict=False)
+        ]
+        parts = np.split(
+            self.model.cross(pairs), np.cumsum([len(scores) for scores in first])
+        )  # the last part is empty
+        return [blended(scores, part, self.mix) for scores, part in zip(first, parts, strict=False)]
 
     def attention(self, question: str, topic: EntityCandidate, path: RelationPath) -> PairAttention:
         """Return what the cross-attentive scorer attends to; raise `ValueError` where the checkpoint has none."""
-        with self._turn:
-            return self.model.attention(question, mention_of(topic), hops_of(path, self.words))
+        return self.model.attention(question, mention_of(topic), hops_of(path, self.words))
 
     def _dual(self, query: PathQuery, paths: Sequence[Hops]) -> PathScores:
         stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)
@@ -79,12 +79,3 @@ class StarScorer:
             masked = masked_question(query.question, topic)
             stop[rows], extend[rows] = self.model.dual(masked, [paths[row] for row in rows])
         return PathScores(stop, extend)
-
-    def _cross(self, queries: Sequence[PathQuery], best: Sequence[np.ndarray]) -> list[Floats]:
-        pairs = [
-            (query.question, mention_of(query.topics[row]), hops_of(query.paths[row], self.words))
-            for query, rows in zip(queries, best, strict=True)
-            for row in rows
-        ]
-        scores = self.model.cross(pairs)
-        return np.split(scores, np.cumsum([len(rows) for rows in best])[:-1]) if len(best) else []

@@ -25,15 +25,23 @@ PRESETS = {"best": StarConfig(), "paper": PAPER}
 
 
 def star_config(
-    preset: str, changes: Sequence[str], *, scorer: str | None, encoder: str | None, epochs: int | None, seed: int
+    preset: str,
+    changes: Sequence[str],
+    *,
+    scorer: str | None,
+    encoder: str | None,
+    epochs: int | None = None,
+    seed: int,
 ) -> StarConfig:
-    """Return a preset with what the command line changes; raise `UsageError` for an option that there is not."""
-    data = json.loads(json.dumps(PRESETS[preset].as_json()))
+    """Return a preset with what the command line changes, `changes` last; raise `UsageError` for an unknown option."""
+    config = seeded(PRESETS[preset], seed)
+    if epochs is not None:
+        config = with_training(config, {"epochs": epochs})
+    data = json.loads(json.dumps(config.as_json()))
     data |= {name: value for name, value in (("scorer", scorer), ("encoder", encoder)) if value}
     for said in changes:
         change(data, said, "cross_training.epochs=5")
-    config = seeded(filled(StarConfig, data, "train star"), seed)
-    return config if epochs is None else with_training(config, {"epochs": epochs})
+    return filled(StarConfig, data, "train star")
 
 
 def read_mined(path: str) -> Mined:

@@ -14,7 +14,8 @@ from .examples import Example, ExampleSet, Floats
 from .mined import Hops
 
 TAIL = 0.2
-"""The least frequent 20 % of training paths are the long tail."""
+"""The least frequent 20 % of training paths are the long tail, and with them all that are as rare as the last of these:
+where most paths are met once, most are in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ EVALUATION_BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class DualOptions:
-    """How the dual encoder learns; defaults were chosen on dev questions of FB15k-237 (docs/training.md).
+    """How the dual encoder learns; defaults were chosen on dev questions of FB15k-237.
 
     `pair_batch` pairs of question and relation are learned beside every batch, among `pair_others` more relations,
     with weight `pair_weight`; `extend_weight` is that of the promise of beginnings.

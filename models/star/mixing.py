@@ -22,10 +22,15 @@ MIXES = tuple(round(0.05 * step, 2) for step in range(21))
 Rows = npt.NDArray[np.int64]
 
 
+def blended(stop: Floats, cross: Floats, mix: float) -> Floats:
+    """Return the weighted sum, (num_paths,), of both networks' scores of the same paths. mix: λ."""
+    return np.asarray((1 - mix) * stop + mix * cross, dtype=np.float32)
+
+
 def mixed(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
     """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
     scores = np.asarray(stop, dtype=np.float32).copy()
-    scores[rows] = (1 - mix) * stop[rows] + mix * cross
+    scores[rows] = blended(stop[rows], cross, mix)
     others_below(scores, rows)
     return scores
 

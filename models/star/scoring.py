@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,22 +38,24 @@ class PairAttention:
 class StarModel:
     """Scores paths with a checkpoint. Deterministic up to the order in which texts are batched (the last digits).
 
-    `encoding_s` counts the seconds spent in encoders.
+    `encoding_s` counts the seconds spent in encoders. Threads take turns.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.checkpoint = checkpoint
         self.encoding_s = 0.0
         self._device = device_of(checkpoint.dual)
+        self._turn = threading.RLock()
         self._texts: Kept[str, Tensor] = Kept(MAX_KEPT_TEXTS)
         self._paths: Kept[Hops, Tensor] = Kept(MAX_KEPT_PATHS)
 
     def encode_ahead(self, questions: Iterable[str], paths: Iterable[Hops]) -> None:
         """Encode what was not met before in a few batches: questions, hops, and paths composed of them."""
-        missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
-        hops = {hop for path in missing for hop in path}
-        self._encode_texts([*questions, *sorted(map(verbalise_hop, hops))])
-        self._composed(missing)
+        with self._turn:
+            missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
+            hops = {hop for path in missing for hop in path}
+            self._encode_texts([*questions, *sorted(map(verbalise_hop, hops))])
+            self._composed(missing)
 
     def _encode_texts(self, texts: Sequence[str]) -> None:
         missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
@@ -96,8 +99,8 @@ class StarModel:
     def dual(self, question: str, paths: Sequence[Hops]) -> tuple[Floats, Floats]:
         """Return stop and extend of the dual encoder, (num_paths,) each; `question` is without its topic's mention."""
         network = self.checkpoint.dual
-        composed = self._composed(paths)
-        with torch.inference_mode():
+        with self._turn, torch.inference_mode():
+            composed = self._composed(paths)
             vector = self._text(question)
             states = torch.stack([composed[path] for path in paths])
             num_hops = torch.tensor([len(path) for path in paths], device=self._device)
@@ -115,12 +118,12 @@ class StarModel:
         network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
         if network is None or texts is None or not pairs:
             return np.zeros(len(pairs), dtype=np.float32)
-        started = time.perf_counter()
         read = [(question, path_words(mention, path)) for question, mention, path in pairs]
         row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
-        with torch.inference_mode():
+        with self._turn, torch.inference_mode():
+            started = time.perf_counter()
             logits = network(cross_batch(texts, list(row)).to(self._device)).float().cpu().numpy()
-        self.encoding_s += time.perf_counter() - started
+            self.encoding_s += time.perf_counter() - started
         scores: Floats = logits[[row[pair] for pair in read]]
         return scores
 

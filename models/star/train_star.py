@@ -63,8 +63,9 @@ def train_star(
 ) -> Description:
     """Train what `config` asks for, write the checkpoint to `folder`, and return its description.
 
-    Run again in the same folder it continues where it was stopped, and does nothing where it was finished. Raises
-    `TrainingStateError` when the folder has a training of another configuration or of other data under way.
+    Run again in the same folder it continues where it was stopped, and does nothing where it was finished; a finished
+    checkpoint of another configuration or of other data is replaced in the end. Raises `TrainingStateError` when the
+    folder has such a training under way.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if done := _finished(config, train_on, choose_on, folder, pairs):

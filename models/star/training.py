@@ -165,7 +165,7 @@ class _Training:
             if not math.isfinite(losses[-1]):
                 raise FloatingPointError(f"epoch {epoch + 1}: the loss is no number: lower the learning rate")
             if (step + 1) % self.options.accumulate == 0 or step + 1 == steps:
-                self._update((epoch * steps + step + 1) / (self.options.epochs * steps))
+                self._update((epoch * steps + step + 1) / (self.options.epochs * steps + 1))  # above 0 at the last
                 if step + 1 < steps and time.monotonic() - self.saved_s >= self.options.save_every_s:
                     self._save(epoch, step + 1)
             self.report(epoch, step + 1, steps, sum(losses) / len(losses))

@@ -83,9 +83,10 @@ def test_the_topic_is_an_answer_where_that_is_asked_for_and_no_path_walks_straig
 
 
 class SecondThoughts(WordScorer):
-    """Says on its second look that what it liked least is best."""
+    """Looks at the first `num_read` paths again, and says 5, 4, 3 and so on from the last of these to the first."""
 
-    def __init__(self) -> None:
+    def __init__(self, num_read: int) -> None:
+        self.num_read = num_read
         self.asked: list[list[tuple[str, float]]] = []
 
     def rerank(self, queries: Sequence[PathQuery], stop: Sequence[FloatArray]) -> list[FloatArray]:
@@ -93,38 +94,41 @@ class SecondThoughts(WordScorer):
             [(str(path), float(score)) for path, score in zip(query.paths, scores, strict=True)]
             for query, scores in zip(queries, stop, strict=True)
         ]
-        return [-scores for scores in stop]
+        return [np.arange(6 - len(some), 6, dtype=np.float32) for some in (each[: self.num_read] for each in stop)]
 
 
 def test_what_was_found_is_ranked_by_the_scorers_second_look_once_a_search() -> None:
     texts = [("capital of what borders it", "Peru"), ("capital?", "Atlantis"), ("population number", "Peru")]
-    usual = search(WORLD, texts, top_k=100, beam_width=100)
-    scorer = SecondThoughts()
-    again = search(WORLD, texts, top_k=100, beam_width=100, scorer=scorer)
+    usual = search(WORLD, texts)
+    scorer = SecondThoughts(num_read=3)
+    again = search(WORLD, texts, scorer=scorer)
     found = [[(str(p.value.relation_path), p.score) for p in retrieval.paths] for retrieval in usual]
-    assert len(found[0]) > 2
+    assert [len(each) > 3 for each in found] == [True, False, True]
     assert [sorted(each) for each in scorer.asked] == [sorted(each) for each in found]
-    for before, after in zip(usual, again, strict=True):
-        assert sorted(path.score for path in after.paths) == sorted(-path.score for path in before.paths)
-        assert [path.score for path in after.paths] == sorted((path.score for path in after.paths), reverse=True)
+    for before, after, asked in zip(usual, again, scorer.asked, strict=True):
+        paths = [str(scored.value.relation_path) for scored in after.paths]
+        assert paths[:3] == [path for path, _ in asked[:3]][::-1]
+        assert [scored.score for scored in after.paths[:3]] == [5.0, 4.0, 3.0][: len(paths)]
+        rest = [str(p.value.relation_path) for p in before.paths if str(p.value.relation_path) not in paths[:3]]
+        assert paths[3:] == rest
+        assert all(scored.score < 3.0 for scored in after.paths[3:])
 
 
-class AllAlike(WordScorer):
-    """Finds on its second look that all are worth 5."""
-
-    def rerank(self, queries: Sequence[PathQuery], stop: Sequence[FloatArray]) -> list[FloatArray]:
-        return [np.full_like(scores, 5.0) for scores in stop]
-
-
-def test_what_a_topics_link_lacks_is_taken_from_the_second_look_as_well() -> None:
+def test_what_a_topics_link_lacks_counts_before_and_after_the_second_look() -> None:
     linked = [
         Scored(EntityCandidate(Entity(name, name), name.lower(), name, 1), score)
         for name, score in (("Peru", 1.0), ("Chile", 0.8))
     ]
-    beam = BeamSearch(WORLD.numbered, AllAlike(), link_weight=10.0)
+    scorer = SecondThoughts(num_read=100)
+    beam = BeamSearch(WORLD.numbered, scorer, link_weight=100.0)
     (found,) = WORLD.run(beam.retrieve([Question("capital?")], [linked], 100))
-    scores = {(scored.value.topic.id, round(scored.score, 6)) for scored in found.paths}
-    assert scores == {("Peru", 5.0), ("Chile", 3.0)}
+    num_paths = len(found.paths)
+    scores = {scored.score for scored in found.paths if scored.value.topic.id == "Peru"}
+    of_peru = len(scores)
+    assert 0 < of_peru < num_paths
+    assert scores == set(map(float, range(6 - num_paths, 6 - num_paths + of_peru)))  # all of them come first
+    of_chile = {round(scored.score, 3) for scored in found.paths if scored.value.topic.id == "Chile"}
+    assert of_chile == {float(score - 20) for score in range(6 - num_paths + of_peru, 6)}
 
 
 def test_an_unknown_id_gives_no_topics_and_no_paths() -> None:

@@ -158,6 +158,14 @@ def test_a_loss_that_is_no_number_ends_it(tmp_path: Path) -> None:
     assert (state.epoch, state.step) == (1, 0)
 
 
+def test_a_training_of_one_step_learns(tmp_path: Path) -> None:
+    once = LineObjective()
+    once.steps_per_epoch = 1
+    train(once, replace(OPTIONS, epochs=1), tmp_path / "state", {})
+    before, after = weights(Line()), weights(once.network)
+    assert all(before[name] != after[name] for name in before)
+
+
 def test_the_rates_rise_and_fall(tmp_path: Path) -> None:
     rates: list[tuple[float, float]] = []
     begun = _Training(
@@ -333,6 +341,13 @@ def test_presets_and_what_the_command_line_changes() -> None:
     assert json.loads(json.dumps(changed.as_json()))["cross"]["num_negatives"] == 8
 
 
+def test_what_is_said_of_one_training_wins_over_what_is_said_of_both() -> None:
+    said = ["cross_training.seed=7", "dual_training.epochs=9"]
+    changed = star_config("best", said, scorer=None, encoder=None, epochs=2, seed=3)
+    assert (changed.dual_training.seed, changed.cross_training.seed) == (3, 7)
+    assert (changed.dual_training.epochs, changed.cross_training.epochs) == (9, 2)
+
+
 def test_the_paper_preset_is_the_papers_setting() -> None:
     cross = PAPER.cross
     assert (cross.loss, cross.positives, cross.negatives, cross.path_weights) == ("contrastive", "hard", "hard", True)
@@ -363,6 +378,7 @@ def test_the_checkpoint_has_the_weights_of_the_best_epoch(data: tuple[Mined, Min
         ("cross_training.warmup=1.0", "train star: cross_training: expected 0 to 0.9 for warmup, found 1"),
         ("cross.temperature=0", "train star: cross: expected at least 1e-06 for temperature, found 0"),
         ("cross.w_min=2", "train star: cross: expected 0 to 1.5 for w_min, found 2"),
+        ("cross.num_negatives=19", "train star: cross: expected at least 19 for pool_size, found 18"),
         ("mix=1.5", "train star: expected 0 to 1 for mix, found 1.5"),
     ],
 )
