@@ -49,7 +49,9 @@ class Variant:
     options: PoolOptions
 
 
-PLAIN = PoolOptions(positives="single", negatives="walks", num_positives=1, rescore=False, path_weights=False)
+PLAIN = PoolOptions(
+    positives="single", negatives="walks", num_positives=1, rescore=False, path_weights=False, shortlist=16
+)
 MINED = replace(PLAIN, positives="hard", negatives="hard", num_positives=2, rescore=True)
 
 VARIANTS = (

@@ -68,7 +68,12 @@ def graphs(data: Path, split: str) -> Iterator[Asked]:
 
 
 def ask(
-    asked: Asked, settings: Settings, work: Path, recipes: Sequence[str], checkpoint: Path | None
+    asked: Asked,
+    settings: Settings,
+    work: Path,
+    recipes: Sequence[str],
+    checkpoint: Path | None,
+    changes_of_star: Sequence[str],
 ) -> Iterator[Path]:
     """Load a graph unless it is loaded, ask its questions by every recipe, and yield the folders of the runs."""
     server = Instance.of(replace(settings, name=asked.name))
@@ -83,7 +88,7 @@ def ask(
                 if name == "star":
                     if checkpoint is None:
                         continue
-                    changes.append(f"search.checkpoint={json.dumps(str(checkpoint))}")
+                    changes += [f"search.checkpoint={json.dumps(str(checkpoint))}", *changes_of_star]
                 recipe = read_recipe(name, changes)
                 folder = folder_of(asked, path, name, work)
                 made = run(questions, recipe, replace(settings, name=asked.name), RunOptions(folder, limit=SAMPLE))
@@ -113,6 +118,7 @@ def main() -> None:
     parser.add_argument("--print-only", action="store_true", help="the page of the runs that are there")
     parser.add_argument("--recipes", nargs="+", default=RECIPES, help="recipes (default: all)")
     parser.add_argument("--checkpoints", type=Path, help="folder of a checkpoint for each graph, by its name")
+    parser.add_argument("--set", dest="changes", action="append", default=[], help="KEY=VALUE of the recipe star")
     parser.add_argument("--ablation", type=Path, help="the work folder of `benchmarks.ablation`, for its table")
     parser.add_argument("--trained", type=Path, nargs="+", default=[], help="checkpoints to set side by side")
     parser.add_argument("--split", choices=SPLITS, default="dev", help="the questions that are asked (default: dev)")
@@ -130,7 +136,12 @@ def main() -> None:
             folder
             for asked in chosen
             for folder in ask(
-                asked, settings, arguments.work, arguments.recipes, checkpoint_of(asked, arguments.checkpoints)
+                asked,
+                settings,
+                arguments.work,
+                arguments.recipes,
+                checkpoint_of(asked, arguments.checkpoints),
+                arguments.changes,
             )
         ]
     if not folders:
