@@ -146,17 +146,23 @@ def main() -> None:
         ]
     if not folders:
         parser.error(f"{arguments.work / 'runs'}: expected runs, found none of these graphs and recipes")
-    page_name = "results" if arguments.split == "dev" else f"results-{arguments.split}"
-    command = f"python -m benchmarks.results --data FOLDER --work FOLDER --checkpoints FOLDER > docs/{page_name}.md"
-    if arguments.ablation:
-        command = command.replace(" >", " --ablation FOLDER >")
-    if arguments.trained:
-        command = command.replace(" >", " --trained CHECKPOINT … >")
-    if arguments.split != "dev":
-        command = command.replace(" >", f" --split {arguments.split} --recipes {' '.join(arguments.recipes)} >")
     ablation = list(table(arguments.ablation)) if arguments.ablation else ()
     trained = [read_description(folder) for folder in arguments.trained]
-    print("\n".join(page(folders, arguments.split, SAMPLE, command, ablation, trained)))
+    print("\n".join(page(folders, arguments.split, SAMPLE, command(arguments), ablation, trained)))
+
+
+def command(arguments: argparse.Namespace) -> str:
+    """Return what writes the page, without the names of folders."""
+    is_dev = arguments.split == "dev"
+    parts = [
+        "python -m benchmarks.results --data FOLDER --work FOLDER --checkpoints FOLDER",
+        *(f"--set {said}" for said in arguments.changes),
+        *(["--ablation FOLDER"] if arguments.ablation else []),
+        *(["--trained CHECKPOINT …"] if arguments.trained else []),
+        *([] if is_dev else [f"--split {arguments.split} --recipes {' '.join(arguments.recipes)}"]),
+        "> docs/results.md" if is_dev else f"> docs/results-{arguments.split}.md",
+    ]
+    return " ".join(parts)
 
 
 if __name__ == "__main__":
