@@ -170,9 +170,9 @@ class BeamSearch:
             watch.lap(f"hop {hop}")
 
         encoding_s = self.scorer.encoding_s
-        self._rerank(searches)
-        watch.lap("rerank")
-        watch.move("rerank", "encode", self.scorer.encoding_s - encoding_s)
+        if self._rerank(searches):
+            watch.lap("rerank")
+            watch.move("rerank", "encode", self.scorer.encoding_s - encoding_s)
 
         retrievals = [
             self._retrieval(search, [topic for topic, _ in candidates], top_k)
@@ -181,20 +181,23 @@ class BeamSearch:
         watch.lap("ground")
         return [replace(r, seconds=watch.seconds, stage_round_trips=round_trips) for r in retrievals]
 
-    def _rerank(self, searches: Sequence[_Search]) -> None:
-        """Take the scores of the scorer's second look for the best paths found; all others stay below these."""
+    def _rerank(self, searches: Sequence[_Search]) -> bool:
+        """Take the scores of the scorer's second look for the best paths found; all others stay below these. Return
+        whether there was one."""
         for search in searches:
             search.results.sort(key=lambda result: (-result.score, result.candidate.tie_break))
         queries = [_query(search, [result.candidate for result in search.results]) for search in searches]
         stop = [np.array([result.stop for result in search.results], dtype=np.float32) for search in searches]
-        for search, read in zip(searches, self.scorer.rerank(queries, stop), strict=True):
+        again = self.scorer.rerank(queries, stop)
+        for search, read in zip(searches, again, strict=True):
             if len(read):
                 penalty = np.array([result.penalty for result in search.results], dtype=np.float32)
                 scores = np.array([result.score for result in search.results], dtype=np.float32)
                 scores[: len(read)] = read + penalty[: len(read)]
                 others_below(scores, np.arange(len(read)))
-                again = (scores - penalty).tolist()
-                search.results = [replace(r, stop=s) for r, s in zip(search.results, again, strict=True)]
+                of_scorer = (scores - penalty).tolist()
+                search.results = [replace(r, stop=s) for r, s in zip(search.results, of_scorer, strict=True)]
+        return any(len(read) for read in again)
 
     def _penalty(self, search: _Search, candidate: _Candidate) -> float:
         return self.link_weight * (candidate.topic.score - search.best_link)

@@ -104,6 +104,7 @@ def test_what_was_found_is_ranked_by_the_scorers_second_look_once_a_search() -> 
     again = search(WORLD, texts, scorer=scorer)
     found = [[(str(p.value.relation_path), p.score) for p in retrieval.paths] for retrieval in usual]
     assert [len(each) > 3 for each in found] == [True, False, True]
+    assert ["rerank" in retrieval.seconds for retrieval in (*usual, *again)] == [False] * 3 + [True] * 3
     assert [sorted(each) for each in scorer.asked] == [sorted(each) for each in found]
     for before, after, asked in zip(usual, again, scorer.asked, strict=True):
         paths = [str(scored.value.relation_path) for scored in after.paths]
