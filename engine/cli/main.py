@@ -107,9 +107,12 @@ def _called() -> object:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an error came of an interrupt."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    """Whether an error came of an interrupt, or while one was handled, whatever cause it names itself."""
+    found = [error] if error is not None else []
+    for each in found:  # grows while it is walked
+        found += [
+            other
+            for other in (each.__cause__, each.__context__)
+            if other is not None and all(other is not f for f in found)
+        ]
+    return any(isinstance(each, KeyboardInterrupt) for each in found)

@@ -27,6 +27,17 @@ def test_what_fails_after_an_interrupt_is_the_interrupt(translated: bool) -> Non
     assert not cli.is_interrupt(raised_after(OSError(), ValueError("half a message"), translated=translated))
 
 
+def test_an_error_with_a_cause_of_its_own_is_the_interrupt_it_was_raised_after() -> None:
+    """As the driver's errors are: their cause is what the server says of itself."""
+    answer = raised_after(KeyboardInterrupt(), ValueError("half a message"), translated=False)
+    answer.__cause__ = OSError("42N01")
+    refused = GraphError("refused")
+    refused.__cause__ = answer
+    assert cli.is_interrupt(refused)
+    answer.__context__ = None
+    assert not cli.is_interrupt(refused)
+
+
 @pytest.mark.parametrize("then", [GraphError("refused"), ValueError("half a message"), OSError(5, "gone")])
 def test_the_command_ends_as_interrupted(
     then: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
