@@ -166,11 +166,10 @@ def _mined(file: str, out: Path, mining: Mapping[str, Any], flags: Mapping[str, 
     said = f"{questions.name}-{questions.sha256[:8]}-{mining['max_hop']}-{mining['seed']}{returning}"
     kept = out / f"mined-{said}.jsonl.gz"
     kept.parent.mkdir(parents=True, exist_ok=True)
+    if kept.exists() and is_first_process():
+        click.echo(f"{kept} was mined before: delete it where the graph has changed", err=True)
     with locked(kept.with_name(f".{kept.name}.lock"), f"another process mines {questions.name}"):
-        if kept.exists():
-            if is_first_process():
-                click.echo(f"{kept} was mined before: delete it where the graph has changed", err=True)
-        else:
+        if not kept.exists():
             with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
                 mine_file(questions, engine, kept, MiningOptions(**mining), progress=progress)
     return read_mined(str(kept))

@@ -51,17 +51,11 @@ class _Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A path found: the candidate that was walked, where it leads, the score of stopping there, and what its topic's
-    link takes from it (0 or less)."""
+    """A path found: the candidate that was walked, where it leads, and the score of stopping there."""
 
     candidate: _Candidate
     frontier: Frontier
-    stop: float
-    penalty: float
-
-    @property
-    def score(self) -> float:
-        return self.stop + self.penalty
+    score: float
 
 
 @dataclass(slots=True)
@@ -164,7 +158,7 @@ class BeamSearch:
                     frontier = next(frontiers)
                     search.walked.append((frontier.topic.id, frontier.relation_path))
                     if self._ends(search, frontier):
-                        search.results.append(_Result(candidate, frontier, stop, self._penalty(search, candidate)))
+                        search.results.append(_Result(candidate, frontier, stop))
                     if carried or frontier.at_mediator:
                         search.beams.append((candidate.topic, frontier))
             watch.lap(f"hop {hop}")
@@ -186,20 +180,25 @@ class BeamSearch:
         whether there was one."""
         for search in searches:
             search.results.sort(key=lambda result: (-result.score, result.candidate.tie_break))
-        queries = [_query(search, [result.candidate for result in search.results]) for search in searches]
-        stop = [np.array([result.stop for result in search.results], dtype=np.float32) for search in searches]
-        again = self.scorer.rerank(queries, stop)
-        for search, read in zip(searches, again, strict=True):
+        found = [[result.candidate for result in search.results] for search in searches]
+        scores = [np.array([result.score for result in search.results], dtype=np.float32) for search in searches]
+        penalties = [
+            np.array([self._penalty(search, candidate) for candidate in candidates], dtype=np.float32)
+            for search, candidates in zip(searches, found, strict=True)
+        ]
+        reads = self.scorer.rerank(
+            [_query(search, candidates) for search, candidates in zip(searches, found, strict=True)],
+            [whole - penalty for whole, penalty in zip(scores, penalties, strict=True)],
+        )
+        for search, whole, penalty, read in zip(searches, scores, penalties, reads, strict=True):
             if len(read):
-                penalty = np.array([result.penalty for result in search.results], dtype=np.float32)
-                scores = np.array([result.score for result in search.results], dtype=np.float32)
-                scores[: len(read)] = read + penalty[: len(read)]
-                others_below(scores, np.arange(len(read)))
-                of_scorer = (scores - penalty).tolist()
-                search.results = [replace(r, stop=s) for r, s in zip(search.results, of_scorer, strict=True)]
-        return any(len(read) for read in again)
+                whole[: len(read)] = read + penalty[: len(read)]
+                others_below(whole, np.arange(len(read)))
+                search.results = [replace(r, score=s) for r, s in zip(search.results, whole.tolist(), strict=True)]
+        return any(len(read) for read in reads)
 
     def _penalty(self, search: _Search, candidate: _Candidate) -> float:
+        """Return what a topic's link takes from the score of a path, 0 or less."""
         return self.link_weight * (candidate.topic.score - search.best_link)
 
     def _lead(self, search: _Search, result: _Result) -> Lead:
@@ -233,7 +232,7 @@ class BeamSearch:
     def _choose(
         self, search: _Search, candidates: Sequence[_Candidate], scores: PathScores, top_k: int
     ) -> list[tuple[_Candidate, float, bool]]:
-        """Return the candidates to walk, with the scorer's score of stopping there and whether they are carried on."""
+        """Return the candidates to walk, with the score of stopping there and whether they are carried on."""
         penalty = [self._penalty(search, candidate) for candidate in candidates]
         stop = [float(s) + p for s, p in zip(scores.stop, penalty, strict=True)]
         extend = [float(s) + p for s, p in zip(scores.extend, penalty, strict=True)]
@@ -245,7 +244,7 @@ class BeamSearch:
         picks = dict.fromkeys([*carried, *(i for i in stopping if stop[i] > worst)])
         carried_on = {i for i in carried if candidates[i].path.num_hops < self.max_hop}
         walked = [i for i in picks if i in carried_on or stop[i] > worst]
-        return [(candidates[i], float(scores.stop[i]), i in carried_on) for i in walked]
+        return [(candidates[i], stop[i], i in carried_on) for i in walked]
 
     def _retrieval(self, search: _Search, topics: Sequence[Scored[EntityCandidate]], top_k: int) -> Retrieval:
         leads = [self._lead(search, result) for result in search.results]

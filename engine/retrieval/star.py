@@ -64,10 +64,11 @@ class StarScorer:
             for query, scores in zip(queries, first, strict=True)
             for topic, path, _ in zip(query.topics, query.paths, scores, strict=False)
         ]
-        parts = np.split(
-            self.model.cross(pairs), np.cumsum([len(scores) for scores in first])
-        )  # the last part is empty
-        return [blended(scores, part, self.mix) for scores, part in zip(first, parts, strict=False)]
+        read = self.model.cross(pairs)
+        ends = np.cumsum([len(scores) for scores in first])
+        return [
+            blended(scores, read[end - len(scores) : end], self.mix) for scores, end in zip(first, ends, strict=True)
+        ]
 
     def attention(self, question: str, topic: EntityCandidate, path: RelationPath) -> PairAttention:
         """Return what the cross-attentive scorer attends to; raise `ValueError` where the checkpoint has none."""
