@@ -45,6 +45,8 @@ PIECES = st.sampled_from(
         "\t.",
         "> <",
         ">\t<",
+        ">\t<http://rdf.freebase.com/ns/",
+        ">\t.",
         '"x"',
     ]
 )
@@ -88,7 +90,13 @@ _suffixes = st.sampled_from(
 _literals = st.builds('"{}"{}'.format, _bodies | NOISE, _suffixes)
 
 _freebase = st.builds("{}\t{}\t{}\t.".format, _iris, _predicates, _iris | _literals)
-FREEBASE = _freebase | mutated(_freebase) | NOISE
+_plain_freebase = st.builds(
+    "<http://rdf.freebase.com/ns/{}>\t<http://rdf.freebase.com/ns/{}>\t<http://rdf.freebase.com/ns/{}>\t.".format,
+    _identifiers,
+    _relations,
+    _identifiers,
+)
+FREEBASE = _freebase | _plain_freebase | mutated(_freebase) | mutated(_plain_freebase) | NOISE
 
 _labels = st.sampled_from(["_:b1", "_:b.1", "_:é", "_:-"])
 _spaces = st.sampled_from([" ", "\t", "", "  ", " \t "])

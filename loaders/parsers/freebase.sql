@@ -1,31 +1,49 @@
 -- The raw Freebase RDF dump: subject, predicate, object and a full stop, parted by tabs. Identifiers lose the prefix
--- of Freebase, in full or shortened to a slash; other IRIs are kept whole.
+-- of Freebase, in full or shortened to a slash; other IRIs are kept whole. Lines with three identifiers in full and no
+-- escape are cut between them; all others are split at their tabs.
 -- params: languages :: VARCHAR[], all_languages :: BOOLEAN, noise_relations :: VARCHAR, noise_in_doubt :: VARCHAR
 -- params: noise_rules :: STRUCT(relation VARCHAR, tail VARCHAR, noise BOOLEAN)[]
-WITH columns AS (
-    SELECT line, text, string_split(text, chr(9)) AS terms, contains(text, '\') AS has_escape FROM lines
+WITH cut AS (
+    SELECT line, text, string_split(text, '>' || chr(9) || freebase_prefix()) AS pieces, contains(text, '\') AS has_escape
+    FROM lines
+),
+opened AS (
+    SELECT line, text, has_escape, pieces[1] AS first, pieces[3] AS third, len(pieces) AS num_pieces,
+        replace(pieces[1], freebase_prefix(), '') AS plain_head, pieces[2] AS plain_relation,
+        replace(pieces[3], '>' || chr(9) || '.', '') AS plain_tail
+    FROM cut
+),
+checked AS (
+    SELECT line, text, has_escape, plain_head, plain_relation, plain_tail,
+        num_pieces = 3 AND NOT has_escape AND is_plain(plain_head) AND is_plain(plain_relation) AND is_plain(plain_tail)
+            AND starts_with(first, freebase_prefix()) AND strlen(first) = strlen(plain_head) + strlen(freebase_prefix())
+            AND ends_with(third, '>' || chr(9) || '.') AND strlen(third) = strlen(plain_tail) + 3 AS is_plain
+    FROM opened
 ),
 framed AS (
-    SELECT line, text, has_escape, len(terms) AS width, terms[1] AS subject, terms[2] AS predicate, terms[3] AS object,
-        terms[4] AS stop, len(terms) = 4 AND starts_with(terms[3], '"') AS is_literal
-    FROM columns
+    SELECT *, CASE WHEN NOT is_plain THEN string_split(text, chr(9)) END AS terms,
+        NOT is_plain AND len(terms) = 4 AND starts_with(terms[3], '"') AS is_literal
+    FROM checked
 ),
 bared AS (
-    SELECT *, bare_freebase_id(subject) AS bare_head, bare_freebase_id(predicate) AS bare_relation,
-        CASE WHEN is_literal THEN NULL ELSE bare_freebase_id(object) END AS bare_id,
-        CASE WHEN is_literal THEN literal_parts(object) END AS literal
+    SELECT *, CASE WHEN is_plain THEN plain_head ELSE bare_freebase_id(terms[1]) END AS bare_head,
+        CASE WHEN is_plain THEN plain_relation ELSE bare_freebase_id(terms[2]) END AS bare_relation,
+        CASE WHEN is_plain THEN plain_tail WHEN NOT is_literal THEN bare_freebase_id(terms[3]) END AS bare_id,
+        CASE WHEN is_literal THEN literal_parts(terms[3]) END AS literal
     FROM framed
 ),
 read AS (
-    SELECT *, CASE WHEN has_escape THEN unescaped_code_points(bare_head) ELSE bare_head END AS head,
+    SELECT line, text, is_literal, literal,
+        CASE WHEN has_escape THEN unescaped_code_points(bare_head) ELSE bare_head END AS head,
         CASE WHEN has_escape THEN unescaped_code_points(bare_relation) ELSE bare_relation END AS relation,
         CASE
             WHEN is_literal THEN unescaped(literal.value)
             WHEN has_escape THEN unescaped_code_points(bare_id)
             ELSE bare_id
         END AS tail,
-        width = 4 AND stop = '.' AND is_bracketed(subject, bare_head) AND is_bracketed(predicate, bare_relation)
-            AND CASE WHEN is_literal THEN literal IS NOT NULL ELSE is_bracketed(object, bare_id) END AS is_statement
+        is_plain OR len(terms) = 4 AND terms[4] = '.' AND is_bracketed(terms[1], bare_head)
+            AND is_bracketed(terms[2], bare_relation)
+            AND CASE WHEN is_literal THEN literal IS NOT NULL ELSE is_bracketed(terms[3], bare_id) END AS is_statement
     FROM bared
 ),
 told AS (

@@ -75,9 +75,11 @@ CREATE OR REPLACE TEMP MACRO is_iri(term) AS
     starts_with(term, '<') AND strpos(term, '>') = length(term) AND length(term) > 2;
 CREATE OR REPLACE TEMP MACRO is_bracketed(iri, bare) AS
     starts_with(iri, '<') AND ends_with(iri, '>') AND bare <> '' AND NOT contains(bare, '>');
+CREATE OR REPLACE TEMP MACRO freebase_prefix() AS '<http://rdf.freebase.com/ns/';
+CREATE OR REPLACE TEMP MACRO is_plain(id) AS id <> '' AND NOT contains(id, '>') AND NOT contains(id, chr(9));
 CREATE OR REPLACE TEMP MACRO bare_freebase_id(iri) AS
     CASE
-        WHEN starts_with(iri, '<http://rdf.freebase.com/ns/') THEN substr(iri, 29, length(iri) - 29)
+        WHEN starts_with(iri, freebase_prefix()) THEN substr(iri, 29, length(iri) - 29)
         WHEN starts_with(iri, '</') THEN substr(iri, 3, length(iri) - 3)
         ELSE substr(iri, 2, length(iri) - 2)
     END;

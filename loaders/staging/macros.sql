@@ -23,7 +23,8 @@ CREATE OR REPLACE MACRO within_a_key(term) AS
 
 CREATE OR REPLACE MACRO literal_id(value, datatype, language) AS within_a_key(literal_term(value, datatype, language));
 
-CREATE OR REPLACE MACRO search_name(name) AS trim(replace(nfc_normalize(name), '_', ' '), getvariable('blanks'));
+CREATE OR REPLACE MACRO search_name(name) AS
+  regexp_replace(replace(nfc_normalize(name), '_', ' '), getvariable('outer_blanks'), '', 'g');
 
 -- What is remembered of a name beside its text: `<language>[/alias|/name]`, or `-`; see naming.py.
 CREATE OR REPLACE MACRO name_tag(position, language, tag) AS coalesce(nullif(

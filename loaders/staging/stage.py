@@ -33,7 +33,8 @@ MEMORY_MB = 500
 SEGMENT_BATCHES = 64
 """Batches of about 4 MB between two looks at the rejects."""
 BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
-"""What a searched name is trimmed of."""
+OUTER_BLANKS = f"^[{BLANKS}]+|[{BLANKS}]+$"
+"""What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
 
 _PASSED_THROUGH = "SELECT * FROM lines"
 
@@ -165,7 +166,7 @@ class Stage:
             )
             self._connection.execute("SET enable_progress_bar = false")
             self._connection.execute(query("macros"))
-            self._set("blanks", BLANKS)
+            self._set("outer_blanks", OUTER_BLANKS)
         return self._connection
 
     def _set(self, variable: str, value: Any) -> None:
