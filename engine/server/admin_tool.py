@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ServerError
 from .home import ServerHome
-from .process import JVM_FLAGS, environment, failure_reason, held_interrupt, is_alive, java, wait_for_end
+from .process import COLLECTOR, JVM_FLAGS, environment, failure_reason, held_interrupt, is_alive, java, wait_for_end
 from .tied import tied
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def run(
     arguments: Iterable[str],
     *,
     heap_mb: int = 256,
+    collector: str = COLLECTOR,
     folder: Path | None = None,
     on_line: Callable[[str], None] = lambda _line: None,
 ) -> Ended:
@@ -68,7 +69,7 @@ def run(
         with ExitStack() as stack:
             with held_interrupt():
                 process = subprocess.Popen(
-                    tied([java(), f"-Xmx{heap_mb}m", *_ENGLISH, *JVM_FLAGS, _names_file(home)]),
+                    tied([java(), f"-Xmx{heap_mb}m", collector, *_ENGLISH, *JVM_FLAGS, _names_file(home)]),
                     cwd=folder or home.folder,
                     env=environment(home, class_path),
                     stdin=subprocess.DEVNULL,

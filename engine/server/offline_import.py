@@ -31,6 +31,8 @@ _COMMAND = (
     "database", "import", "full", "neo4j", "--overwrite-destination", "--input-type=parquet", "--id-type=actual",
     "--verbose",
 )  # fmt: skip
+_COLLECTOR = "-XX:+UseParallelGC"
+"""Nobody waits for an answer meanwhile, so pauses do not matter: a tenth to a fifth faster than G1 on two cores."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -85,6 +87,7 @@ def import_graph(
                 + [f"--nodes={label}={name}" for label, name in files.nodes]
                 + [f"--relationships={name}" for name in files.relationships],
                 heap_mb=heap_mb,
+                collector=_COLLECTOR,
                 folder=files.folder,
                 on_line=on_line,
             )

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
 
+COLLECTOR = "-XX:+UseG1GC"
 JVM_FLAGS = (
-    "-XX:+UseG1GC",
     "-XX:-OmitStackTraceInFastThrow",
     "-XX:+DisableExplicitGC",
     "-XX:+ExitOnOutOfMemoryError",
@@ -63,6 +63,7 @@ def launch(
         java(),
         f"-Xms{initial_heap_mb(state.heap_mb)}m",
         f"-Xmx{state.heap_mb}m",
+        COLLECTOR,
         *JVM_FLAGS,
         MAIN_CLASS,
         _home_argument(home),
