@@ -157,6 +157,8 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--learning-rate", type=float, default=1e-4)
     parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1, 2))
+    names = [variant.name for variant in VARIANTS]
+    parser.add_argument("--variants", nargs="+", choices=names, default=names, help="to train (default: all)")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     data = asked(arguments)
@@ -180,7 +182,7 @@ def main() -> None:
     shortlisting = zip(data.dev.examples, data.dev_stop, strict=True)
     keep(SHORTLISTING, 0, about, lambda: error_shares(shortlisting, data.dev, data.vectors, data.known))
     for seed in arguments.seeds:
-        for variant in VARIANTS:
+        for variant in (each for each in VARIANTS if each.name in arguments.variants):
             settings = {**about, "options": asdict(options_of(variant, arguments))}
             keep(variant.name, seed, settings, partial(errors_of, variant, data, seed, arguments, settings))
     print("\n".join(table(arguments.work)))

@@ -1,0 +1,93 @@
+"""torch.compile in training: seconds a step of the cross-attentive scorer with and without, in the same run.
+
+    python -m benchmarks.compiling --mined MINED --shortlist CHECKPOINT [--steps 20]
+
+Both train on the same questions in the same order, in one process. The first steps of the compiled one have the
+compiling in them, which is a row of its own: batches come in a few shapes, and each is compiled until PyTorch gives
+up on shapes and compiles for any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import torch
+from lodestar.models.star.backbone import pretrained_backbone
+from lodestar.models.star.checkpoint import read_checkpoint
+from lodestar.models.star.config import StarConfig
+from lodestar.models.star.cross_encoder import CrossAttentiveScorer
+from lodestar.models.star.dual_objective import DualObjective, DualOptions
+from lodestar.models.star.examples import ExampleSet, Floats, examples_of
+from lodestar.models.star.mined import read
+from lodestar.models.star.pool_objective import PoolObjective, PoolOptions
+from lodestar.models.star.readers import CrossReader
+from lodestar.models.star.texts import Texts
+from lodestar.models.star.training import TrainingOptions, train
+
+FIRST_STEPS = 5
+
+
+def seconds_of_steps(data: ExampleSet, stop: Sequence[Floats], folder: Path, *, compiled: bool) -> list[float]:
+    """Train for an epoch; return the seconds of each step."""
+    torch.manual_seed(0)
+    backbone = pretrained_backbone(StarConfig().encoder)
+    objective = PoolObjective(
+        CrossAttentiveScorer(backbone),
+        CrossReader(),
+        Texts(backbone.tokenizer),
+        [data],
+        [replace(data, examples=data.examples[:1])],
+        [list(stop)],
+        [list(stop[:1])],
+        PoolOptions(num_negatives=5, pool_size=15, rescore=False),
+        0,
+        mix=1.0,
+    )
+    ended_s = [time.perf_counter()]
+    train(
+        objective,
+        TrainingOptions(epochs=1, compile=compiled),
+        folder / f"{compiled}.safetensors",
+        {"compiled": compiled},
+        lambda *_: ended_s.append(time.perf_counter()),
+    )
+    return [after - before for before, after in pairwise(ended_s)]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mined", type=Path, required=True, help="what `lodestar mine` wrote")
+    parser.add_argument("--shortlist", type=Path, required=True, help="folder of the checkpoint that shortlists")
+    parser.add_argument(
+        "--steps", type=int, default=20, help=f"of each training (default: 20, at least {FIRST_STEPS + 1})"
+    )
+    arguments = parser.parse_args()
+    if arguments.steps <= FIRST_STEPS:
+        parser.error(f"--steps: expected more than {FIRST_STEPS}, found {arguments.steps}")
+    data = examples_of(read(arguments.mined))
+    drawn = random.Random(0).sample(data.examples, min(len(data.examples), arguments.steps * PoolOptions().batch_size))
+    data = replace(data, examples=tuple(drawn))
+    checkpoint = read_checkpoint(arguments.shortlist)
+    dual = DualObjective(checkpoint.dual, checkpoint.dual_texts, [], [], DualOptions(), 0)
+    stop = [score for _, score in dual.scored(data)]
+    print(f"| training | first {FIRST_STEPS} steps, s | median of the other steps, s | steps |")
+    print("| --- | --- | --- | --- |")
+    with tempfile.TemporaryDirectory(prefix="lodestar-") as folder:
+        for compiled in (False, True):
+            seconds = seconds_of_steps(data, stop, Path(folder), compiled=compiled)
+            first, later = sum(seconds[:FIRST_STEPS]), median(seconds[FIRST_STEPS:])
+            name = "torch.compile" if compiled else "as it is"
+            print(f"| {name} | {first:.1f} | {later:.2f} | {len(seconds)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
