@@ -92,7 +92,8 @@ def ask(
                 recipe = read_recipe(name, changes)
                 folder = folder_of(asked, path, name, work)
                 made = run(questions, recipe, replace(settings, name=asked.name), RunOptions(folder, limit=SAMPLE))
-                write_report(folder, report_of(made))
+                again = {"dataset": str(path.resolve()), "format": None}
+                write_report(folder, {**report_of(made), "again": again})
                 yield folder
     finally:
         server.stop()

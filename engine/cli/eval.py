@@ -112,15 +112,21 @@ def rerun(report: str, workers: int, as_json: bool, **flags: Any) -> None:
     Example:
       lodestar eval rerun runs/questions-dev-similarity
     """
+    from dataclasses import replace
+
     from ...loaders.questions.reading import read_questions
-    from ..errors import GraphError
+    from ..errors import GraphError, InputError
     from ..evaluation.folder import read_report
     from ..evaluation.running import RunOptions
     from ..recipes.recipe import Recipe
 
     before = read_report(report)
-    what, again = before["what"], before["again"]
-    questions = read_questions(again["dataset"], again["format"])
+    what, again = before["what"], before.get("again")
+    if again is None:
+        raise InputError(
+            f"{report}: its report does not say which file its questions are in: make it anew with `lodestar eval run`"
+        )
+    questions = replace(read_questions(again["dataset"], again["format"]), name=what["dataset"]["name"])
     kept = Path(report) if Path(report).is_dir() else Path(report).parent
     folder = kept.with_name(f"{kept.name}-again")
     options = RunOptions(folder, workers, what["dataset"]["limit"], what["topics"] == "linked", fresh=True)
@@ -128,7 +134,7 @@ def rerun(report: str, workers: int, as_json: bool, **flags: Any) -> None:
     _print(now, folder, as_json=as_json)
     changed = [part for part in what if what[part] != now["what"][part]]
     different = [m for m, figure in before["figures"].items() if now["figures"].get(m) != figure]
-    depends = f"; {', '.join(changed)} differ from then" if changed else ""
+    depends = f"; other than then: {', '.join(changed)}" if changed else ""
     if different:
         raise GraphError(
             f"{len(different)} of {len(before['figures'])} figures differ, the first: {different[0]}{depends}"

@@ -102,6 +102,12 @@ def test_the_same_again_and_two_against_each_other(lodestar: Lodestar, questions
     again = lodestar("eval", "rerun", chance)
     assert again.code == 0, again.err
     assert re.search(r"all \d+ figures are the same$", again.err.strip())
+    report = json.loads((tmp_path / "chance" / "report.json").read_text())
+    del report["again"]
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    unknown = lodestar("eval", "rerun", str(tmp_path))
+    assert unknown.code == 3
+    assert "does not say which file its questions are in" in unknown.err.splitlines()[-1]
     compared = json.loads(lodestar("eval", "compare", oracle, chance, "--json").out)
     test = compared["tests"]["path/hits_at_1_any"]
     assert test["difference"] > 0.3
