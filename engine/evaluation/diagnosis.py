@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -55,14 +54,6 @@ class Diagnosis:
         ]
         return tuple(dict.fromkeys(found))
 
-    def with_names(self, question: GoldQuestion) -> GoldQuestion:
-        """Return the question with the graph's names for the right answers that the set names by id alone."""
-        answers = tuple(
-            replace(answer, names=(name,)) if not answer.names and (name := self._name_of(answer.id)) else answer
-            for answer in question.answers
-        )
-        return replace(question, answers=answers)
-
     def topic_ids(self, question: GoldQuestion) -> tuple[str, ...]:
         """Return the ids of the question's topic entities, by id or by name."""
         return question.topic_ids or self.ids_named(question.topic_names)
@@ -92,10 +83,6 @@ class Diagnosis:
         if not reached:
             return Miss("out of reach")
         return Miss("pruned", _lost_at(reached, retrieval.walked) if retrieval.walked else None)
-
-    def _name_of(self, id_: str | None) -> str | None:
-        number = self._graph.numbers.get(id_ or "")
-        return None if number is None else self._graph.entities[number].label
 
 
 def _lost_at(reached: Sequence[Reached], walked: Sequence[tuple[str, RelationPath]]) -> int:

@@ -17,6 +17,7 @@ from ..server.locking import locked
 from ..settings import Settings
 from .asking import Asker
 from .gold import GoldQuestion, QuestionSet
+from .gold_names import with_names
 from .opening import opened
 from .provenance import provenance
 from .record import Record
@@ -68,7 +69,7 @@ def run(
     """
     asked = sampled(questions, options.limit, recipe.seed)
     with _held(options.folder), opened(asked, recipe, settings, diagnose=options.diagnose) as (engine, diagnosis):
-        asked = tuple(map(diagnosis.with_names, asked)) if diagnosis else asked
+        asked = with_names(asked, engine.gateway())
         stated = provenance(engine, recipe, questions, options.limit, link=options.link)
         records_path = options.folder / "records.jsonl"
         _take_folder(options, stated, records_path)
