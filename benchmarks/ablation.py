@@ -27,7 +27,6 @@ from lodestar.models.star.biases import ErrorShares, Frequencies, error_shares, 
 from lodestar.models.star.checkpoint import read_checkpoint
 from lodestar.models.star.cross_encoder import CrossAttentiveScorer
 from lodestar.models.star.dual_encoder import DualEncoder
-from lodestar.models.star.dual_objective import DualObjective, DualOptions
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.mined import read
 from lodestar.models.star.mixing import mixed
@@ -36,6 +35,8 @@ from lodestar.models.star.readers import CrossReader, DualReader
 from lodestar.models.star.texts import Texts
 from lodestar.models.star.training import TrainingOptions, train
 from lodestar.models.text_vectors import TextVectors
+
+from .shortlisting import stop_scores
 
 ENCODER = "all-MiniLM-L6-v2"
 
@@ -84,8 +85,7 @@ def asked(arguments: argparse.Namespace) -> Asked:
         learned = replace(learned, examples=tuple(drawn))
     checkpoint = read_checkpoint(arguments.shortlist)
     checkpoint.dual.precision = torch.bfloat16
-    dual = DualObjective(checkpoint.dual, checkpoint.dual_texts, [], [], DualOptions(), 0)
-    stops = [[stop for _, stop in dual.scored(examples)] for examples in (learned, chosen)]
+    stops = [stop_scores(checkpoint, examples) for examples in (learned, chosen)]
     return Asked(learned, chosen, stops[0], stops[1], frequencies(learned), TextVectors(SentenceEncoder(ENCODER)))
 
 

@@ -3,7 +3,7 @@
     python -m benchmarks.compiling --mined MINED --shortlist CHECKPOINT [--steps 20]
 
 Both train on the same questions in the same order, in one process. The first steps of the compiled one have the
-compiling in them, which is a row of its own: batches come in a few shapes, and each is compiled until PyTorch gives
+compiling in them, which is a column of its own: batches come in a few shapes, and each is compiled until PyTorch gives
 up on shapes and compiles for any.
 """
 
@@ -24,13 +24,14 @@ from lodestar.models.star.backbone import pretrained_backbone
 from lodestar.models.star.checkpoint import read_checkpoint
 from lodestar.models.star.config import StarConfig
 from lodestar.models.star.cross_encoder import CrossAttentiveScorer
-from lodestar.models.star.dual_objective import DualObjective, DualOptions
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.mined import read
 from lodestar.models.star.pool_objective import PoolObjective, PoolOptions
 from lodestar.models.star.readers import CrossReader
 from lodestar.models.star.texts import Texts
 from lodestar.models.star.training import TrainingOptions, train
+
+from .shortlisting import stop_scores
 
 FIRST_STEPS = 5
 
@@ -76,9 +77,7 @@ def main() -> None:
     data = examples_of(read(arguments.mined))
     drawn = random.Random(0).sample(data.examples, min(len(data.examples), arguments.steps * PoolOptions().batch_size))
     data = replace(data, examples=tuple(drawn))
-    checkpoint = read_checkpoint(arguments.shortlist)
-    dual = DualObjective(checkpoint.dual, checkpoint.dual_texts, [], [], DualOptions(), 0)
-    stop = [score for _, score in dual.scored(data)]
+    stop = stop_scores(read_checkpoint(arguments.shortlist), data)
     print(f"| training | first {FIRST_STEPS} steps, s | median of the other steps, s | steps |")
     print("| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory(prefix="lodestar-") as folder:

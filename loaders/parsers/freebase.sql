@@ -4,7 +4,8 @@
 -- params: languages :: VARCHAR[], all_languages :: BOOLEAN, noise_relations :: VARCHAR, noise_in_doubt :: VARCHAR
 -- params: noise_rules :: STRUCT(relation VARCHAR, tail VARCHAR, noise BOOLEAN)[]
 WITH cut AS (
-    SELECT line, text, string_split(text, '>' || chr(9) || freebase_prefix()) AS pieces, contains(text, '\') AS has_escape
+    SELECT line, text, contains(text, '\') AS has_escape,
+        string_split(text, '>' || chr(9) || freebase_prefix()) AS pieces
     FROM lines
 ),
 opened AS (
@@ -15,7 +16,8 @@ opened AS (
 ),
 checked AS (
     SELECT line, text, has_escape, plain_head, plain_relation, plain_tail,
-        num_pieces = 3 AND NOT has_escape AND is_plain(plain_head) AND is_plain(plain_relation) AND is_plain(plain_tail)
+        num_pieces = 3 AND NOT has_escape
+            AND is_plain_id(plain_head) AND is_plain_id(plain_relation) AND is_plain_id(plain_tail)
             AND starts_with(first, freebase_prefix()) AND strlen(first) = strlen(plain_head) + strlen(freebase_prefix())
             AND ends_with(third, '>' || chr(9) || '.') AND strlen(third) = strlen(plain_tail) + 3 AS is_plain
     FROM opened

@@ -76,7 +76,7 @@ CREATE OR REPLACE TEMP MACRO is_iri(term) AS
 CREATE OR REPLACE TEMP MACRO is_bracketed(iri, bare) AS
     starts_with(iri, '<') AND ends_with(iri, '>') AND bare <> '' AND NOT contains(bare, '>');
 CREATE OR REPLACE TEMP MACRO freebase_prefix() AS '<http://rdf.freebase.com/ns/';
-CREATE OR REPLACE TEMP MACRO is_plain(id) AS id <> '' AND NOT contains(id, '>') AND NOT contains(id, chr(9));
+CREATE OR REPLACE TEMP MACRO is_plain_id(id) AS id <> '' AND NOT contains(id, '>') AND NOT contains(id, chr(9));
 CREATE OR REPLACE TEMP MACRO bare_freebase_id(iri) AS
     CASE
         WHEN starts_with(iri, freebase_prefix()) THEN substr(iri, 29, length(iri) - 29)

@@ -32,8 +32,8 @@ MEMORY_MB = 500
 """Of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
 SEGMENT_BATCHES = 64
 """Batches of about 4 MB between two looks at the rejects."""
-BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
-OUTER_BLANKS = f"^[{BLANKS}]+|[{BLANKS}]+$"
+_BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
+OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
 """What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
 
 _PASSED_THROUGH = "SELECT * FROM lines"

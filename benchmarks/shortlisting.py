@@ -1,0 +1,13 @@
+"""What shortlists paths in a benchmark: the dual encoder of a checkpoint."""
+
+from __future__ import annotations
+
+from lodestar.models.star.checkpoint import Checkpoint
+from lodestar.models.star.dual_objective import DualObjective, DualOptions
+from lodestar.models.star.examples import ExampleSet, Floats
+
+
+def stop_scores(checkpoint: Checkpoint, examples: ExampleSet) -> list[Floats]:
+    """Return the score of stopping at each path of each example, (num_paths,) each."""
+    dual = DualObjective(checkpoint.dual, checkpoint.dual_texts, [], [], DualOptions(), 0)
+    return [stop for _, stop in dual.scored(examples)]
