@@ -59,6 +59,7 @@ VARIANTS = (
     Variant("similarity", False, PLAIN),
     Variant("cross-attentive", True, PLAIN),
     Variant("cross-attentive, HPM", True, MINED),
+    Variant("cross-attentive, path weights", True, replace(PLAIN, path_weights=True)),
     Variant("cross-attentive, HPM, path weights", True, replace(MINED, path_weights=True)),
 )
 
