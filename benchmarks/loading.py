@@ -20,6 +20,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -42,7 +43,6 @@ from lodestar.loaders.source import LinePart, Source
 from lodestar.loaders.staging.stage import Stage
 from lodestar.loaders.subset import Subset
 from pyarrow import csv as arrow_csv
-from pyarrow.dataset import dataset as parquet_dataset
 
 PREFIX = "<http://rdf.freebase.com/ns/"
 NAIVE_BATCH = 1_000
@@ -101,10 +101,10 @@ def row(*cells: object) -> None:
     print(f"| {' | '.join(shown)} |", flush=True)
 
 
-def spread(seconds: list[float]) -> str:
+def spread(values: list[float]) -> str:
     """Return the median with the least and the most, as a cell."""
-    shown = f"{median(seconds):.2f}"
-    return shown if len(seconds) == 1 else f"{shown} ({min(seconds):.2f} to {max(seconds):.2f})"
+    shown = f"{median(values):.2f}"
+    return shown if len(values) == 1 else f"{shown} ({min(values):.2f} to {max(values):.2f})"
 
 
 # --- conversion ---
@@ -223,14 +223,10 @@ def raw_files(staged: Stage, folder: Path) -> tuple[Path, Path]:
     files = BulkWriter().write_files(staged, relations, has_literals=False)
     staged.close()
     with duckdb.connect(str(staged.folder / "stage.duckdb"), read_only=True) as connection:
-        connection.register("imported", parquet_dataset(files.folder / "entities.parquet"))
-        lists = ("aliases", "search_names", "signature_relations:int[]", "signature_counts:int[]")
-        joined = ", ".join(
-            f'array_to_string("{name}", \';\') AS "{name if ":" in name else name + ":string[]"}"' for name in lists
-        )
-        connection.sql(f'SELECT id AS "id:ID", name, name_tags, "degree:int", {joined} FROM imported').write_csv(
-            str(nodes)
-        )
+        lists = ("aliases:string[]", "search_names:string[]", "signature_relations:int[]", "signature_counts:int[]")
+        joined = ", ".join(f'replace("{name}", chr({ord(files.list_delimiter)}), \';\') AS "{name}"' for name in lists)
+        imported = connection.read_csv(str(files.folder / "entities.csv"), sep="\t", header=True, all_varchar=True)
+        imported.select(f'id AS "id:ID", name, name_tags, "degree:int", {joined}').write_csv(str(nodes))
         connection.sql(
             'SELECT head.id AS ":START_ID", tail.id AS ":END_ID", name AS ":TYPE" FROM triple '
             "JOIN entity AS head ON head.node = head JOIN entity AS tail ON tail.node = tail "
@@ -246,33 +242,59 @@ def load_bulk(path: Path, home: Path, cache: Path) -> int:
     return load_embedded(FreebaseSource(str(path)), instance, options).num_triples
 
 
+@dataclass(frozen=True)
+class Sized:
+    """A graph of one size as a dump and as the raw importer's files, and what loading it took so far."""
+
+    dump: Path
+    nodes: Path
+    relationships: Path
+    raw_s: list[float] = field(default_factory=list)
+    bulk_s: list[float] = field(default_factory=list)
+    peaks_mb: list[float] = field(default_factory=list)
+    nums_triples: list[int] = field(default_factory=list)
+
+
+def sized(dump: Path, folder: Path) -> Sized:
+    """Write a dump as the raw importer's files."""
+    folder.mkdir(exist_ok=True)
+    stage(dump, folder)
+    with Stage(folder / "stage") as staged:
+        nodes, relationships = raw_files(staged, folder)
+    shutil.rmtree(folder / "stage")
+    return Sized(dump, nodes, relationships)
+
+
 def bulk(data: Path, copies: list[int], repeat: int, folder: Path, cache: Path) -> None:
-    """Print the table of the bulk writer beside the raw importer, by size: medians, with least and most."""
+    """Print the table of the bulk writer beside the raw importer, by size: medians, with least and most.
+
+    Every round loads every size both ways, the constant too: the speed of a machine changes within minutes.
+    """
+    target = Instance("bulk", folder / "home", cache)
+    target.reset()
+    constant = sized(tiny(folder), folder / "tiny")
+    sizes = [sized(copies_of(data, number, folder), folder / f"raw-{number}") for number in copies]
+    for _ in range(repeat):
+        for each in (constant, *sizes):
+            each.raw_s.append(raw_import(each.nodes, each.relationships, folder, cache))
+            seconds, peak_mb, num_triples = measured(load_bulk, each.dump, folder / "home", cache)
+            target.reset()
+            each.bulk_s.append(seconds)
+            each.peaks_mb.append(peak_mb)
+            each.nums_triples.append(num_triples)
     row(
         "triples", "raw import of CSV, s", "bulk end to end, s", "ratio", "ratio beyond the constant", "peak MB of ours"
     )
-    target = Instance("bulk", folder / "home", cache)
-    target.reset()
-    constants: tuple[float, float] | None = None
-    for number in [0, *copies]:
-        path = tiny(folder) if number == 0 else copies_of(data, number, folder)
-        stage(path, folder)
-        with Stage(folder / "stage") as staged:
-            nodes, relationships = raw_files(staged, folder)
-        shutil.rmtree(folder / "stage")
-        raw_s, bulk_s, peaks_mb, num_triples = [], [], [], 0
-        for _ in range(repeat):  # in turns: the speed of a machine changes
-            raw_s.append(raw_import(nodes, relationships, folder, cache))
-            seconds, peak_mb, num_triples = measured(load_bulk, path, folder / "home", cache)
-            target.reset()
-            bulk_s.append(seconds)
-            peaks_mb.append(peak_mb)
-        nodes.unlink()
-        relationships.unlink()
-        raw, loaded = median(raw_s), median(bulk_s)
-        constants = constants or (raw, loaded)
-        beyond = (loaded - constants[1]) / (raw - constants[0]) if number else float("nan")
-        row(num_triples, spread(raw_s), spread(bulk_s), loaded / raw, beyond, round(max(peaks_mb)))
+    for each in (constant, *sizes):
+        ratio = median(each.bulk_s) / median(each.raw_s)
+        beyond = "" if each is constant else spread(ratios_beyond(each, constant))
+        row(each.nums_triples[0], spread(each.raw_s), spread(each.bulk_s), ratio, beyond, round(max(each.peaks_mb)))
+
+
+def ratios_beyond(each: Sized, constant: Sized) -> list[float]:
+    """Return the ratio of each round, the constant of the same round taken off both."""
+    rounds = zip(each.bulk_s, constant.bulk_s, each.raw_s, constant.raw_s, strict=True)
+    return [(bulk_s - least_s) / (raw_s - least_raw_s) for bulk_s, least_s, raw_s, least_raw_s in rounds]
 
 
 def tiny(folder: Path) -> Path:

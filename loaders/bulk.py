@@ -6,19 +6,19 @@ one is complete do its files take the place of the real one's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ..engine.database.catalogue import read_graph_state
 from ..engine.database.gateway import Gateway
 from ..engine.errors import ServerError
 from ..engine.server.connecting import LOAD_TIMEOUT_S
-from ..engine.server.offline_import import ImportFiles
+from ..engine.server.import_files import LIST_DELIMITER, ImportFile, ImportFiles
+from ..engine.server.import_writer import ImportFileWriter
 from .manifest import Manifest, begin, finish, request, write_relations
 from .progress import Progress, silent
 from .relation_types import RelationRow, num_related, relation_rows
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ..engine.server.incoming import Incoming
     from ..engine.server.instance import Instance
 
-ENTITIES_A_BATCH = 100_000
-EMPTY_LITERALS_A_BATCH = 1_000
+NODES_A_BATCH = 100_000
+TRIPLES_A_BATCH = 250_000
 SIGNATURE_ROWS_A_BATCH = 500_000
 
 _IMPORTED = {
@@ -73,8 +73,6 @@ class BulkWriter:
             self._progress("indexing", 0, 1)
             begin(gateway, manifest)
             write_relations(gateway, rows)
-            for batch in stage.rows("empty_literals", EMPTY_LITERALS_A_BATCH):
-                gateway.fetch(request("write_literals", literals=batch.to_pylist()))
             counts = {name: num_triples for _, name, num_triples in stage.relations()}
             gateway.fetch(request("set_relation_counts", counts=counts))
             _check(gateway, manifest)
@@ -89,42 +87,65 @@ class BulkWriter:
         folder = stage.folder / "import"
         folder.mkdir(exist_ok=True)
         self._progress("converting", 0, 2)
+        delimiter = _list_delimiter(stage)
         with ThreadPoolExecutor(1) as beside:  # either leaves a core idle for a part of its time
             triples = beside.submit(self._write_triples, stage, folder, relations)
-            nodes = self._write_nodes(stage, folder, relations, has_literals=has_literals)
+            nodes = [("Entity", self._write_entities(stage, folder / "entities.csv", relations, delimiter))]
+            if has_literals:
+                literals = map(_as_table, stage.rows("literal_nodes", NODES_A_BATCH))
+                nodes += [("Literal", _written(folder / "literals.csv", literals))]
             self._progress("converting", 1, 2)
             relationships = triples.result()
         self._progress("converting", 2, 2)
-        return ImportFiles(folder, nodes, relationships)
+        return ImportFiles(folder, tuple(nodes), relationships, delimiter)
 
-    def _write_triples(self, stage: Stage, folder: Path, relations: pa.Table) -> tuple[str, ...]:
-        stage.write_parquet("relationships", folder / "triples.parquet", relation_row=relations)
-        if True not in relations.column("is_related").to_pylist():
-            return ("triples.parquet",)
-        stage.write_parquet("related", folder / "related.parquet", relation_row=relations)
-        return ("triples.parquet", "related.parquet")
+    def _write_triples(self, stage: Stage, folder: Path, relations: pa.Table) -> tuple[ImportFile, ...]:
+        tables = {"relation_row": relations}
+        typed = stage.rows("relationships", TRIPLES_A_BATCH, tables=tables)
+        related = stage.rows("related", TRIPLES_A_BATCH, tables=tables)
+        files = (
+            _written(folder / "triples.csv", _with_types(typed, relations)),
+            _written(folder / "related.csv", map(_as_table, related)),
+        )
+        return tuple(file for file in files if file.num_rows)
 
-    def _write_nodes(
-        self, stage: Stage, folder: Path, relations: pa.Table, *, has_literals: bool
-    ) -> tuple[tuple[str, str], ...]:
-        self._write_entities(stage, folder / "entities.parquet", relations)
-        if not has_literals:
-            return (("Entity", "entities.parquet"),)
-        stage.write_parquet("literal_nodes", folder / "literals.parquet")
-        return (("Entity", "entities.parquet"), ("Literal", "literals.parquet"))
-
-    def _write_entities(self, stage: Stage, path: Path, relations: pa.Table) -> None:
+    def _write_entities(self, stage: Stage, path: Path, relations: pa.Table, delimiter: str) -> ImportFile:
         """Write the entities: their names and their signatures come in the same order, by node."""
-        names = stage.rows("entity_names", ENTITIES_A_BATCH)
+        names = stage.rows("entity_names", NODES_A_BATCH)
         rows = stage.rows("signature_rows", SIGNATURE_ROWS_A_BATCH, tables={"relation_row": relations})
-        writer: pq.ParquetWriter | None = None
-        try:
+        with ImportFileWriter(path, delimiter) as writer:
             for table in _side_by_side(names, signatures(rows)):
-                writer = writer or pq.ParquetWriter(path, table.schema)
-                writer.write_table(table)
-        finally:
-            if writer:
-                writer.close()
+                writer.write(table)
+        return writer.written
+
+
+def _written(path: Path, tables: Iterable[pa.Table]) -> ImportFile:
+    """Write tables without lists to a file."""
+    with ImportFileWriter(path) as writer:
+        for table in tables:
+            writer.write(table)
+    return writer.written
+
+
+def _as_table(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
+
+
+def _with_types(triples: Iterable[pa.RecordBatch], relations: pa.Table) -> Iterator[pa.Table]:
+    """Yield the triples with the types of their relations, as a dictionary: a type is long and comes often."""
+    types = relations.sort_by("staged").column("type").combine_chunks()
+    for batch in triples:
+        rows = pa.array(batch.column("relation").to_numpy() - 1)  # a stage counts its relations from 1
+        column = pa.DictionaryArray.from_arrays(rows, types)
+        yield pa.Table.from_batches([batch.drop_columns("relation").append_column(":TYPE", column)])
+
+
+def _list_delimiter(stage: Stage) -> str:
+    """Return a character that no alias has: the usual one, or the first free one of those for private use."""
+    for delimiter in (LIST_DELIMITER, *map(chr, range(0xE000, 0xF900))):
+        if not any(batch.num_rows for batch in stage.rows("names_with", 1, text=delimiter)):
+            return delimiter
+    raise AssertionError("every character for private use is in a name")
 
 
 def _side_by_side(names: Iterator[pa.RecordBatch], signed: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -152,13 +173,13 @@ def _check(gateway: Gateway, manifest: Manifest) -> None:
 
 
 def relation_table(rows: list[RelationRow]) -> pa.Table:
-    """Return the rows as the queries of the stage join them; types as a dictionary, which is cheap to sort along."""
+    """Return the rows as the queries of the stage join them."""
     return pa.table(
         {
             "staged": pa.array([row.staged for row in rows], pa.int32()),
             "number": pa.array([row.number for row in rows], pa.int32()),
             "name": pa.array([row.name for row in rows], pa.string()),
-            "type": pa.array([row.type for row in rows], pa.string()).dictionary_encode(),
+            "type": pa.array([row.type for row in rows], pa.string()),
             "is_related": pa.array([row.stored_as is not None for row in rows], pa.bool_()),
         }
     )

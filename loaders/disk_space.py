@@ -12,8 +12,8 @@ STAGE_BYTES_A_BYTE = 3
 """Of the stage, for each byte of the source on disk (gzip); measured 1.1 to 1.5 on FB15k-237 and copies of it."""
 
 # Of the graph with its indexes, logs and the files that are imported; see docs/loading.md.
-BYTES_A_TRIPLE = 110
-BYTES_A_NODE = 900
+BYTES_A_TRIPLE = 180
+BYTES_A_NODE = 1_100
 
 
 def check_room_for_stage(folder: Path, size_bytes: int | None) -> None:

@@ -36,6 +36,13 @@ _SUMMARY = re.compile(r"^\s+(\d+) (nodes|relationships|properties)$", re.MULTILI
 _CLASS = r"(?:\w+\.)+[\w$]*(?:Exception|Error)"
 _EXCEPTION = re.compile(rf"^(?:Caused by: )?({_CLASS})(?:: (.+))?$", re.MULTILINE)
 _WRAPPERS = re.compile(rf"^(?:{_CLASS}: )+")
+_BAD_INPUT = re.compile(
+    r"ERROR in input\n"
+    r"  data source: .*?\[source:(?P<file>.*), position:\d+, line:(?P<line>\d+)\]\n"
+    r"  in field: (?P<field>.*):\d+\n"
+    r"(?:  .*\n)*?"
+    r"  original error: (?P<reason>.*)"
+)
 _OUT_OF_MEMORY = re.compile(r"^Terminating due to java\.lang\.(OutOfMemoryError: .+)$", re.MULTILINE)
 _NO_ROOM = re.compile(
     r"No space left on device|out of disk space|File too large|quota exceeded|not enough space", re.IGNORECASE
@@ -83,6 +90,8 @@ def failure(output: str) -> str:
     """Return the reason of an import that failed, "" when the output has none: the first exception that says one."""
     if exhausted := _OUT_OF_MEMORY.search(output):
         return exhausted[1]
+    if bad := _BAD_INPUT.search(output):
+        return f"{bad['file']}, line {bad['line']}, {bad['field']}: {bad['reason']}"
     for kind, message in _EXCEPTION.findall(output):
         if not kind.endswith("CommandFailedException"):
             return _WRAPPERS.sub("", message) or str(kind.rpartition(".")[2])

@@ -10,7 +10,7 @@ from .import_output import Imported, Progress
 from .instance import BOLT_PORT, HTTP_PORT, Instance
 
 if TYPE_CHECKING:
-    from .offline_import import ImportFiles
+    from .import_files import ImportFiles
 
 
 class Incoming(Instance):

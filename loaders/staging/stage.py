@@ -145,14 +145,6 @@ class Stage:
         with self._translated():
             return self._opened().cursor().execute(query("relations")).fetchall()
 
-    def write_parquet(self, name: str, path: Path, **tables: pa.Table) -> None:
-        """Write the rows of a query file, which may use the tables given, to a parquet file."""
-        with self._translated():
-            cursor = self._opened().cursor()
-            for table, content in tables.items():
-                cursor.register(table, content)
-            cursor.sql(query(name)).write_parquet(str(path))
-
     def _opened(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
             self._connection = duckdb.connect(

@@ -93,6 +93,27 @@ def test_the_same_graph_by_both_writers(
     assert loaded_by_bulk(source, instance, tmp_path) == snapshot(driver)
 
 
+def test_texts_that_are_hard_to_put_into_a_file(
+    gateway: Gateway, driver: neo4j.Driver, instance: Instance, tmp_path: Path
+) -> None:
+    """The character that parts lists and the one taken instead, line breaks, and more than the importer reads at once."""
+    names = ["\x1f", "a\x1fb", "\ue000", "two\nlines", "cr\r\nlf", '"', " a ", "\ufeff"]
+    values = ["", "\n", "\r", "y" * 5_000_000]
+    source = RowSource(
+        [
+            triple_row(1, "e", "r", "f"),
+            *(name_row(1, "e", name) for name in names),
+            *(Row(1, "triple", "e", "r", value, True) for value in values),
+        ]
+    )
+    emptied(driver, "neo4j")
+    load(source, gateway)
+    found = loaded_by_bulk(source, instance, tmp_path)
+    assert found == snapshot(driver)
+    (stored,) = driver.execute_query("MATCH (e:Entity {id: 'e'}) RETURN [e.name] + e.aliases").records[0]
+    assert stored == names
+
+
 def test_relations_beyond_the_budget_of_types(
     gateway: Gateway,
     driver: neo4j.Driver,
