@@ -141,7 +141,7 @@ def _with_types(triples: Iterable[pa.RecordBatch], relations: pa.Table) -> Itera
 
 
 def _list_delimiter(stage: Stage) -> str:
-    """Return a character that no alias has: the usual one, or the first free one of those for private use."""
+    """Return a character that no name has: the usual one, or the first free one of those for private use."""
     for delimiter in (LIST_DELIMITER, *map(chr, range(0xE000, 0xF900))):
         if not any(batch.num_rows for batch in stage.rows("names_with", 1, text=delimiter)):
             return delimiter
