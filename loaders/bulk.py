@@ -137,7 +137,7 @@ def _with_types(triples: Iterable[pa.RecordBatch], relations: pa.Table) -> Itera
     for batch in triples:
         rows = pa.array(batch.column("relation").to_numpy() - 1)  # a stage counts its relations from 1
         column = pa.DictionaryArray.from_arrays(rows, types)
-        yield pa.Table.from_batches([batch.drop_columns("relation").append_column(":TYPE", column)])
+        yield _as_table(batch.drop_columns("relation").append_column(":TYPE", column))
 
 
 def _list_delimiter(stage: Stage) -> str:
@@ -155,7 +155,7 @@ def _side_by_side(names: Iterator[pa.RecordBatch], signed: Iterator[pa.Table]) -
         while rest.num_rows < batch.num_rows:
             rest = pa.concat_tables([rest, next(signed)])
         signature, rest = rest.slice(0, batch.num_rows), rest.slice(batch.num_rows)
-        table = pa.Table.from_batches([batch])
+        table = _as_table(batch)
         for column, name in _IMPORTED.items():
             table = table.append_column(name, signature.column(column))
         yield table

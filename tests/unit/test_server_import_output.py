@@ -61,7 +61,7 @@ TRACE = """Critical error occurred! Shutting down the import...
 IMPORT FAILED in 702ms.
 org.neo4j.cli.CommandFailedException: Error importing csv file.
 \tat org.neo4j.importer.ImportCommand$Base.doExecute(ImportCommand.java:560)
-Caused by: org.neo4j.importer.FileImporter$CsvImportException: org.neo4j.internal.batchimport.input.InputException: WHY
+Caused by: org.neo4j.importer.FileImporter$CsvImportException: org.neo4j.internal.batchimport.input.InputException: could not convert x to INT: For input string: "x"
 \tat org.neo4j.importer.FileImporter.andPrintError(FileImporter.java:306)
 Caused by: java.lang.NumberFormatException: For input string: "x"
 """
@@ -80,8 +80,8 @@ Caused by: org.neo4j.io.pagecache.OutOfDiskSpaceException: System is out of disk
 @pytest.mark.parametrize(
     ("output", "reason"),
     [
-        (TRACE, "WHY"),
-        (TRACE.replace("WHY\n", BAD_FIELD), '/a b/n.csv, line 1, degree:int: Not an integer: "x"'),
+        (TRACE, 'could not convert x to INT: For input string: "x"'),
+        (TRACE.replace('could not convert x to INT: For input string: "x"\n', BAD_FIELD), '/a b/n.csv, line 1, degree:int: Not an integer: "x"'),
         ("java.lang.IllegalArgumentException: File '/a' doesn't exist\n\tat x.Y.z(Y.java:1)\n", "File '/a' doesn't exist"),
         ("a.b.CommandFailedException: Error\nCaused by: java.lang.NullPointerException\n", "NullPointerException"),
         ("x\nTerminating due to java.lang.OutOfMemoryError: Java heap space\n", "OutOfMemoryError: Java heap space"),
