@@ -35,7 +35,8 @@ from lodestar.engine.settings import Settings
 from lodestar.loaders.bulk import BulkWriter, relation_table
 from lodestar.loaders.delimited import TsvSource
 from lodestar.loaders.freebase import FreebaseSource
-from lodestar.loaders.lines import LINES, LineFile
+from lodestar.loaders.line_block import LINES
+from lodestar.loaders.lines import LineFile
 from lodestar.loaders.loading import LoadOptions, load, load_embedded
 from lodestar.loaders.parsers import parser
 from lodestar.loaders.relation_types import relation_rows

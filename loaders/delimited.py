@@ -7,13 +7,15 @@ does not name is an unnamed mediator.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from ..engine.errors import InputError
 from .file_source import FileSource
-from .layout import NUM_COLUMNS, Header, layout_of
+from .layout import NUM_COLUMNS, Header, Layout, layout_of
 from .lines import LineFile
+from .plain_triples import PlainForm
 from .shown import shown
 from .source import NO_ID, LinePart, Part
 
@@ -70,16 +72,18 @@ class DelimitedSource(FileSource):
         number, first = next(((number, text) for number, text in self._file.first_lines() if text), (1, ""))
         place = f"{self._file.shown}:{number}"
         layout = layout_of(first, place, self._separator, self.quoted, self._columns, self._header)
+        header_line = number if layout.has_header else 0
         parameters = {
             "separator": self._separator,
             "quoted": self.quoted,
             "columns": list(layout.columns),
             "width": layout.width,
             "expected": layout.expected,
-            "header_line": number if layout.has_header else 0,
+            "header_line": header_line,
             "literals": self._literals,
         }
-        yield LinePart(self._file, "delimited", parameters)
+        form = plain_form(self._separator, layout, header_line)
+        yield LinePart(self._file, "delimited", parameters, form)
         if self._names:
             yield LinePart(self._names, "names", {})
 
@@ -88,6 +92,22 @@ class DelimitedSource(FileSource):
             wanted = "one character" if self.quoted else "characters"
             raise InputError(f"expected a separator of {wanted}, no quote and no line end, found {shown(separator)}")
         return separator
+
+
+def plain_form(separator: str, layout: Layout, header_line: int) -> PlainForm | None:
+    """Return the form of lines without quotes and without what may be a literal; None for a separator that is long."""
+    if len(separator) > 1 or not separator.isascii():
+        return None
+    head, relation, tail = (column - 1 for column in layout.columns)
+    term = rf'[^"^\\{re.escape(separator)}]+'
+    return PlainForm(
+        separator=separator,
+        num_columns=layout.width,
+        columns=(head, relation, tail),
+        entity=term,
+        relation=term,
+        header_line=header_line,
+    )
 
 
 class TsvSource(DelimitedSource):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
@@ -9,9 +10,13 @@ from .file_source import FileSource
 from .freebase_noise import noise_parameters, read_noise_rules
 from .languages import DEFAULT_LANGUAGES, Languages
 from .lines import LineFile
+from .plain_triples import PlainForm
 from .source import LinePart, Part
+from .terms import FREEBASE
 
 MAX_REJECTS = 1_000
+
+_NAMES = r"type\.object\.name|common\.topic\.alias"
 
 
 class FreebaseSource(FileSource):
@@ -40,4 +45,24 @@ class FreebaseSource(FileSource):
 
     def parts(self) -> Iterator[Part]:
         """Yield the dump."""
-        yield LinePart(self._file, "freebase", {**self._chosen.parameters(), **noise_parameters(self._rules)})
+        noise = noise_parameters(self._rules)
+        form = plain_form(noise["noise_relations"])
+        yield LinePart(self._file, "freebase", {**self._chosen.parameters(), **noise}, form)
+
+
+def plain_form(noise_relations: object) -> PlainForm:
+    """Return the form of lines of three identifiers in full, without an escape, whose relation cannot be noise."""
+    before = f"<{FREEBASE}"
+    identifier = rf"{re.escape(before)}[^>\\]+>"
+    looked_at = _NAMES if noise_relations is None else f"{_NAMES}|{noise_relations}"
+    return PlainForm(
+        separator="\t",
+        num_columns=4,
+        columns=(0, 1, 2),
+        entity=identifier,
+        relation=identifier,
+        other_relation=f"{re.escape(before)}(?:{looked_at})>",
+        begin="<",
+        stop=".",
+        around=(len(before), 1),
+    )

@@ -1,67 +1,67 @@
-"""Lines of text files as Arrow record batches, cut out of large blocks and not copied one by one."""
+"""Lines of text files, cut out of large blocks and not copied one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextlib import closing
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ..engine.errors import InputError
 from .bytefile import ByteFile
+from .line_block import INLINE_BYTES, Bytes, Chosen, LineBlock, Positions, Reject
 from .shown import SHOWN_CHARS, shown
 
 MAX_LINE_BYTES = 1_000_000
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 8 << 20
 FIRST_LINES = 100
-
-LINES = pa.schema([("line", pa.int64()), ("text", pa.string_view())])
 
 Rejects = Callable[[int, str, str], None]
 """Called with a line's number, why it is left out, and as much of it as may stand in a message."""
 
-Bytes = npt.NDArray[np.uint8]
-Positions = npt.NDArray[np.int64]
-
 _NEWLINE, _RETURN, _FIRST_NOT_ASCII = 10, 13, 128
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _UTF8_MARK = b"\xef\xbb\xbf"
-_PREFIX_BYTES, _INLINE_BYTES = 4, 12
 
 
 class LineFile(ByteFile):
     """A UTF-8 file of lines, ended by LF or CRLF; a byte order mark is no part of the first."""
 
-    def batches(self, rejects: Rejects) -> Generator[pa.RecordBatch]:
-        """Yield batches of `LINES`: lines numbered from 1, without their ends, empty ones included.
+    def blocks(self) -> Generator[LineBlock]:
+        """Yield the lines: numbered from 1, without their ends, empty ones included.
 
-        A line that is longer than `MAX_LINE_BYTES`, has a zero byte or is not UTF-8 goes to `rejects` instead. Raises
-        `InputError` for an empty file, for UTF-16, and for what cannot be read to its end.
+        A line that is longer than `MAX_LINE_BYTES`, has a zero byte or is not UTF-8 is among the rejects of its block
+        instead. Raises `InputError` for an empty file, for UTF-16, and for what cannot be read to its end.
         """
-        cutter = _Cutter(rejects)
+        cutter = _Cutter()
         with self.unpacked() as stream:
             at_end = False
             while not at_end:
                 block, filled = cutter.new_block()
-                while filled < len(block) - _INLINE_BYTES and not at_end:
+                while filled < len(block) - INLINE_BYTES and not at_end:
                     with self.faults_translated(partial(cutter.line_after, block[:filled])):
-                        read = stream.readinto(block[filled:-_INLINE_BYTES].data)
+                        read = stream.readinto(block[filled:-INLINE_BYTES].data)
                     filled += read
                     at_end = not read
                 if not cutter.started:
                     self._check_start(block[: min(filled, 4)].tobytes())
-                if batch := cutter.cut(block, filled, at_end):
-                    yield batch
+                if cut := cutter.cut(block, filled, at_end):
+                    yield cut
+
+    def batches(self, rejects: Rejects) -> Generator[pa.RecordBatch]:
+        """Yield the lines of `blocks` as batches of `LINES`, none of them empty; `rejects` hears of the others."""
+        for block in self.blocks():
+            for reject in block.rejects:
+                rejects(*reject)
+            if len(block.numbers):
+                yield block.as_batch()
 
     def first_lines(self) -> list[tuple[int, str]]:
         """Return the first lines that can be read, at most `FIRST_LINES` of them, with their numbers."""
-        batches = self.batches(_ignored)
-        try:
+        with closing(self.batches(_ignored)) as batches:
             batch = next(batches, None)
-        finally:
-            batches.close()
         if batch is None:
             return []
         first = batch.slice(0, FIRST_LINES)
@@ -77,18 +77,18 @@ class LineFile(ByteFile):
 class _Cutter:
     """Cuts blocks at line ends; what follows the last end of a block comes first in the next."""
 
-    def __init__(self, rejects: Rejects) -> None:
+    def __init__(self) -> None:
         self.started = False
-        self._rejects = rejects
+        self._rejects: list[Reject] = []
         self._num_lines = 0
         self._rest: Bytes = np.empty(0, np.uint8)
         self._too_long: bytes | None = None
         """The start of a line that is longer than may be and whose end is still to come."""
 
     def new_block(self) -> tuple[Bytes, int]:
-        """Return a block with room for `BLOCK_BYTES` more and `_INLINE_BYTES` to spare, and how much is in it."""
+        """Return a block with room for `BLOCK_BYTES` more and `INLINE_BYTES` to spare, and how much is in it."""
         filled = len(self._rest)
-        block: Bytes = np.empty(filled + BLOCK_BYTES + _INLINE_BYTES, np.uint8)
+        block: Bytes = np.empty(filled + BLOCK_BYTES + INLINE_BYTES, np.uint8)
         block[:filled] = self._rest
         return block, filled
 
@@ -98,7 +98,7 @@ class _Cutter:
             return 0
         return self._num_lines + int(np.count_nonzero(uncut == _NEWLINE)) + 1
 
-    def cut(self, block: Bytes, filled: int, at_end: bool) -> pa.RecordBatch | None:
+    def cut(self, block: Bytes, filled: int, at_end: bool) -> LineBlock | None:
         """Return the lines that end in the block, None when none does."""
         data = block[:filled]
         ends = np.flatnonzero(data == _NEWLINE)
@@ -109,17 +109,18 @@ class _Cutter:
         if len(starts) and not self._num_lines and data[:3].tobytes() == _UTF8_MARK:
             starts[0] = len(_UTF8_MARK)
         self.started = True
+        self._rejects = []
         if len(ends) and self._too_long is not None:
             self._reject_too_long(self._num_lines + 1, self._too_long)
             self._num_lines, starts, ends, self._too_long = self._num_lines + 1, starts[1:], ends[1:], None
         self._keep(data[after:])
         if not len(ends):
-            return None
+            return LineBlock(block, starts, starts, ends, tuple(self._rejects)) if self._rejects else None
         ends = ends - ((ends > starts) & (data[ends - 1] == _RETURN))
         kept = ~self._unreadable(data, starts, ends)
-        lines = np.arange(self._num_lines + 1, self._num_lines + 1 + len(ends), dtype=np.int64)
+        numbers = np.arange(self._num_lines + 1, self._num_lines + 1 + len(ends), dtype=np.int64)
         self._num_lines += len(ends)
-        return _batch(block, lines[kept], starts[kept], (ends - starts)[kept])
+        return LineBlock(block, numbers[kept], starts[kept], ends[kept], tuple(self._rejects))
 
     def _keep(self, rest: Bytes) -> None:
         """Keep the start of a line for the next block, or no more than can be shown when it is too long already."""
@@ -127,9 +128,9 @@ class _Cutter:
             self._too_long = rest[: 4 * SHOWN_CHARS].tobytes()
         self._rest = rest[:0].copy() if self._too_long is not None else rest.copy()
 
-    def _unreadable(self, data: Bytes, starts: Positions, ends: Positions) -> npt.NDArray[np.bool_]:
-        """Return which lines cannot be read, after giving them to `rejects`."""
-        found: npt.NDArray[np.bool_] = ends - starts > MAX_LINE_BYTES
+    def _unreadable(self, data: Bytes, starts: Positions, ends: Positions) -> Chosen:
+        """Return which lines cannot be read, after adding them to the rejects."""
+        found: Chosen = ends - starts > MAX_LINE_BYTES
         region = data[starts[0] : ends[-1]]
         if len(region) and region.min() == 0:
             found[_lines_with(region == 0, ends - starts[0])] = True
@@ -143,18 +144,18 @@ class _Cutter:
                 self._reject_too_long(line, raw)
             else:
                 fault = "expected text, found a zero byte" if b"\0" in raw else _fault_of_encoding(raw)
-                self._rejects(line, str(fault), shown(raw))
+                self._rejects.append((line, str(fault), shown(raw)))
         return found
 
     def _reject_too_long(self, line: int, start: bytes) -> None:
-        self._rejects(line, f"the line is longer than {MAX_LINE_BYTES:,} bytes", shown(start))
+        self._rejects.append((line, f"the line is longer than {MAX_LINE_BYTES:,} bytes", shown(start)))
 
 
 def _ignored(line: int, reason: str, text: str) -> None:
     """Take a line that is rejected when all are read."""
 
 
-def _lines_with(wanted: npt.NDArray[np.bool_], ends: Positions) -> Positions:
+def _lines_with(wanted: Chosen, ends: Positions) -> Positions:
     """Return the lines, by index, that have a wanted byte in them."""
     return np.unique(np.searchsorted(ends, np.flatnonzero(wanted), side="right"))
 
@@ -176,24 +177,3 @@ def _fault_of_encoding(raw: bytes) -> str | None:
     except UnicodeDecodeError as error:
         return f"expected UTF-8, found byte 0x{raw[error.start]:02x}"
     return None
-
-
-def _batch(block: Bytes, lines: Positions, starts: Positions, lengths: Positions) -> pa.RecordBatch | None:
-    """Return the lines as views into the block (Arrow's string view: length, then the text or prefix and place)."""
-    if not len(lines):
-        return None
-    views = np.zeros((len(lines), 4), np.int32)
-    views[:, 0] = lengths
-    inline = lengths <= _INLINE_BYTES
-    if inline.any():
-        texts = np.lib.stride_tricks.sliding_window_view(block, _INLINE_BYTES)[starts[inline]]
-        texts[np.arange(_INLINE_BYTES) >= lengths[inline, np.newaxis]] = 0
-        views[inline, 1:] = texts.view(np.int32)
-    if not inline.all():
-        prefixes = np.lib.stride_tricks.sliding_window_view(block, _PREFIX_BYTES)[starts[~inline]]
-        views[~inline, 1] = prefixes.view(np.int32)[:, 0]
-        views[~inline, 3] = starts[~inline]
-    texts_of = pa.Array.from_buffers(
-        pa.string_view(), len(lines), [None, pa.py_buffer(views.reshape(-1)), pa.py_buffer(block)]
-    )
-    return pa.record_batch([pa.array(lines), texts_of], schema=LINES)

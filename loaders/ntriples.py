@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from .file_source import FileSource
 from .languages import DEFAULT_LANGUAGES, Languages
 from .lines import LineFile
+from .plain_triples import PlainForm
 from .source import LinePart, Part
 
 NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://rdf.freebase.com/ns/type.object.name")
@@ -54,9 +55,22 @@ class NtriplesSource(FileSource):
     def parts(self) -> Iterator[Part]:
         """Yield the file."""
         any_base = "|".join(map(re.escape, self._bases))
-        parameters = {
-            "bases": f"^(?:{any_base})((?s:.+))$" if any_base else None,
-            "names": self._names,
-            "aliases": self._aliases,
-        }
-        yield LinePart(self._file, "ntriples", {**parameters, **self._chosen.parameters()})
+        bases = f"^(?:{any_base})((?s:.+))$" if any_base else None
+        parameters = {"bases": bases, "names": self._names, "aliases": self._aliases, **self._chosen.parameters()}
+        yield LinePart(self._file, "ntriples", parameters, plain_form(bases))
+
+
+def plain_form(bases: str | None) -> PlainForm:
+    """Return the form of lines of three IRIs without an escape, one space behind each."""
+    iri = r'<[^<>"\\ \t]+>'
+    return PlainForm(
+        separator=" ",
+        num_columns=4,
+        columns=(0, 1, 2),
+        entity=iri,
+        relation=iri,
+        begin="<",
+        stop=".",
+        around=(1, 1),
+        bases=bases,
+    )

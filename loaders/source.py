@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .lines import LineFile
+    from .plain_triples import PlainForm
 
 MAX_ID_BYTES = 8_000
 """Neo4j's range index takes keys of about 8,160 bytes."""
@@ -37,11 +38,15 @@ class RelationFacts:
 
 @dataclass(frozen=True, slots=True)
 class LinePart:
-    """A file of lines, and the parser (`parsers/NAME.sql`) that reads them."""
+    """A file of lines, and the parser (`parsers/NAME.sql`) that reads them.
+
+    `plain` is the form of lines that need no parser: the parser, if it is asked, makes triples of entities of them all.
+    """
 
     file: LineFile
     parser: str
     parameters: Mapping[str, object]
+    plain: PlainForm | None = None
 
 
 @dataclass(frozen=True, slots=True)

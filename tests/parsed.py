@@ -8,7 +8,7 @@ from functools import cache
 import duckdb
 import pyarrow as pa
 from lodestar.loaders.freebase_noise import NoiseRule, noise_parameters
-from lodestar.loaders.lines import LINES
+from lodestar.loaders.line_block import LINES
 from lodestar.loaders.parsers import parser
 
 from tests.reference_parsers import Parsed

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from lodestar.loaders.lines import LINES
+from lodestar.loaders.line_block import LINES
 from lodestar.loaders.parsers import parser
 from lodestar.loaders.rows import ROWS
 from lodestar.loaders.source import LinePart, Part, Source

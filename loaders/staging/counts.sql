@@ -4,7 +4,7 @@ SELECT (SELECT count(*) FROM triple) AS num_triples,
        (SELECT count(*) FROM literal) AS num_literals,
        (SELECT count(*) FROM relation) AS num_relations,
        (SELECT count(*) FROM name_statement) AS num_names,
-       (SELECT count(*) FROM entity_triple) + (SELECT count(*) FROM literal_triple) - (SELECT count(*) FROM triple)
+       getvariable('num_encoded') + (SELECT count(*) FROM entity_triple) + (SELECT count(*) FROM literal_triple) - (SELECT count(*) FROM triple)
          AS num_duplicates,
        (SELECT count(*) FROM said_name) - (SELECT count(*) FROM name_statement WHERE NOT from_id) AS num_names_ignored,
        (SELECT coalesce(sum(fingerprint), 0) % 9223372036854775807 FROM triple)::BIGINT AS checksum

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from typing import Any
+
+import duckdb
 
 
 @cache
 def query(name: str) -> str:
     """Return the text of ``<name>.sql``."""
     return resources.files(__name__.rpartition(".")[0]).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+
+
+def set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> None:
+    """Set variables of a connection, which are not those of its cursors."""
+    for name, value in values.items():
+        connection.execute(f"SET VARIABLE {name} = ?", [value])

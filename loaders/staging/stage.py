@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
@@ -24,14 +26,19 @@ from ..parsers import parser
 from ..progress import Progress, silent
 from ..source import LinePart, Source
 from ..subset import Subset
-from .queries import query
+from .encoded import NUMBERED, EncodedFiles
+from .feeding import run_over
+from .plain_lines import PlainLines
+from .queries import query, set_variables
 from .rejects import Rejects
+from .wanted import WantedRelations, restriction
 
 FORMAT = 1
 MEMORY_MB = 500
 """Of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
-SEGMENT_BATCHES = 64
-"""Batches of about 4 MB between two looks at the rejects."""
+SEGMENT_BATCHES = 32
+"""Batches of about 8 MB between two looks at the rejects."""
+NUMBERS_A_BATCH = 100_000
 _BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
 OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
 """What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
@@ -113,11 +120,15 @@ class Stage:
         try:
             with self._translated():
                 self.folder.mkdir(parents=True)
-                self._create(source, subset)
+                self._create(subset)
+                encoded = EncodedFiles(self.folder)
                 with Rejects(rejects_file, max_rejects) as rejects:
-                    self._read(source, rejects, progress, sample_batches)
+                    with encoded:
+                        num_unwanted = self._read(source, subset, encoded, rejects, progress, sample_batches)
                     self._restrict(source, subset)
-                    counts = self._number(source, rejects, progress)
+                    read = Counter({"triple": encoded.num_triples, "not wanted": num_unwanted})
+                    counts = self._number(source, encoded, read, rejects, progress)
+                encoded.delete()
                 content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts)}
                 (self.folder / "complete.json").write_text(json.dumps(content), encoding="utf-8")
         except BaseException:
@@ -126,7 +137,12 @@ class Stage:
         return counts
 
     def rows(
-        self, name: str, size: int, *, tables: Mapping[str, pa.Table] | None = None, **parameters: Any
+        self,
+        name: str,
+        size: int,
+        *,
+        tables: Mapping[str, pa.Table | pa.RecordBatchReader] | None = None,
+        **parameters: Any,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a query file, which may use the tables given, `size` a batch.
 
@@ -136,8 +152,7 @@ class Stage:
             cursor = self._opened().cursor()
             for table, content in (tables or {}).items():
                 cursor.register(table, content)
-            for variable, value in parameters.items():
-                cursor.execute(f"SET VARIABLE {variable} = ?", [value])
+            set_variables(cursor, parameters)
             yield from cursor.sql(query(name)).to_arrow_reader(size)
 
     def relations(self) -> list[tuple[int, str, int]]:
@@ -158,13 +173,9 @@ class Stage:
             )
             self._connection.execute("SET enable_progress_bar = false")
             self._connection.execute(query("macros"))
-            self._set("outer_blanks", OUTER_BLANKS)
         return self._connection
 
-    def _set(self, variable: str, value: Any) -> None:
-        self._opened().execute(f"SET VARIABLE {variable} = ?", [value])
-
-    def _create(self, source: Source, subset: Subset) -> None:
+    def _create(self, subset: Subset) -> None:
         connection = self._opened()
         connection.execute(query("statements"))
         for table, names in (("wanted_domain", subset.domains), ("wanted_relation", subset.exact_relations)):
@@ -172,54 +183,42 @@ class Stage:
                 connection.register("wanted", pa.table({"name": list(names)}))
                 connection.table("wanted").insert_into(table)
                 connection.unregister("wanted")
-        self._set("by_domain", bool(subset.domains))
-        self._set("by_relation", bool(subset.relations))
-        self._set("wanted_pattern", subset.relation_pattern)
-        self._set("languages", list(source.languages))
-        self._set("unnamed_ids", source.unnamed_ids)
+        set_variables(connection, restriction(subset))
 
-    def _read(self, source: Source, rejects: Rejects, progress: Progress, sample_batches: int | None) -> None:
+    def _read(
+        self,
+        source: Source,
+        subset: Subset,
+        encoded: EncodedFiles,
+        rejects: Rejects,
+        progress: Progress,
+        sample_batches: int | None,
+    ) -> int:
+        """Read everything; return how many plain lines were not wanted."""
         total = source.size_bytes or 0
+        ahead = self._threads if sample_batches is None else 0  # what is read of a sample is what it shows
+        plain = PlainLines(encoded, WantedRelations(self._opened(), subset), threads=self._threads, ahead=ahead)
         for number, part in enumerate(source.parts()):
-            self._set("part", number)
+            set_variables(self._opened(), {"part": number})
             if isinstance(part, LinePart):
                 found = parser(part.parser)
                 found.prepare(self._opened(), part.parameters)
-                batches: Iterator[pa.RecordBatch] = part.file.batches(rejects.add)
+                parsed = replace(part, plain=None) if subset.looks_at_entities else part
+                batches: Iterator[pa.RecordBatch] = plain.taken_from(parsed, rejects)
                 text, shown = found.text, part.file.shown
             else:
                 text, batches, shown = _PASSED_THROUGH, part.batches, part.shown
             rejects.begin_part(shown)
             text = query("take").replace("{{parser}}", text)
-            for segment in _segments(islice(batches, sample_batches)):
-                self._take(text, segment, lambda: progress("reading", min(source.position_bytes, total), total))
+            for segment in _segments(_reporting(islice(batches, sample_batches), source, progress)):
+                first = next(segment)
+                run_over(self._opened(), text, "lines", first.schema, chain((first,), segment))
                 self._put_aside(rejects)
             self._put_aside(rejects)
         if sample_batches is not None and total:
             self.share_read = min(max(source.position_bytes / total, 1e-9), 1.0)
         progress("reading", total, total)
-
-    def _take(self, text: str, batches: Iterator[pa.RecordBatch], on_batch: Callable[[], None]) -> None:
-        """Run the statement over a segment; a fault of the source leaves as it was raised, not as DuckDB wraps it."""
-        failures: list[BaseException] = []
-        first = next(batches)
-
-        def guarded() -> Iterator[pa.RecordBatch]:
-            try:
-                for batch in chain((first,), batches):
-                    on_batch()
-                    yield batch
-            except BaseException as failure:  # noqa: BLE001 - raised again below, outside of DuckDB
-                failures.append(failure)
-
-        connection = self._opened()
-        connection.register("lines", pa.RecordBatchReader.from_batches(first.schema, guarded()))
-        try:
-            connection.execute(text)
-        finally:
-            connection.unregister("lines")
-        if failures:
-            raise failures[0]
+        return plain.num_unwanted
 
     def _put_aside(self, rejects: Rejects) -> None:
         """Count the rejects since the last look; those that the line reader found become statements too."""
@@ -235,7 +234,7 @@ class Stage:
         """Leave out what the subset leaves out by the shape of the graph."""
         connection = self._opened()
         if subset.around:
-            self._set("around", list(subset.around))
+            set_variables(connection, {"around": list(subset.around)})
             connection.execute(query("seeds"))
             if unknown := [id_ for (id_,) in connection.execute(query("unknown_seeds")).fetchall()]:
                 raise InputError(
@@ -249,29 +248,60 @@ class Stage:
                 connection.execute(query("without_hubs"))
         if subset.around:
             for hop in range(1, subset.hops):
-                self._set("hop", hop)
+                set_variables(connection, {"hop": hop})
                 connection.execute(query("next_hop"))
             connection.execute(query("only_around"))
 
-    def _number(self, source: Source, rejects: Rejects, progress: Progress) -> Counts:
+    def _number(
+        self, source: Source, encoded: EncodedFiles, read: Counter[str], rejects: Rejects, progress: Progress
+    ) -> Counts:
+        """Number everything; `read` has the plain lines by category."""
         connection = self._opened()
-        progress("sorting", 0, 2)
-        connection.execute(query("number"))
+        progress("sorting", 0, 3)
+        self._number_terms(encoded)
         if connection.execute(query("faults")).fetchall()[0][0]:
             rejects.take_over_faults(connection.execute(query("reject_faults")).fetchall())
             rejects.check()
-            connection.execute(query("number"))
-        progress("sorting", 1, 2)
-        connection.execute(query("name"))
-        progress("sorting", 2, 2)
-        categories = dict(connection.execute(query("categories")).fetchall())
-        counted: dict[str, Any] = next(self.rows("counts", 1)).to_pylist()[0]
+            self._number_terms(encoded)
+        progress("sorting", 1, 3)
+        with ThreadPoolExecutor(1) as beside:  # naming leaves a core idle for most of its time
+            named = beside.submit(self._name, source)
+            self._number_triples(encoded)
+            progress("sorting", 2, 3)
+            named.result()
+        progress("sorting", 3, 3)
+        categories = dict(+(read + Counter(dict(connection.execute(query("categories")).fetchall()))))
+        counted: dict[str, Any] = next(self.rows("counts", 1, num_encoded=encoded.num_triples)).to_pylist()[0]
         counts = Counts(**counted, num_rejects=categories.get("reject", 0), categories=categories)
         if not counts.num_triples:
             found = ", ".join(f"{number:,} {name}" for name, number in sorted(categories.items())) or "nothing"
             raise InputError(f"{source.name}: expected triples, found none to load ({found})")
         connection.execute(query("forget_statements"))
         return counts
+
+    def _number_terms(self, encoded: EncodedFiles) -> None:
+        connection = self._opened()
+        connection.register("encoded_entity", encoded.entities())
+        connection.register("encoded_relation", encoded.relations())
+        connection.execute(query("number_terms"))
+        connection.unregister("encoded_entity")
+        connection.unregister("encoded_relation")
+
+    def _number_triples(self, encoded: EncodedFiles) -> None:
+        entities = self.rows("encoded_entity_numbers", NUMBERS_A_BATCH, tables={"encoded_entity": encoded.entities()})
+        relations = self.rows(
+            "encoded_relation_numbers", NUMBERS_A_BATCH, tables={"encoded_relation": encoded.relations()}
+        )
+        first = list(islice(entities, 1))  # all are sorted then, before other work takes the threads
+        triples = encoded.numbered(chain(first, entities), relations)
+        run_over(self._opened(), query("number_triples"), "encoded_triple", NUMBERED, triples)
+
+    def _name(self, source: Source) -> None:
+        """Make the names of the entities, with a connection of its own."""
+        cursor = self._opened().cursor()
+        variables = {"languages": list(source.languages), "unnamed_ids": source.unnamed_ids}
+        set_variables(cursor, {**variables, "outer_blanks": OUTER_BLANKS})
+        cursor.execute(query("name"))
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -288,6 +318,14 @@ class Stage:
             raise
         except OSError as error:
             raise StorageError(f"{error.filename or self.folder}: cannot be written: {error.strerror}") from error
+
+
+def _reporting(batches: Iterable[pa.RecordBatch], source: Source, progress: Progress) -> Iterator[pa.RecordBatch]:
+    """Yield the batches and say how far their reading is."""
+    total = source.size_bytes or 0
+    for batch in batches:
+        progress("reading", min(source.position_bytes, total), total)
+        yield batch
 
 
 def _segments(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:

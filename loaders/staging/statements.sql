@@ -1,5 +1,5 @@
--- Everything a source says, a row a statement. Most are triples between entities: these have no detail. All others have
--- one: [category, datatype, language, tag, reason]. A place is the number of the source's part and of the line in it.
+-- What a source says beside its plain lines, a row a statement. Triples between entities have no detail, all others have one:
+-- [category, datatype, language, tag, reason]. A place is the number of the source's part and of the line in it.
 CREATE TABLE statement (place BIGINT, head VARCHAR, relation VARCHAR, tail VARCHAR, detail VARCHAR[]);
 
 CREATE VIEW entity_triple AS
@@ -18,3 +18,10 @@ WHERE detail[1] = 'name';
 
 CREATE TABLE wanted_domain (name VARCHAR);
 CREATE TABLE wanted_relation (name VARCHAR);
+
+-- Whether a relation passes the restrictions of a subset.
+CREATE OR REPLACE MACRO is_wanted(relation) AS
+  (NOT getvariable('by_domain') OR split_part(relation, '.', 1) IN (SELECT name FROM wanted_domain))
+  AND (NOT getvariable('by_relation')
+       OR relation IN (SELECT name FROM wanted_relation)
+       OR regexp_full_match(relation, getvariable('wanted_pattern')));

@@ -12,13 +12,6 @@ SELECT placed(getvariable('part'), line),
        END
 FROM (
   SELECT * REPLACE (
-    CASE
-      WHEN getvariable('by_domain') AND category = 'triple'
-           AND split_part(relation, '.', 1) NOT IN (SELECT name FROM wanted_domain) THEN 'not wanted'
-      WHEN getvariable('by_relation') AND category = 'triple'
-           AND relation NOT IN (SELECT name FROM wanted_relation)
-           AND NOT regexp_full_match(relation, getvariable('wanted_pattern')) THEN 'not wanted'
-      ELSE category
-    END AS category)
+    CASE WHEN category = 'triple' AND NOT is_wanted(relation) THEN 'not wanted' ELSE category END AS category)
   FROM ({{parser}})
 )

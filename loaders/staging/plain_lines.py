@@ -1,0 +1,44 @@
+"""The plain lines of files, taken into encoded files beside the parsing of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pyarrow as pa
+
+from ..ahead import mapped_ahead
+from ..plain_triples import split_plain
+from ..source import LinePart
+from .encoded import EncodedFiles
+from .rejects import Rejects
+from .wanted import WantedRelations
+
+
+class PlainLines:
+    """Takes plain lines, `ahead` blocks of lines before they are asked for."""
+
+    def __init__(self, files: EncodedFiles, wanted: WantedRelations, *, threads: int, ahead: int) -> None:
+        self.num_unwanted = 0
+        """Plain lines with relations that the subset does not want."""
+        self._files = files
+        self._wanted = wanted
+        self._threads = threads
+        self._ahead = ahead
+
+    def taken_from(self, part: LinePart, rejects: Rejects) -> Iterator[pa.RecordBatch]:
+        """Yield the lines that the part's parser has to look at, a batch a block, which may be empty."""
+        if part.plain is None:
+            yield from part.file.batches(rejects.add)
+            return
+        with ThreadPoolExecutor(self._threads) as pool:
+            split = mapped_ahead(pool, partial(split_plain, part.plain), part.file.blocks(), self._ahead)
+            for triples, others in split:
+                for reject in others.rejects:
+                    rejects.add(*reject)
+                wanted = self._wanted.among(triples.relations)
+                kept = triples if wanted is None else triples.with_relations(wanted)
+                self.num_unwanted += len(triples) - len(kept)
+                self._files.add(kept)
+                yield others.as_batch()
