@@ -15,7 +15,9 @@ from .line_block import INLINE_BYTES, Bytes, Chosen, LineBlock, Positions, Rejec
 from .shown import SHOWN_CHARS, shown
 
 MAX_LINE_BYTES = 1_000_000
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 16 << 20
+"""Larger ones have fewer terms that other blocks have too, and take more memory: some six are under way at a time."""
+FIRST_BLOCK_BYTES = 1 << 20
 FIRST_LINES = 100
 
 Rejects = Callable[[int, str, str], None]
@@ -29,13 +31,13 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 class LineFile(ByteFile):
     """A UTF-8 file of lines, ended by LF or CRLF; a byte order mark is no part of the first."""
 
-    def blocks(self) -> Generator[LineBlock]:
-        """Yield the lines: numbered from 1, without their ends, empty ones included.
+    def blocks(self, block_bytes: int | None = None) -> Generator[LineBlock]:
+        """Yield the lines, `BLOCK_BYTES` at a time: numbered from 1, without their ends, empty ones included.
 
         A line that is longer than `MAX_LINE_BYTES`, has a zero byte or is not UTF-8 is among the rejects of its block
         instead. Raises `InputError` for an empty file, for UTF-16, and for what cannot be read to its end.
         """
-        cutter = _Cutter()
+        cutter = _Cutter(BLOCK_BYTES if block_bytes is None else block_bytes)
         with self.unpacked() as stream:
             at_end = False
             while not at_end:
@@ -60,11 +62,11 @@ class LineFile(ByteFile):
 
     def first_lines(self) -> list[tuple[int, str]]:
         """Return the first lines that can be read, at most `FIRST_LINES` of them, with their numbers."""
-        with closing(self.batches(_ignored)) as batches:
-            batch = next(batches, None)
-        if batch is None:
+        with closing(self.blocks(min(BLOCK_BYTES, FIRST_BLOCK_BYTES))) as blocks:
+            block = next((block for block in blocks if len(block.numbers)), None)
+        if block is None:
             return []
-        first = batch.slice(0, FIRST_LINES)
+        first = block.as_batch().slice(0, FIRST_LINES)
         return list(zip(first["line"].to_pylist(), first["text"].to_pylist(), strict=True))
 
     def _check_start(self, start: bytes) -> None:
@@ -77,8 +79,9 @@ class LineFile(ByteFile):
 class _Cutter:
     """Cuts blocks at line ends; what follows the last end of a block comes first in the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, block_bytes: int) -> None:
         self.started = False
+        self._block_bytes = block_bytes
         self._rejects: list[Reject] = []
         self._num_lines = 0
         self._rest: Bytes = np.empty(0, np.uint8)
@@ -86,9 +89,9 @@ class _Cutter:
         """The start of a line that is longer than may be and whose end is still to come."""
 
     def new_block(self) -> tuple[Bytes, int]:
-        """Return a block with room for `BLOCK_BYTES` more and `INLINE_BYTES` to spare, and how much is in it."""
+        """Return a block, with `INLINE_BYTES` to spare behind what is to be read, and how much is in it."""
         filled = len(self._rest)
-        block: Bytes = np.empty(filled + BLOCK_BYTES + INLINE_BYTES, np.uint8)
+        block: Bytes = np.empty(filled + self._block_bytes + INLINE_BYTES, np.uint8)
         block[:filled] = self._rest
         return block, filled
 
@@ -149,10 +152,6 @@ class _Cutter:
 
     def _reject_too_long(self, line: int, start: bytes) -> None:
         self._rejects.append((line, f"the line is longer than {MAX_LINE_BYTES:,} bytes", shown(start)))
-
-
-def _ignored(line: int, reason: str, text: str) -> None:
-    """Take a line that is rejected when all are read."""
 
 
 def _lines_with(wanted: Chosen, ends: Positions) -> Positions:

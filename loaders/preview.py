@@ -12,8 +12,8 @@ from .loading import BULK_FROM_TRIPLES, LoadOptions
 from .source import Source
 from .staging.stage import Stage
 
-SAMPLE_BATCHES = 2
-"""Of about 8 MB of text each, of every file."""
+SAMPLE_BATCHES = 1
+"""Of about 16 MB of text each, of every file."""
 SHOWN = 3
 
 # Triples a second on two cores; docs/loading.md has the measurements.

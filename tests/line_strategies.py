@@ -96,7 +96,14 @@ _plain_freebase = st.builds(
     _relations,
     _identifiers,
 )
-FREEBASE = _freebase | _plain_freebase | mutated(_freebase) | mutated(_plain_freebase) | NOISE
+_ids = st.sampled_from(["m.1", "m.2", "a/b", "é漢", "a.b.c"])
+_ids_freebase = st.builds(
+    "<http://rdf.freebase.com/ns/{}>\t<http://rdf.freebase.com/ns/{}>\t<http://rdf.freebase.com/ns/{}>\t.".format,
+    _ids,
+    _ids | _relations,
+    _ids,
+)
+FREEBASE = _freebase | _plain_freebase | _ids_freebase | mutated(_freebase) | mutated(_plain_freebase) | NOISE
 
 _labels = st.sampled_from(["_:b1", "_:b.1", "_:é", "_:-"])
 _spaces = st.sampled_from([" ", "\t", "", "  ", " \t "])
@@ -104,7 +111,8 @@ _stops = st.sampled_from([".", " .", ".\t", " . # c", ".#"])
 _ntriples = st.builds(
     "{}{}{}{}{}{}".format, _iris | _labels, _spaces, _predicates, _spaces, _iris | _labels | _literals, _stops
 )
-NTRIPLES = _ntriples | mutated(_ntriples) | NOISE
+_ids_ntriples = st.builds("<{}{}> <{}> <{}> .".format, st.sampled_from(["", "http://a/", "/"]), _ids, _ids, _ids)
+NTRIPLES = _ntriples | _ids_ntriples | mutated(_ntriples) | mutated(_ids_ntriples) | NOISE
 
 _values = st.sampled_from(["m.1", "a b", "9^^http://t", "^^https://t/é", "a^^http://b^^http://c", "9^^x"])
 _cells = _values | _literals | NOISE
@@ -114,4 +122,5 @@ _quoted = _cells.map(lambda cell: '"' + cell.replace('"', '""') + '"')
 def delimited(separator: str, quoted: bool = False) -> st.SearchStrategy[str]:
     cells = _cells | _quoted if quoted else _cells
     lines = st.lists(cells, min_size=3, max_size=3).map(separator.join)
-    return lines | mutated(lines) | st.lists(cells, max_size=5).map(separator.join)
+    plain = st.lists(_ids, min_size=3, max_size=4).map(separator.join)
+    return lines | plain | mutated(lines) | mutated(plain) | st.lists(cells, max_size=5).map(separator.join)

@@ -36,8 +36,8 @@ from .wanted import WantedRelations, restriction
 FORMAT = 1
 MEMORY_MB = 500
 """Of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
-SEGMENT_BATCHES = 32
-"""Batches of about 8 MB between two looks at the rejects."""
+SEGMENT_BATCHES = 16
+"""Batches of about 16 MB between two looks at the rejects."""
 NUMBERS_A_BATCH = 100_000
 _BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
 OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
@@ -257,6 +257,7 @@ class Stage:
     ) -> Counts:
         """Number everything; `read` has the plain lines by category."""
         connection = self._opened()
+        connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
         progress("sorting", 0, 3)
         self._number_terms(encoded)
         if connection.execute(query("faults")).fetchall()[0][0]:

@@ -1,7 +1,7 @@
 """What the fuzzer runs on bytes: each target raises `AssertionError` when something is wrong with them.
 
-`lines`: LineFile against `reference_lines`. `parsers`: the SQL parsers against the reference parsers. `sources`: what
-reads whole files raises nothing but `InputError`, in one line.
+`lines`: LineFile against `reference_lines`. `parsers`: the SQL parsers against the reference parsers, and plain lines
+against the SQL parsers. `sources`: what reads whole files raises nothing but `InputError`, in one line.
 """
 
 from __future__ import annotations
@@ -14,23 +14,28 @@ from pathlib import Path
 from unittest.mock import patch
 
 from lodestar.engine.errors import InputError
+from lodestar.loaders import delimited, freebase, ntriples
 from lodestar.loaders import lines as lines_module
 from lodestar.loaders.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats import detect
 from lodestar.loaders.freebase_noise import noise_parameters, read_noise_rules
 from lodestar.loaders.graphml import GraphmlSource
+from lodestar.loaders.layout import Layout
 from lodestar.loaders.lines import LineFile
 from lodestar.loaders.ntriples import ALIASES, NAMES
+from lodestar.loaders.plain_triples import PlainForm
 from lodestar.loaders.rog import RogSource
 from lodestar.loaders.source import RowPart
 
 from tests import reference_parsers as reference
 from tests.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
+from tests.plain_lines import num_plain
 from tests.reference_lines import reference_lines
 from tests.reference_parsers import Parsed
 
 RULES = read_noise_rules()
 BASE = "http://rdf.freebase.com/ns/"
+BASES = rf"^(?:{BASE.replace('.', '[.]')}|/)((?s:.+))$"
 
 
 @dataclass(frozen=True)
@@ -40,39 +45,56 @@ class Case:
     parser: str
     parameters: Mapping[str, object]
     expected: Callable[[str], list[Parsed]]
+    plain: PlainForm | None = None
+
+
+def plain_columns(separator: str, *columns: int) -> PlainForm | None:
+    return delimited.plain_form(separator, Layout(columns, 3, has_header=False, expected=""), header_line=0)
 
 
 CASES = (
     Case(
-        "freebase", freebase_parameters(["en"], False, RULES), lambda t: [reference.freebase(t, ["en"], False, RULES)]
+        "freebase",
+        freebase_parameters(["en"], False, RULES),
+        lambda t: [reference.freebase(t, ["en"], False, RULES)],
+        freebase.plain_form(noise_parameters(RULES)["noise_relations"]),
     ),
-    Case("freebase", freebase_parameters([], True, []), lambda t: [reference.freebase(t, [], True, [])]),
+    Case(
+        "freebase",
+        freebase_parameters([], True, []),
+        lambda t: [reference.freebase(t, [], True, [])],
+        freebase.plain_form(None),
+    ),
     Case(
         "ntriples",
         {"bases": None, "names": list(NAMES), "aliases": list(ALIASES), "languages": ["en"], "all_languages": False},
         lambda t: [reference.ntriples(t, [], NAMES, ALIASES, ["en"], False)],
+        ntriples.plain_form(None),
     ),
     Case(
         "ntriples",
         {
-            "bases": rf"^(?:{BASE.replace('.', '[.]')}|/)((?s:.+))$",
+            "bases": BASES,
             "names": [],
             "aliases": ["r"],
             "languages": [],
             "all_languages": True,
         },
         lambda t: [reference.ntriples(t, [BASE, "/"], [], ["r"], [], True)],
+        ntriples.plain_form(BASES),
     ),
-    Case("delimited", delimited_parameters(), lambda t: [reference.delimited(t)]),
+    Case("delimited", delimited_parameters(), lambda t: [reference.delimited(t)], plain_columns("\t", 1, 2, 3)),
     Case(
         "delimited",
         delimited_parameters(separator=",", quoted=True),
         lambda t: [reference.delimited(t, ",", quoted=True)],
+        plain_columns(",", 1, 2, 3),
     ),
     Case(
         "delimited",
         delimited_parameters(separator="|", literals=False, columns=[3, 1, 2]),
         lambda t: [reference.delimited(t, "|", literals=False, columns=(3, 1, 2))],
+        plain_columns("|", 3, 1, 2),
     ),
     Case("names", {}, reference.names),
 )
@@ -89,6 +111,8 @@ def check_case(case: Case, texts: Sequence[str]) -> None:
     told = [(number, one) for number, text in enumerate(texts, start=1) for one in case.expected(text)]
     for one, other in zip(found, sorted(told, key=repr_by_line), strict=True):
         assert one == other, f"{case.parser}: {texts[other[0] - 1]!r}: found {one[1]}, expected {other[1]}"
+    if case.plain:
+        num_plain(case.plain, case.parser, case.parameters, texts, ())
 
 
 def check_parsers(data: bytes, folder: Path) -> None:

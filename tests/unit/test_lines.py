@@ -105,7 +105,7 @@ def test_a_long_line_is_not_kept(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert lines == [(1, "a"), (3, "b")]
     assert len(rejects) == 1
-    assert peak_bytes < 60_000_000
+    assert peak_bytes < 100_000_000
 
 
 PACKED = gzip.compress("".join(f"line {i} {hash(i) * 7919 % 99991}\n" for i in range(300_000)).encode())
