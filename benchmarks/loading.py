@@ -41,7 +41,11 @@ from lodestar.loaders.loading import LoadOptions, load, load_embedded
 from lodestar.loaders.parsers import parser
 from lodestar.loaders.relation_types import relation_rows
 from lodestar.loaders.source import LinePart, Source
+from lodestar.loaders.staging.encoded import EncodedFiles
+from lodestar.loaders.staging.plain_lines import PlainLines
+from lodestar.loaders.staging.rejects import Rejects
 from lodestar.loaders.staging.stage import Stage
+from lodestar.loaders.staging.wanted import WantedRelations
 from lodestar.loaders.subset import Subset
 from pyarrow import csv as arrow_csv
 
@@ -160,19 +164,22 @@ def read_lines(path: Path) -> int:
     return sum(batch.num_rows for batch in LineFile(str(path)).batches(lambda *_: None))
 
 
-def parse_lines(path: Path) -> int:
-    """Parse as Lodestar does, checks and escapes and categories included; nothing is kept."""
+def parse_lines(path: Path, folder: Path) -> int:
+    """Parse as Lodestar does: plain lines encoded into files, the others with checks, escapes and categories."""
     (part,) = FreebaseSource(str(path)).parts()
     assert isinstance(part, LinePart)
     found = parser(part.parser)
-    with duckdb.connect() as connection:
+    with duckdb.connect() as connection, EncodedFiles(folder) as files:
         found.prepare(connection, part.parameters)
-        connection.register("lines", pa.RecordBatchReader.from_batches(LINES, part.file.batches(lambda *_: None)))
+        wanted = WantedRelations(connection, Subset())
+        plain = PlainLines(files, wanted, threads=multiprocessing.cpu_count(), ahead=multiprocessing.cpu_count())
+        others = plain.taken_from(part, Rejects(folder / "rejects", 0))
+        connection.register("lines", pa.RecordBatchReader.from_batches(LINES, others))
         counted = connection.execute(
             "SELECT count(category), max(head), max(relation), max(tail), max(datatype), max(language), max(reason) "
             f"FROM ({found.text})"
         ).fetchall()
-    return int(counted[0][0])
+    return files.num_triples + int(counted[0][0])
 
 
 def stage(path: Path, folder: Path) -> int:
@@ -205,8 +212,8 @@ def parsers(data: Path, copies: int, repeat: int, folder: Path) -> None:
         ("parse: pyarrow.csv over isal", parse_pyarrow, (path,)),
         ("parse: DuckDB read_csv", parse_duckdb_csv, (path,)),
         ("lines: Lodestar", read_lines, (path,)),
-        ("parse: Lodestar (checked, escapes resolved)", parse_lines, (path,)),
-        ("stage: Lodestar (parsed, checked, deduplicated, numbered)", stage, (path, folder)),
+        ("parse: Lodestar (checked, escapes resolved)", parse_lines, (path, folder)),
+        ("stage: Lodestar (parsed, deduplicated, numbered)", stage, (path, folder)),
         ("convert: Lodestar (to the importer's files)", convert, (path, folder)),
     ):
         runs = [measured(function, *arguments) for _ in range(repeat)]

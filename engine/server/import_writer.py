@@ -54,6 +54,7 @@ class ImportFileWriter:
 
     def write(self, table: pa.Table) -> None:
         """Write rows; there is no file before the first."""
+        self._look_for_line_breaks(table)
         joined = self._joined(table)
         with self._translated():
             writer = self._writer or csv.CSVWriter(
@@ -75,16 +76,16 @@ class ImportFileWriter:
                 "command again"
             ) from error
 
+    def _look_for_line_breaks(self, table: pa.Table) -> None:
+        for column in table.columns:
+            for texts in _texts(column):
+                self._spans_lines |= any(
+                    _compute.any(_compute.match_substring(texts, end)).as_py() or False for end in _LINE_BREAKS
+                )
+
     def _longest_text(self, column: pa.ChunkedArray) -> int:
-        """Return the bytes of a column's longest text, and remember line breaks. Of a dictionary, its texts count."""
-        if pa.types.is_dictionary(column.type):
-            column = pa.chunked_array([chunk.dictionary for chunk in column.chunks], column.type.value_type)
-        if not pa.types.is_string(column.type):
-            return 0
-        self._spans_lines |= any(
-            _compute.any(_compute.match_substring(column, end)).as_py() or False for end in _LINE_BREAKS
-        )
-        return _compute.max(_compute.binary_length(column)).as_py() or 0
+        """Return the bytes of a column's longest text. Of a dictionary, its texts count."""
+        return max((_compute.max(_compute.binary_length(texts)).as_py() or 0 for texts in _texts(column)), default=0)
 
     def _joined(self, table: pa.Table) -> pa.Table:
         """Return the table with each list as one text."""
@@ -94,3 +95,18 @@ class ImportFileWriter:
                 assert not _compute.any(_compute.equal(joined, "")).as_py(), f"{self._path.name}: a list without text"
                 table = table.set_column(at, field.name, joined)
         return table
+
+
+def _texts(column: pa.ChunkedArray) -> Iterator[pa.StringArray]:
+    """Yield the texts that a column has: those of its dictionaries, and of its lists; none for a column of numbers."""
+    for chunk in column.chunks:
+        yield from _texts_of(chunk)
+
+
+def _texts_of(values: pa.Array) -> Iterator[pa.StringArray]:
+    if pa.types.is_dictionary(values.type):
+        yield from _texts_of(values.dictionary)
+    elif pa.types.is_list(values.type):
+        yield from _texts_of(values.flatten())
+    elif pa.types.is_string(values.type):
+        yield values

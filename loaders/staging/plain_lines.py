@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,12 +21,16 @@ class PlainLines:
     """Takes plain lines, `ahead` blocks of lines before they are asked for."""
 
     def __init__(self, files: EncodedFiles, wanted: WantedRelations, *, threads: int, ahead: int) -> None:
-        self.num_unwanted = 0
-        """Plain lines with relations that the subset does not want."""
-        self._files = files
+        self.files = files
+        self._num_unwanted = 0
         self._wanted = wanted
         self._threads = threads
         self._ahead = ahead
+
+    @property
+    def categories(self) -> Counter[str]:
+        """How many plain lines were of which category."""
+        return Counter({"triple": self.files.num_triples, "not wanted": self._num_unwanted})
 
     def taken_from(self, part: LinePart, rejects: Rejects) -> Iterator[pa.RecordBatch]:
         """Yield the lines that the part's parser has to look at, a batch a block, which may be empty."""
@@ -39,6 +44,6 @@ class PlainLines:
                     rejects.add(*reject)
                 wanted = self._wanted.among(triples.relations)
                 kept = triples if wanted is None else triples.with_relations(wanted)
-                self.num_unwanted += len(triples) - len(kept)
-                self._files.add(kept)
+                self._num_unwanted += len(triples) - len(kept)
+                self.files.add(kept)
                 yield others.as_batch()

@@ -121,14 +121,15 @@ class Stage:
             with self._translated():
                 self.folder.mkdir(parents=True)
                 self._create(subset)
-                encoded = EncodedFiles(self.folder)
+                ahead = self._threads if sample_batches is None else 0  # what is read of a sample is what it shows
+                wanted = WantedRelations(self._opened(), subset)
+                plain = PlainLines(EncodedFiles(self.folder), wanted, threads=self._threads, ahead=ahead)
                 with Rejects(rejects_file, max_rejects) as rejects:
-                    with encoded:
-                        num_unwanted = self._read(source, subset, encoded, rejects, progress, sample_batches)
+                    with plain.files:
+                        self._read(source, subset, plain, rejects, progress, sample_batches)
                     self._restrict(source, subset)
-                    read = Counter({"triple": encoded.num_triples, "not wanted": num_unwanted})
-                    counts = self._number(source, encoded, read, rejects, progress)
-                encoded.delete()
+                    counts = self._number(source, plain, rejects, progress)
+                plain.files.delete()
                 content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts)}
                 (self.folder / "complete.json").write_text(json.dumps(content), encoding="utf-8")
         except BaseException:
@@ -189,15 +190,12 @@ class Stage:
         self,
         source: Source,
         subset: Subset,
-        encoded: EncodedFiles,
+        plain: PlainLines,
         rejects: Rejects,
         progress: Progress,
         sample_batches: int | None,
-    ) -> int:
-        """Read everything; return how many plain lines were not wanted."""
+    ) -> None:
         total = source.size_bytes or 0
-        ahead = self._threads if sample_batches is None else 0  # what is read of a sample is what it shows
-        plain = PlainLines(encoded, WantedRelations(self._opened(), subset), threads=self._threads, ahead=ahead)
         for number, part in enumerate(source.parts()):
             set_variables(self._opened(), {"part": number})
             if isinstance(part, LinePart):
@@ -218,7 +216,6 @@ class Stage:
         if sample_batches is not None and total:
             self.share_read = min(max(source.position_bytes / total, 1e-9), 1.0)
         progress("reading", total, total)
-        return plain.num_unwanted
 
     def _put_aside(self, rejects: Rejects) -> None:
         """Count the rejects since the last look; those that the line reader found become statements too."""
@@ -252,27 +249,24 @@ class Stage:
                 connection.execute(query("next_hop"))
             connection.execute(query("only_around"))
 
-    def _number(
-        self, source: Source, encoded: EncodedFiles, read: Counter[str], rejects: Rejects, progress: Progress
-    ) -> Counts:
-        """Number everything; `read` has the plain lines by category."""
+    def _number(self, source: Source, plain: PlainLines, rejects: Rejects, progress: Progress) -> Counts:
         connection = self._opened()
         connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
         progress("sorting", 0, 3)
-        self._number_terms(encoded)
+        self._number_terms(plain.files)
         if connection.execute(query("faults")).fetchall()[0][0]:
             rejects.take_over_faults(connection.execute(query("reject_faults")).fetchall())
             rejects.check()
-            self._number_terms(encoded)
+            self._number_terms(plain.files)
         progress("sorting", 1, 3)
         with ThreadPoolExecutor(1) as beside:  # naming leaves a core idle for most of its time
             named = beside.submit(self._name, source)
-            self._number_triples(encoded)
+            self._number_triples(plain.files)
             progress("sorting", 2, 3)
             named.result()
         progress("sorting", 3, 3)
-        categories = dict(+(read + Counter(dict(connection.execute(query("categories")).fetchall()))))
-        counted: dict[str, Any] = next(self.rows("counts", 1, num_encoded=encoded.num_triples)).to_pylist()[0]
+        categories = dict(plain.categories + Counter(dict(connection.execute(query("categories")).fetchall())))
+        counted: dict[str, Any] = next(self.rows("counts", 1, num_encoded=plain.files.num_triples)).to_pylist()[0]
         counts = Counts(**counted, num_rejects=categories.get("reject", 0), categories=categories)
         if not counts.num_triples:
             found = ", ".join(f"{number:,} {name}" for name, number in sorted(categories.items())) or "nothing"

@@ -18,7 +18,9 @@ from tests.property.test_parser_laws import BASES, rules
 many = settings(max_examples=60, deadline=None)
 
 
-GAPS = st.lists(st.sampled_from(["\n", "\r\n", "\nrejected\tfor\tits\t.\n", "\n\n"]), max_size=4)
+GAPS = st.lists(
+    st.sampled_from(["\n", "\r\n", "\nrejected\tfor\tits\t.\n", "\nno\tline\n", "\na|b,c d\n", "\n\n"]), max_size=4
+)
 
 
 @many
