@@ -50,14 +50,14 @@ class PlainForm:
 
 @dataclass(frozen=True, slots=True)
 class EncodedTriples:
-    """Triples by the positions of their terms: triple `i` is ``entities[heads[i]]``, …; every term is in a triple."""
+    """Triples by the positions of their terms: ``entities[head_codes[i]]`` is head `i`. Every term is in a triple."""
 
     entities: pa.StringArray
     relations: pa.StringArray
-    heads: Codes
-    predicates: Codes
+    head_codes: Codes
+    relation_codes: Codes
     """Positions in `relations`."""
-    tails: Codes
+    tail_codes: Codes
 
     @classmethod
     def of(cls, entities: pa.StringArray, relations: pa.StringArray, codes: Codes) -> Self:
@@ -68,12 +68,12 @@ class EncodedTriples:
         return cls(entities, relations, of_entity[heads], of_relation[predicates], of_entity[tails])
 
     def __len__(self) -> int:
-        return len(self.heads)
+        return len(self.head_codes)
 
     def with_relations(self, wanted: Chosen) -> Self:
         """Return the triples whose relations are wanted."""
-        codes = np.stack([self.heads, self.predicates, self.tails], axis=1)
-        return self.of(self.entities, self.relations, codes[wanted[self.predicates]])
+        codes = np.stack([self.head_codes, self.relation_codes, self.tail_codes], axis=1)
+        return self.of(self.entities, self.relations, codes[wanted[self.relation_codes]])
 
 
 def split_plain(form: PlainForm, block: LineBlock) -> tuple[EncodedTriples, LineBlock]:
@@ -92,7 +92,11 @@ def split_plain(form: PlainForm, block: LineBlock) -> tuple[EncodedTriples, Line
     is_plain = is_cut & are_entities[codes[:, 0]] & are_relations[codes[:, 1]] & are_entities[codes[:, 2]]
     found = EncodedTriples.of(terms, terms, codes if is_plain.all() else codes[is_plain])
     return EncodedTriples(
-        _ids(form, found.entities), _ids(form, found.relations), found.heads, found.predicates, found.tails
+        _ids(form, found.entities),
+        _ids(form, found.relations),
+        found.head_codes,
+        found.relation_codes,
+        found.tail_codes,
     ), block.only(~is_plain)
 
 

@@ -17,7 +17,7 @@ SAMPLE_BATCHES = 1
 SHOWN = 3
 
 # Triples a second on two cores; docs/loading.md has the measurements.
-CONVERTED_A_SECOND = 600_000
+CONVERTED_A_SECOND = 1_000_000
 IMPORTED_A_SECOND = 400_000
 WRITTEN_ONLINE_A_SECOND = 20_000
 

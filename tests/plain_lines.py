@@ -29,12 +29,12 @@ def block_of(texts: Sequence[str], gaps: Sequence[str]) -> LineBlock:
 
 
 def told(triples: EncodedTriples) -> list[tuple[str, str, str]]:
-    ends = np.append(triples.heads, triples.tails)
-    for terms, used in ((triples.entities, ends), (triples.relations, triples.predicates)):
+    ends = np.append(triples.head_codes, triples.tail_codes)
+    for terms, used in ((triples.entities, ends), (triples.relations, triples.relation_codes)):
         terms.validate(full=True)
         assert set(used.tolist()) == set(range(len(terms))), "a term is in no triple"
     entities, relations = triples.entities.to_pylist(), triples.relations.to_pylist()
-    codes = zip(triples.heads, triples.predicates, triples.tails, strict=True)
+    codes = zip(triples.head_codes, triples.relation_codes, triples.tail_codes, strict=True)
     return [(entities[head], relations[relation], entities[tail]) for head, relation, tail in codes]
 
 

@@ -50,7 +50,7 @@ class EncodedFiles:
         """Write the triples of one block."""
         if not len(triples):
             return
-        columns = [pa.array(triples.heads), pa.array(triples.predicates), pa.array(triples.tails)]
+        columns = [pa.array(triples.head_codes), pa.array(triples.relation_codes), pa.array(triples.tail_codes)]
         self._writers["triples"].write_batch(pa.record_batch(columns, schema=_TRIPLES))
         for name, terms in (("entities", triples.entities), ("relations", triples.relations)):
             first = self._written[name]
@@ -94,7 +94,7 @@ class EncodedFiles:
             path.unlink()
 
     def _opened(self, name: str) -> pa.RecordBatchReader:
-        return pa.ipc.open_stream(pa.memory_map(str(self._paths[name])))
+        return pa.ipc.open_stream(pa.OSFile(str(self._paths[name])))  # mapped, it would all count as memory
 
 
 def _in_blocks(batches: Iterable[pa.RecordBatch], sizes: Iterable[int]) -> Iterator[pa.Table]:
