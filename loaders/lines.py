@@ -15,9 +15,10 @@ from .line_block import INLINE_BYTES, Bytes, Chosen, LineBlock, Positions, Rejec
 from .shown import SHOWN_CHARS, shown
 
 MAX_LINE_BYTES = 1_000_000
-BLOCK_BYTES = 16 << 20
-"""Larger ones have fewer terms that other blocks have too, and take more memory: some six are under way at a time."""
 FIRST_BLOCK_BYTES = 1 << 20
+"""Of the first block; each is twice as large as the one before, so that work on a short file begins at once too."""
+BLOCK_BYTES = 16 << 20
+"""Of the largest ones: these have fewer terms that other blocks have too, and some six are in memory at a time."""
 FIRST_LINES = 100
 
 Rejects = Callable[[int, str, str], None]
@@ -31,13 +32,13 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 class LineFile(ByteFile):
     """A UTF-8 file of lines, ended by LF or CRLF; a byte order mark is no part of the first."""
 
-    def blocks(self, block_bytes: int | None = None) -> Generator[LineBlock]:
-        """Yield the lines, `BLOCK_BYTES` at a time: numbered from 1, without their ends, empty ones included.
+    def blocks(self) -> Generator[LineBlock]:
+        """Yield the lines: numbered from 1, without their ends, empty ones included.
 
         A line that is longer than `MAX_LINE_BYTES`, has a zero byte or is not UTF-8 is among the rejects of its block
         instead. Raises `InputError` for an empty file, for UTF-16, and for what cannot be read to its end.
         """
-        cutter = _Cutter(BLOCK_BYTES if block_bytes is None else block_bytes)
+        cutter = _Cutter()
         with self.unpacked() as stream:
             at_end = False
             while not at_end:
@@ -62,7 +63,7 @@ class LineFile(ByteFile):
 
     def first_lines(self) -> list[tuple[int, str]]:
         """Return the first lines that can be read, at most `FIRST_LINES` of them, with their numbers."""
-        with closing(self.blocks(min(BLOCK_BYTES, FIRST_BLOCK_BYTES))) as blocks:
+        with closing(self.blocks()) as blocks:
             block = next((block for block in blocks if len(block.numbers)), None)
         if block is None:
             return []
@@ -79,9 +80,9 @@ class LineFile(ByteFile):
 class _Cutter:
     """Cuts blocks at line ends; what follows the last end of a block comes first in the next."""
 
-    def __init__(self, block_bytes: int) -> None:
+    def __init__(self) -> None:
         self.started = False
-        self._block_bytes = block_bytes
+        self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._rejects: list[Reject] = []
         self._num_lines = 0
         self._rest: Bytes = np.empty(0, np.uint8)
@@ -93,6 +94,7 @@ class _Cutter:
         filled = len(self._rest)
         block: Bytes = np.empty(filled + self._block_bytes + INLINE_BYTES, np.uint8)
         block[:filled] = self._rest
+        self._block_bytes = min(2 * self._block_bytes, BLOCK_BYTES)
         return block, filled
 
     def line_after(self, uncut: Bytes) -> int:

@@ -37,7 +37,7 @@ FORMAT = 1
 MEMORY_MB = 500
 """Of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
 SEGMENT_BATCHES = 16
-"""Batches of about 16 MB between two looks at the rejects."""
+"""Batches of 16 MB and less between two looks at the rejects."""
 NUMBERS_A_BATCH = 100_000
 _BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
 OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
