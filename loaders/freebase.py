@@ -46,15 +46,18 @@ class FreebaseSource(FileSource):
     def parts(self) -> Iterator[Part]:
         """Yield the dump."""
         noise = noise_parameters(self._rules)
-        form = plain_form(noise["noise_relations"])
-        yield LinePart(self._file, "freebase", {**self._chosen.parameters(), **noise}, form)
+        yield LinePart(self._file, "freebase", {**self._chosen.parameters(), **noise}, plain_form(noise))
 
 
-def plain_form(noise_relations: object) -> PlainForm:
-    """Return the form of lines of three identifiers in full, without an escape, whose relation cannot be noise."""
+def plain_form(noise: Mapping[str, object]) -> PlainForm:
+    """Return the form of lines of three identifiers in full, without an escape, whose relation says what they are.
+
+    `noise` is what `noise_parameters` returns.
+    """
     before = f"<{FREEBASE}"
     identifier = rf"{re.escape(before)}[^>\\]+>"
-    looked_at = _NAMES if noise_relations is None else f"{_NAMES}|{noise_relations}"
+    in_doubt, certain = noise["noise_in_doubt"], noise["noise_relations"]
+    looked_at = _NAMES if in_doubt is None else f"{_NAMES}|{in_doubt}"
     return PlainForm(
         separator="\t",
         num_columns=4,
@@ -62,6 +65,7 @@ def plain_form(noise_relations: object) -> PlainForm:
         entity=identifier,
         relation=identifier,
         other_relation=f"{re.escape(before)}(?:{looked_at})>",
+        noise=None if certain is None else f"{re.escape(before)}(?:{certain})>",
         begin="<",
         stop=".",
         around=(len(before), 1),

@@ -2,6 +2,7 @@
 
 They are not parsed one by one but dictionary-encoded, a block of lines at a time: a term is looked at once in a block,
 however often it comes. Every other line is left to the parser of its format, which would make the same of a plain one.
+Why: docs/decisions/0014-plain-lines.md.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class PlainForm:
     relation: str
     other_relation: str | None = None
     """Relations that `relation` matches and whose lines are not plain all the same."""
+    noise: str | None = None
+    """Relations of plain lines that are only counted."""
     begin: str = ""
     """The ASCII character that every tail begins with, if there is one."""
     stop: str = ""
@@ -76,28 +79,35 @@ class EncodedTriples:
         return self.of(self.entities, self.relations, codes[wanted[self.relation_codes]])
 
 
-def split_plain(form: PlainForm, block: LineBlock) -> tuple[EncodedTriples, LineBlock]:
-    """Return the triples of the plain lines, and the lines that are none."""
+@dataclass(frozen=True, slots=True)
+class SplitLines:
+    """What a block of lines has: the triples of plain lines, how many plain ones are noise, and all other lines."""
+
+    triples: EncodedTriples
+    num_noise: int
+    others: LineBlock
+
+
+def split_plain(form: PlainForm, block: LineBlock) -> SplitLines:
+    """Take the plain lines of a block."""
     starts, is_cut = _columns(form, block)
     if not is_cut.any():
         nothing = pa.array([], pa.string())
-        return EncodedTriples.of(nothing, nothing, np.empty((0, 3), np.int32)), block
+        return SplitLines(EncodedTriples.of(nothing, nothing, np.empty((0, 3), np.int32)), 0, block)
     encoded = _as_array(form, block, starts, is_cut).dictionary_encode()
     terms = encoded.dictionary
     codes = np.frombuffer(encoded.indices.buffers()[1], np.int32, starts.size).reshape(starts.shape)
     codes = codes[:, form.columns]
     if not is_cut.all():
         codes = np.where(is_cut[:, np.newaxis], codes, 0)
-    are_entities, are_relations = _checked(form, terms, codes)
+    are_entities, are_relations, are_noise = _checked(form, terms, codes)
     is_plain = is_cut & are_entities[codes[:, 0]] & are_relations[codes[:, 1]] & are_entities[codes[:, 2]]
-    found = EncodedTriples.of(terms, terms, codes if is_plain.all() else codes[is_plain])
-    return EncodedTriples(
-        _ids(form, found.entities),
-        _ids(form, found.relations),
-        found.head_codes,
-        found.relation_codes,
-        found.tail_codes,
-    ), block.only(~is_plain)
+    is_noise = is_plain & are_noise[codes[:, 1]]
+    is_triple = is_plain & ~is_noise
+    found = EncodedTriples.of(terms, terms, codes if is_triple.all() else codes[is_triple])
+    entities, relations = _ids(form, found.entities), _ids(form, found.relations)
+    triples = EncodedTriples(entities, relations, found.head_codes, found.relation_codes, found.tail_codes)
+    return SplitLines(triples, int(np.count_nonzero(is_noise)), block.only(~is_plain))
 
 
 def _columns(form: PlainForm, block: LineBlock) -> tuple[npt.NDArray[np.int32], Chosen]:
@@ -141,8 +151,8 @@ def _as_array(form: PlainForm, block: LineBlock, starts: npt.NDArray[np.int32], 
     )
 
 
-def _checked(form: PlainForm, terms: pa.StringArray, codes: Codes) -> tuple[Chosen, Chosen]:
-    """Return which of the terms can be entities of plain lines, and which of those in their place relations."""
+def _checked(form: PlainForm, terms: pa.StringArray, codes: Codes) -> tuple[Chosen, Chosen, Chosen]:
+    """Return which terms can be entities of plain lines, which their relations, and which of these are noise."""
     is_short = _compute.less_equal(_compute.binary_length(terms), MAX_ID_BYTES)
     are_entities = _compute.and_(is_short, _matched(form, terms, form.entity))
     in_place = np.flatnonzero(np.bincount(codes[:, 1], minlength=len(terms)))
@@ -150,9 +160,11 @@ def _checked(form: PlainForm, terms: pa.StringArray, codes: Codes) -> tuple[Chos
     fit = _compute.and_(is_short.take(pa.array(in_place)), _matched(form, relations, form.relation))
     if form.other_relation is not None:
         fit = _compute.and_not(fit, _matched(form, relations, form.other_relation))
-    are_relations = np.zeros(len(terms), np.bool_)
+    are_relations, are_noise = np.zeros((2, len(terms)), np.bool_)
     are_relations[in_place] = fit
-    return are_entities.to_numpy(zero_copy_only=False), are_relations
+    if form.noise is not None:
+        are_noise[in_place] = _matched(form, relations, form.noise)
+    return are_entities.to_numpy(zero_copy_only=False), are_relations, are_noise
 
 
 def _matched(form: PlainForm, terms: pa.StringArray, pattern: str) -> Any:

@@ -42,11 +42,15 @@ def num_plain(
     form: PlainForm, name: str, parameters: Mapping[str, object], texts: Sequence[str], gaps: Sequence[str]
 ) -> int:
     """Return how many lines are plain, after comparing them and the others with what the parser makes of all."""
-    triples, others = split_plain(form, block_of(texts, gaps))
-    numbers = set(others.numbers.tolist())
+    split = split_plain(form, block_of(texts, gaps))
+    numbers = set(split.others.numbers.tolist())
     every = parsed(name, parameters, texts)
-    assert [Parsed("triple", *triple) for triple in told(triples)] == [row for at, row in every if at not in numbers]
-    assert rows_of(name, parameters, pa.Table.from_batches([others.as_batch()])) == [
+    plain = [row for at, row in every if at not in numbers]
+    assert [Parsed("triple", *triple) for triple in told(split.triples)] == [
+        row for row in plain if row.category != "noise"
+    ]
+    assert split.num_noise == len(plain) - len(split.triples)
+    assert rows_of(name, parameters, pa.Table.from_batches([split.others.as_batch()])) == [
         (at, row) for at, row in every if at in numbers
     ]
-    return len(triples)
+    return len(plain)

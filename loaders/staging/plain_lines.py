@@ -22,7 +22,7 @@ class PlainLines:
 
     def __init__(self, files: EncodedFiles, wanted: WantedRelations, *, threads: int, ahead: int) -> None:
         self.files = files
-        self._num_unwanted = 0
+        self._num_unwanted = self._num_noise = 0
         self._wanted = wanted
         self._threads = threads
         self._ahead = ahead
@@ -30,7 +30,7 @@ class PlainLines:
     @property
     def categories(self) -> Counter[str]:
         """How many plain lines were of which category."""
-        return Counter({"triple": self.files.num_triples, "not wanted": self._num_unwanted})
+        return Counter({"triple": self.files.num_triples, "not wanted": self._num_unwanted, "noise": self._num_noise})
 
     def taken_from(self, part: LinePart, rejects: Rejects) -> Iterator[pa.RecordBatch]:
         """Yield the lines that the part's parser has to look at, a batch a block, which may be empty."""
@@ -38,12 +38,12 @@ class PlainLines:
             yield from part.file.batches(rejects.add)
             return
         with ThreadPoolExecutor(self._threads) as pool:
-            split = mapped_ahead(pool, partial(split_plain, part.plain), part.file.blocks(), self._ahead)
-            for triples, others in split:
-                for reject in others.rejects:
+            for split in mapped_ahead(pool, partial(split_plain, part.plain), part.file.blocks(), self._ahead):
+                for reject in split.others.rejects:
                     rejects.add(*reject)
-                wanted = self._wanted.among(triples.relations)
-                kept = triples if wanted is None else triples.with_relations(wanted)
-                self._num_unwanted += len(triples) - len(kept)
+                wanted = self._wanted.among(split.triples.relations)
+                kept = split.triples if wanted is None else split.triples.with_relations(wanted)
+                self._num_noise += split.num_noise
+                self._num_unwanted += len(split.triples) - len(kept)
                 self.files.add(kept)
-                yield others.as_batch()
+                yield split.others.as_batch()

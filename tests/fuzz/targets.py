@@ -57,13 +57,13 @@ CASES = (
         "freebase",
         freebase_parameters(["en"], False, RULES),
         lambda t: [reference.freebase(t, ["en"], False, RULES)],
-        freebase.plain_form(noise_parameters(RULES)["noise_relations"]),
+        freebase.plain_form(noise_parameters(RULES)),
     ),
     Case(
         "freebase",
         freebase_parameters([], True, []),
         lambda t: [reference.freebase(t, [], True, [])],
-        freebase.plain_form(None),
+        freebase.plain_form(noise_parameters([])),
     ),
     Case(
         "ntriples",

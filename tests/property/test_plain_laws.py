@@ -27,7 +27,7 @@ GAPS = st.lists(
 @given(st.lists(lines.FREEBASE, max_size=40), GAPS, rules)
 def test_freebase(texts: list[str], gaps: list[str], noise: list[NoiseRule]) -> None:
     parameters = freebase_parameters(["en"], False, noise)
-    num_plain(freebase.plain_form(parameters["noise_relations"]), "freebase", parameters, texts, gaps)
+    num_plain(freebase.plain_form(parameters), "freebase", parameters, texts, gaps)
 
 
 @many
@@ -75,10 +75,11 @@ def test_delimited(
 def test_most_lines_are_plain() -> None:
     prefix = "<http://rdf.freebase.com/ns/"
     dump = [f"{prefix}m.{i % 7}>\t{prefix}a.b.{i % 3}>\t{prefix}m.é{i % 5}>\t." for i in range(100)]
+    dump += [f"{prefix}m.1>\t{prefix}type.type.instance>\t{prefix}m.{i}>\t." for i in range(20)]
     dump += [f'{prefix}m.1>\t{prefix}a.b.c>\t"a"\t.', f"{prefix}m.1>\t{prefix}type.object.name>\t{prefix}m.2>\t."]
     parameters = freebase_parameters(["en"], False, read_noise_rules())
-    form = freebase.plain_form(parameters["noise_relations"])
-    assert num_plain(form, "freebase", parameters, dump, []) == 100
+    form = freebase.plain_form(parameters)
+    assert num_plain(form, "freebase", parameters, dump, []) == 120
     statements = [f"<http://a/{i % 7}> <http://r> <http://a/{i % 5}> ." for i in range(100)]
     named: dict[str, object] = {"bases": None, "names": [], "aliases": [], "languages": [], "all_languages": False}
     assert num_plain(ntriples.plain_form(None), "ntriples", named, [*statements, "_:a <http://r> _:b ."], []) == 100
