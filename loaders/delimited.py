@@ -82,7 +82,7 @@ class DelimitedSource(FileSource):
             "header_line": header_line,
             "literals": self._literals,
         }
-        form = plain_form(self._separator, layout, header_line)
+        form = plain_form(self._separator, layout, header_line, quoted=self.quoted)
         yield LinePart(self._file, "delimited", parameters, form)
         if self._names:
             yield LinePart(self._names, "names", {})
@@ -94,9 +94,12 @@ class DelimitedSource(FileSource):
         return separator
 
 
-def plain_form(separator: str, layout: Layout, header_line: int) -> PlainForm | None:
-    """Return the form of lines without quotes and without what may be a literal; None for a separator that is long."""
-    if len(separator) > 1 or not separator.isascii():
+def plain_form(separator: str, layout: Layout, header_line: int, *, quoted: bool) -> PlainForm | None:
+    """Return the form of lines whose triple has no quote in it, and nothing that may be a literal.
+
+    None for a separator that is long, and where a quote in a column that is not taken has a meaning too.
+    """
+    if len(separator) > 1 or not separator.isascii() or (quoted and layout.width > len(set(layout.columns))):
         return None
     head, relation, tail = (column - 1 for column in layout.columns)
     term = rf'[^"^\\{re.escape(separator)}]+'

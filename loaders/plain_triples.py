@@ -1,4 +1,4 @@
-"""Plain lines: triples of entities whose terms only have to be cut out, which is what most lines of most files are.
+"""Plain lines: triples of entities, or noise, whose terms only have to be cut out. Most lines of most files are plain.
 
 They are not parsed one by one but dictionary-encoded, a block of lines at a time: a term is looked at once in a block,
 however often it comes. Every other line is left to the parser of its format, which would make the same of a plain one.

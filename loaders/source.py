@@ -40,7 +40,8 @@ class RelationFacts:
 class LinePart:
     """A file of lines, and the parser (`parsers/NAME.sql`) that reads them.
 
-    `plain` is the form of lines that need no parser: the parser, if it is asked, makes triples of entities of them all.
+    `plain` is the form of lines that need no parser: the parser, if it is asked, makes triples of entities of them, or
+    noise where the form says so.
     """
 
     file: LineFile

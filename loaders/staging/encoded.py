@@ -7,6 +7,7 @@ them again is a walk over both files side by side, in which the memory holds one
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import Self
 
@@ -35,16 +36,20 @@ class EncodedFiles:
         self._sizes: dict[str, list[int]] = {"entities": [], "relations": []}
         """How many terms each block has."""
         self._written: dict[str, int] = {"entities": 0, "relations": 0}
+        self._open = ExitStack()
         self._writers: dict[str, pa.RecordBatchStreamWriter] = {}
 
     def __enter__(self) -> Self:
         for name, path in self._paths.items():
-            self._writers[name] = pa.ipc.new_stream(str(path), _TRIPLES if name == "triples" else _TERMS)
+            file = self._open.enter_context(pa.OSFile(str(path), "wb"))
+            schema = _TRIPLES if name == "triples" else _TERMS
+            self._writers[name] = self._open.enter_context(pa.ipc.new_stream(file, schema))
         return self
 
-    def __exit__(self, *_: object) -> None:
-        for writer in self._writers.values():
-            writer.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._writers.clear()
+        with suppress(OSError) if kind else nullcontext():  # what went wrong first is what is said
+            self._open.close()
 
     def add(self, triples: EncodedTriples) -> None:
         """Write the triples of one block."""

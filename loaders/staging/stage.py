@@ -6,6 +6,7 @@ load after an interruption.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -43,6 +44,7 @@ _BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001
 OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
 """What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
 
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _PASSED_THROUGH = "SELECT * FROM lines"
 
 
@@ -260,10 +262,15 @@ class Stage:
             self._number_terms(plain.files)
         progress("sorting", 1, 3)
         with ThreadPoolExecutor(1) as beside:  # naming leaves a core idle for most of its time
-            named = beside.submit(self._name, source)
-            self._number_triples(plain.files)
-            progress("sorting", 2, 3)
-            named.result()
+            cursor = connection.cursor()
+            named = beside.submit(_name, cursor, source)
+            try:
+                self._number_triples(plain.files)
+                progress("sorting", 2, 3)
+                named.result()
+            except BaseException:
+                cursor.interrupt()  # an interrupt of ours need not wait for the names
+                raise
         progress("sorting", 3, 3)
         categories = dict(plain.categories + Counter(dict(connection.execute(query("categories")).fetchall())))
         counted: dict[str, Any] = next(self.rows("counts", 1, num_encoded=plain.files.num_triples)).to_pylist()[0]
@@ -291,28 +298,34 @@ class Stage:
         triples = encoded.numbered(chain(first, entities), relations)
         run_over(self._opened(), query("number_triples"), "encoded_triple", NUMBERED, triples)
 
-    def _name(self, source: Source) -> None:
-        """Make the names of the entities, with a connection of its own."""
-        cursor = self._opened().cursor()
-        variables = {"languages": list(source.languages), "unnamed_ids": source.unnamed_ids}
-        set_variables(cursor, {**variables, "outer_blanks": OUTER_BLANKS})
-        cursor.execute(query("name"))
-
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except duckdb.Error as error:
             if "No space left" in str(error) or isinstance(error, duckdb.OutOfMemoryException):
-                raise StorageError(
-                    f"{self.folder}: no room left on the disk while the source was converted: "
-                    "make room or name another --home, then run the same command again"
-                ) from error
+                raise self._no_room() from error
             if isinstance(error, duckdb.IOException):
                 raise StorageError(f"{self.folder}: cannot be used: {str(error).splitlines()[0]}") from error
             raise
         except OSError as error:
-            raise StorageError(f"{error.filename or self.folder}: cannot be written: {error.strerror}") from error
+            if error.errno in _NO_ROOM:
+                raise self._no_room() from error
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise StorageError(f"{error.filename or self.folder}: cannot be written: {reason}") from error
+
+    def _no_room(self) -> StorageError:
+        return StorageError(
+            f"{self.folder}: no room left on the disk while the source was converted: "
+            "make room or name another --home, then run the same command again"
+        )
+
+
+def _name(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
+    """Make the names of the entities."""
+    variables = {"languages": list(source.languages), "unnamed_ids": source.unnamed_ids}
+    set_variables(connection, {**variables, "outer_blanks": OUTER_BLANKS})
+    connection.execute(query("name"))
 
 
 def _reporting(batches: Iterable[pa.RecordBatch], source: Source, progress: Progress) -> Iterator[pa.RecordBatch]:

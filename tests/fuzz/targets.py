@@ -49,7 +49,9 @@ class Case:
 
 
 def plain_columns(separator: str, *columns: int) -> PlainForm | None:
-    return delimited.plain_form(separator, Layout(columns, 3, has_header=False, expected=""), header_line=0)
+    return delimited.plain_form(
+        separator, Layout(columns, 3, has_header=False, expected=""), header_line=0, quoted=separator == ","
+    )
 
 
 CASES = (

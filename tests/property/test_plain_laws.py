@@ -57,7 +57,7 @@ def test_delimited(
     header_line: int,
     gaps: list[str],
 ) -> None:
-    texts = data.draw(st.lists(lines.delimited(separator), max_size=40))
+    texts = data.draw(st.lists(lines.delimited(separator, quoted), max_size=40))
     layout = Layout(*columns, has_header=header_line > 0, expected="columns")
     parameters = delimited_parameters(
         separator=separator,
@@ -67,9 +67,10 @@ def test_delimited(
         width=layout.width,
         header_line=header_line,
     )
-    form = delimited.plain_form(separator, layout, header_line)
-    assert form is not None
-    num_plain(form, "delimited", parameters, texts, gaps)
+    form = delimited.plain_form(separator, layout, header_line, quoted=quoted)
+    assert (form is None) == (quoted and layout.width > 3)
+    if form:
+        num_plain(form, "delimited", parameters, texts, gaps)
 
 
 def test_most_lines_are_plain() -> None:
@@ -84,6 +85,6 @@ def test_most_lines_are_plain() -> None:
     named: dict[str, object] = {"bases": None, "names": [], "aliases": [], "languages": [], "all_languages": False}
     assert num_plain(ntriples.plain_form(None), "ntriples", named, [*statements, "_:a <http://r> _:b ."], []) == 100
     rows = [f"m.{i % 7}\ta.b|c.d\tm.{i % 5}" for i in range(100)]
-    tsv = delimited.plain_form("\t", Layout((1, 2, 3), 3, has_header=False, expected=""), 0)
+    tsv = delimited.plain_form("\t", Layout((1, 2, 3), 3, has_header=False, expected=""), 0, quoted=False)
     assert tsv is not None
     assert num_plain(tsv, "delimited", delimited_parameters(), [*rows, 'a\tb\t"c"@en', "a\tb"], ["\r\n"]) == 100

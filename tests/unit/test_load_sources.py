@@ -35,6 +35,8 @@ from lodestar.loaders.source import (
     label_of,
     search_name,
 )
+from lodestar.loaders.staging.stage import Stage
+from lodestar.loaders.subset import Subset
 from pyarrow import parquet
 
 from tests.graphs import TripleSource
@@ -262,6 +264,15 @@ def test_csv(tmp_path: Path) -> None:
     assert read.literals == [("Mine", None, "en")]
     assert read.rejects == [(number, "a quote is out of place, or does not end on its line") for number in (4, 5)]
     assert read.counts == {"header": 1, "triple": 2, "reject": 2}
+
+
+def test_a_quote_in_a_column_that_is_not_taken_has_its_meaning(tmp_path: Path) -> None:
+    path = written(tmp_path, 'head,relation,tail,note\na,b,c,fine\nd,e,f,"x\ng,h,i,y"\nj,k,l,"m,n"\n', "kg.csv")
+    with Stage(tmp_path / "stage") as stage, pytest.raises(InputError, match=r"kg\.csv:3: a quote is out of place"):
+        stage.fill(CsvSource(path), "x", subset=Subset(), max_rejects=0, rejects_file=tmp_path / "rejects")
+    with Stage(tmp_path / "stage") as stage:
+        counts = stage.fill(CsvSource(path), "x", subset=Subset(), max_rejects=2, rejects_file=tmp_path / "rejects")
+    assert dict(counts.categories) == {"triple": 2, "header": 1, "reject": 2}
 
 
 def test_literals_may_be_switched_off(tmp_path: Path) -> None:
