@@ -22,6 +22,7 @@ from ..engine.server.import_writer import ImportFileWriter
 from .manifest import Manifest, begin, finish, request, write_relations
 from .progress import Progress, silent
 from .relation_types import RelationRow, num_related, relation_rows
+from .row_stream import RowStream
 from .signatures import signatures
 from .source import RelationFacts
 from .staging.stage import Stage
@@ -150,11 +151,9 @@ def _list_delimiter(stage: Stage) -> str:
 
 def _side_by_side(names: Iterator[pa.RecordBatch], signed: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """Yield names and signatures of the same nodes as one table."""
-    rest = next(signed)
+    signatures_of = RowStream(signed)
     for batch in names:
-        while rest.num_rows < batch.num_rows:
-            rest = pa.concat_tables([rest, next(signed)])
-        signature, rest = rest.slice(0, batch.num_rows), rest.slice(batch.num_rows)
+        signature = signatures_of.take(batch.num_rows)
         table = _as_table(batch)
         for column, name in _IMPORTED.items():
             table = table.append_column(name, signature.column(column))

@@ -8,7 +8,7 @@ Why: docs/decisions/0014-plain-lines.md.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -105,8 +105,7 @@ def split_plain(form: PlainForm, block: LineBlock) -> SplitLines:
     is_noise = is_plain & are_noise[codes[:, 1]]
     is_triple = is_plain & ~is_noise
     found = EncodedTriples.of(terms, terms, codes if is_triple.all() else codes[is_triple])
-    entities, relations = _ids(form, found.entities), _ids(form, found.relations)
-    triples = EncodedTriples(entities, relations, found.head_codes, found.relation_codes, found.tail_codes)
+    triples = replace(found, entities=_ids(form, found.entities), relations=_ids(form, found.relations))
     return SplitLines(triples, int(np.count_nonzero(is_noise)), block.only(~is_plain))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..plain_triples import EncodedTriples
+from ..row_stream import RowStream
 
 _TERMS = pa.schema([("code", pa.int64()), ("text", pa.string())])
 _TRIPLES = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
@@ -104,11 +105,5 @@ class EncodedFiles:
 
 def _in_blocks(batches: Iterable[pa.RecordBatch], sizes: Iterable[int]) -> Iterator[pa.Table]:
     """Yield the rows in tables of these sizes."""
-    remaining = iter(batches)
-    rest: pa.Table | None = None
-    for size in sizes:
-        while rest is None or rest.num_rows < size:
-            batch = pa.Table.from_batches([next(remaining)])
-            rest = batch if rest is None else pa.concat_tables([rest, batch])
-        yield rest.slice(0, size)
-        rest = rest.slice(size)
+    rows = RowStream(pa.Table.from_batches([batch]) for batch in batches)
+    return map(rows.take, sizes)
