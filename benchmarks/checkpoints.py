@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.running import sampled
-from lodestar.engine.mining.mining import mine_file
-from lodestar.engine.mining.options import MiningOptions
 from lodestar.engine.server.instance import Instance
 from lodestar.engine.settings import Settings, resolve
+from lodestar.engine.supervision.mining.mine_file import mine_file
+from lodestar.engine.supervision.mining.options import MiningOptions
 from lodestar.engine.training.relation_pairs import relation_pairs
 from lodestar.engine.training.star import read_mined, star_config, trained
 from lodestar.loaders.loading import LoadOptions, load_embedded
@@ -70,7 +69,7 @@ def mined(asked: Asked, settings: Settings, work: Path) -> Sets:
                 for split, path, hops, file in missing:
                     questions = read_questions(str(path))
                     limit = LIMITS.get(asked.name, {}).get(hops, (None, None))[split == "dev"]
-                    questions = replace(questions, questions=sampled(questions, limit, 0))
+                    questions = replace(questions, questions=questions.sampled(limit, 0))
                     mine_file(
                         questions, engine, file, MiningOptions(max_hop=hops, return_to_topic=asked.return_to_topic)
                     )

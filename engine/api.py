@@ -21,8 +21,8 @@ from .database.gateway import AsyncGateway, Connection, Gateway
 from .database.requests import Steps, alongside, counted, one
 from .errors import EncoderError, EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .linking import FullTextLinker, explicit
-from .relation_index import RelationIndex, index_folder, open_index
-from .relation_words import relation_words
+from .relations.index import RelationIndex, index_folder, open_index
+from .relations.words import relation_words
 from .retrieval.beam import LINK_WEIGHT, BeamSearch
 from .retrieval.frontier import Bounds
 from .retrieval.scoring import PathScorer

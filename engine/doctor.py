@@ -88,7 +88,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
         yield Finding("load", "optional", f"the deletion of the load of {source} did not finish", "delete it again")
 
     from ..models.encoder import SentenceEncoder
-    from .relation_index import index_folder, index_state
+    from .relations.index import index_folder, index_state
 
     index = index_state(index_folder(settings, gateway.connection), catalogue, SentenceEncoder(settings.encoder))
     if index.current:

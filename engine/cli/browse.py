@@ -12,7 +12,7 @@ from .options import database_options, json_option, question_options, search_opt
 
 if TYPE_CHECKING:
     from ..api import Engine
-    from ..browser import BrowserView
+    from ..browsing.browser import BrowserView
     from ..server.instance import Status
     from ..values import Retrieval
 
@@ -81,7 +81,7 @@ def open_in_browser(engine: Engine, retrievals: Sequence[Retrieval]) -> None:
 
 
 def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> BrowserView:
-    from ..browser import BrowserView, browser_url_at
+    from ..browsing.browser import BrowserView, browser_url_at
 
     if not browser_url:
         browser_url = browser_url_at(engine.settings.uri) if engine.settings.uri else _embedded(engine).browser_url
@@ -111,7 +111,7 @@ def _show(view: BrowserView, retrievals: Sequence[Retrieval]) -> list[tuple[Retr
 
 def _open(engine: Engine, links: Sequence[str], style_link: str | None, *, no_open: bool) -> None:
     """Say what the reader has to do, and open the first link."""
-    from ..browser import open_link
+    from ..browsing.browser import open_link
 
     if not links:
         return

@@ -46,7 +46,7 @@ def command(as_json: bool, **flags: Any) -> None:
     from ...loaders.loading import LoadOptions, load
     from ...loaders.progress import progress_bar
     from ..api import Engine
-    from ..browser import BrowserView
+    from ..browsing.browser import BrowserView
     from ..database.gateway import Gateway
     from ..serialise import answer_data
     from ..server.connecting import loading_connection

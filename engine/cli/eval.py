@@ -12,9 +12,9 @@ import click
 from .options import database_options, json_option, settings_from
 
 if TYPE_CHECKING:
-    from ..evaluation.gold import QuestionSet
     from ..evaluation.record import Record
     from ..evaluation.running import RunOptions
+    from ..questions.gold import QuestionSet
     from ..recipes.recipe import Recipe
 
 _SHOWN_QUESTIONS = 10

@@ -67,12 +67,11 @@ def command(
     from ...loaders.questions.choosing import chosen_file
     from ...loaders.questions.reading import read_questions
     from ..api import Engine
-    from ..evaluation.running import sampled
-    from ..mining.mining import mine_file
-    from ..mining.options import MiningOptions
+    from ..supervision.mining.mine_file import mine_file
+    from ..supervision.mining.options import MiningOptions
 
     questions = read_questions(chosen_file(dataset, split), format_name)
-    asked = replace(questions, questions=sampled(questions, limit, seed))
+    asked = replace(questions, questions=questions.sampled(limit, seed))
     options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
     started_s = time.perf_counter()
     with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):

@@ -11,7 +11,7 @@ import click
 from .options import database_options, json_option, settings_from
 
 if TYPE_CHECKING:
-    from ..stats import Bin, Components, GraphStats
+    from ..database.figures.stats import Bin, Components, GraphStats
 
 BAR_CHARS = 30
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -36,10 +36,10 @@ def command(top: int, components: bool | None, as_json: bool, **flags: Any) -> N
       lodestar stats
       lodestar stats --top 50 --no-components --json
     """
+    from ..database.figures.stats import graph_stats
     from ..database.gateway import Gateway
     from ..server.connecting import connection_of
     from ..server.progress import waiting
-    from ..stats import graph_stats
 
     with Gateway(connection_of(settings_from(**flags))) as gateway:
         gateway.version()

@@ -14,7 +14,7 @@ from .options import RETURN_TO_TOPIC, database_options, json_option, settings_fr
 if TYPE_CHECKING:
     from ...models.star.checkpoint import Description
     from ...models.star.mined import Mined
-    from ..evaluation.gold import QuestionSet
+    from ..questions.gold import QuestionSet
 
 
 @click.group()
@@ -154,9 +154,9 @@ def _mined(file: str, out: Path, mining: Mapping[str, Any], flags: Mapping[str, 
     from ...models.star.mined import is_mined
     from ...models.star.processes import is_first_process
     from ..api import Engine
-    from ..mining.mining import mine_file
-    from ..mining.options import MiningOptions
     from ..server.locking import locked
+    from ..supervision.mining.mine_file import mine_file
+    from ..supervision.mining.options import MiningOptions
     from ..training.star import read_mined
 
     if is_mined(Path(file)):

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ..api import Engine
 from ..errors import LodestarError
+from ..questions.gold import GoldQuestion
 from .diagnosis import Diagnosis
-from .gold import GoldQuestion
 from .judging import failed, judged
 from .record import Miss, Record
 

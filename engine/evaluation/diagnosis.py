@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..questions.gold import GoldQuestion
 from ..values import Answer, RelationPath
-from .gold import GoldQuestion
 from .metrics.matching import Predicted, matched
 from .reach import Reached, reachable
 from .record import Miss

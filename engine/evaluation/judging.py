@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from ..questions.gold import GoldAnswer, GoldQuestion
 from ..values import Answer, Entity, RetrievedPath, Scored
-from .gold import GoldAnswer, GoldQuestion
 from .metrics.answers import ALL_WRONG, AnswerScores, counted, strict_scores
 from .metrics.matching import Predicted, matched
 from .metrics.paths import (

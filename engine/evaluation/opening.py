@@ -11,6 +11,7 @@ from ..api import Engine
 from ..database.catalogue import read_graph_state
 from ..database.gateway import Gateway
 from ..errors import UsageError
+from ..questions.gold import GoldQuestion
 from ..recipes.recipe import Recipe
 from ..server.connecting import connection_of
 from ..settings import Settings
@@ -20,7 +21,6 @@ from .baselines.nearest import ShortestPathRetriever
 from .baselines.oracle import OracleRetriever
 from .baselines.pagerank import PageRankRetriever
 from .diagnosis import Diagnosis
-from .gold import GoldQuestion
 from .whole_graph import MAX_TRIPLES, WholeGraph
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
-import subprocess
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from ...models.file_hash import file_sha256
 from ..api import Engine
+from ..code_hash import code_sha256, commit
 from ..database.catalogue import read_graph_state, read_loads
+from ..questions.gold import QuestionSet
 from ..recipes.recipe import Recipe
-from .gold import QuestionSet
-
-ROOT = Path(__file__).parents[2]
-_CODE = ("*.py", "*.cypher", "*.toml", "*.txt", "*.sql")
 
 
 def provenance(
@@ -64,29 +60,6 @@ def provenance(
 def _checkpoint(folder: str) -> str | None:
     """Return the hash of a checkpoint's description, which has those of all its files; None without one."""
     return file_sha256(Path(folder) / "star.json") if folder else None
-
-
-def code_sha256() -> str:
-    """Return the hash of the package's code, whether it is installed or a checkout."""
-    digest = hashlib.sha256()
-    for package in ("engine", "models", "cypher"):
-        for pattern in _CODE:
-            for path in sorted((ROOT / package).rglob(pattern)):
-                digest.update(f"{path.relative_to(ROOT).as_posix()}\n".encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def commit() -> str | None:
-    """Return the commit of the checkout the code is in, ``+`` behind it where files were changed; None outside one."""
-    if not (ROOT / ".git").exists():
-        return None
-    try:
-        head = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-        changed = subprocess.run(["git", "-C", str(ROOT), "diff", "--quiet", "HEAD"], check=False).returncode
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return head.stdout.strip() + ("+" if changed else "")
 
 
 def machine() -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..questions.gold import GoldQuestion
 from .diagnosis import KINDS
-from .gold import GoldQuestion
 from .metrics.abstention import abstention_scores
 from .metrics.answers import Counted, micro_f1
 from .metrics.calibration import expected_calibration_error, reliability

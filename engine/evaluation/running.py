@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -12,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StorageError, UsageError
+from ..questions.gold import GoldQuestion, QuestionSet
+from ..questions.names import with_names
 from ..recipes.recipe import Recipe
 from ..server.locking import locked
 from ..settings import Settings
 from .asking import Asker
-from .gold import GoldQuestion, QuestionSet
-from .gold_names import with_names
 from .opening import opened
 from .provenance import provenance
 from .record import Record
@@ -48,14 +47,6 @@ class Run:
     provenance: dict[str, Any] = field(default_factory=dict)
 
 
-def sampled(questions: QuestionSet, limit: int | None, seed: int) -> tuple[GoldQuestion, ...]:
-    """Return a sample of the questions in the order of the set; all of them without a limit or where it is larger."""
-    if limit is None or limit >= len(questions.questions):
-        return questions.questions
-    chosen = random.Random(seed).sample(range(len(questions.questions)), limit)  # noqa: S311 - a sample, no secret
-    return tuple(questions.questions[index] for index in sorted(chosen))
-
-
 def run(
     questions: QuestionSet,
     recipe: Recipe,
@@ -67,7 +58,7 @@ def run(
 
     Raises `UsageError` when the folder keeps another run, `LodestarError` for what no question could be asked with.
     """
-    asked = sampled(questions, options.limit, recipe.seed)
+    asked = questions.sampled(options.limit, recipe.seed)
     with _held(options.folder), opened(asked, recipe, settings, diagnose=options.diagnose) as (engine, diagnosis):
         asked = with_names(asked, engine.gateway())
         stated = provenance(engine, recipe, questions, options.limit, link=options.link)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from ..browser_style import post_connect_command
+from ..browsing.style import post_connect_command
 from ..errors import ServerError, UsageError
 
 LOOPBACK = "127.0.0.1"

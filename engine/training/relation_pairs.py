@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...models.similarity import mask_topic
 from ...models.star.pairs import RelationPair, RelationPairs
-from ..evaluation.gold import GoldQuestion, QuestionSet
-from ..relation_words import words_of_name
+from ..questions.gold import GoldQuestion, QuestionSet
+from ..relations.words import words_of_name
 
 MAX_PATHS = 2
 MAX_RELATIONS = 4

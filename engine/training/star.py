@@ -15,8 +15,8 @@ from ...models.star.pairs import RelationPairs
 from ...models.star.processes import process_group, wait_for_all
 from ...models.star.state import TrainingStateError
 from ...models.star.train_star import Watcher, train_star
+from ..code_hash import code_sha256
 from ..errors import EncoderError, InputError, StorageError, UsageError
-from ..evaluation.provenance import code_sha256
 from ..resolving import change, filled
 from ..server.locking import locked
 from .relation_pairs import plain_words

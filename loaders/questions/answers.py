@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from ...engine.evaluation.gold import GoldAnswer
+from ...engine.questions.gold import GoldAnswer
 from ..freebase_id import FREEBASE_ID
 
 _MAX_SHARED = 1 << 17

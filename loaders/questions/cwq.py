@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ...engine.evaluation.gold import GoldQuestion
+from ...engine.questions.gold import GoldQuestion
 from ..freebase_id import FREEBASE_ID
 from .answers import distinct_texts, freebase_answers
 from .record import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from ...engine.evaluation.gold import GoldQuestion
+from ...engine.questions.gold import GoldQuestion
 
 ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
 """What one question is written as: a `Record` or a `Line`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...engine.evaluation.gold import GoldPath, GoldQuestion
+from ...engine.questions.gold import GoldPath, GoldQuestion
 from ..records import value_shown
 from .answers import distinct_texts, freebase_answers
 from .record import Record

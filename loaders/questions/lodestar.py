@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...engine.evaluation.gold import GoldAnswer, GoldPath, GoldQuestion
+from ...engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from ..records import value_shown
 from .answers import distinct_answers, distinct_texts
 from .record import Record

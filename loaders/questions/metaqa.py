@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from ...engine.evaluation.gold import GoldQuestion
+from ...engine.questions.gold import GoldQuestion
 from .answers import distinct_texts, name_answer
 from .line import Line
 

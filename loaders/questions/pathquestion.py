@@ -8,7 +8,7 @@ brackets of its own, as in `PG_(USA)(PG_(USA)/)`.
 
 from __future__ import annotations
 
-from ...engine.evaluation.gold import GoldPath, GoldQuestion
+from ...engine.questions.gold import GoldPath, GoldQuestion
 from .answers import distinct_texts, name_answer
 from .line import Line
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TypeVar
 
 from ...engine.errors import InputError, UsageError
-from ...engine.evaluation.gold import GoldQuestion, QuestionSet
+from ...engine.questions.gold import GoldQuestion, QuestionSet
 from ...engine.values import MAX_QUESTION_CHARS
 from ..bytefile import ByteFile
 from .cwq import CwqQuestions

@@ -8,7 +8,7 @@ whose topic is its answer, is left out) and `gpt_triples` the triples. NSM: `ans
 
 from __future__ import annotations
 
-from ...engine.evaluation.gold import GoldPath, GoldQuestion
+from ...engine.questions.gold import GoldPath, GoldQuestion
 from .answers import distinct_texts, entity_id, freebase_answers
 from .record import Record
 

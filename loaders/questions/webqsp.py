@@ -7,7 +7,7 @@ a gold path, walked from its topic entity; mediators are steps of their own, so 
 
 from __future__ import annotations
 
-from ...engine.evaluation.gold import GoldPath, GoldQuestion
+from ...engine.questions.gold import GoldPath, GoldQuestion
 from .answers import distinct_texts, freebase_answers
 from .record import Record
 

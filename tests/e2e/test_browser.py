@@ -184,8 +184,8 @@ def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
 
 @pytest.mark.browser
 def test_browser_takes_the_style_from_a_link(page: Page, loaded: dict[str, str], connection: Connection) -> None:
-    from lodestar.engine.browser import browser_link
-    from lodestar.engine.browser_style import style_command
+    from lodestar.engine.browsing.browser import browser_link
+    from lodestar.engine.browsing.style import style_command
 
     ran = lodestar(loaded, "browse", "--json", "--no-open", "--topic", "m.lima", QUESTION)
     browser_url = json.loads(ran.stdout)["link"].partition("?")[0]

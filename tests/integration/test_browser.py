@@ -7,8 +7,8 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.browser import BrowserView
-from lodestar.engine.browser_picture import picture_of, question_id
+from lodestar.engine.browsing.browser import BrowserView
+from lodestar.engine.browsing.picture import picture_of, question_id
 from lodestar.engine.database.browser_view import ClearReport, picture_query
 from lodestar.engine.database.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.database.gateway import Connection, Gateway
@@ -130,7 +130,7 @@ def test_clear_counts_right_over_several_batches(
 ) -> None:
     view.show(country_retrieval())
     picture = picture_of(country_retrieval())
-    monkeypatch.setattr("lodestar.engine.browser._CLEAR_BATCH", 4)
+    monkeypatch.setattr("lodestar.engine.browsing.browser._CLEAR_BATCH", 4)
     assert view.clear() == ClearReport(1, len(picture.nodes), len(picture.arrows) + 6)
 
 

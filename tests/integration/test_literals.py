@@ -8,7 +8,7 @@ import time
 import neo4j
 import numpy as np
 import pytest
-from lodestar.engine.browser import BrowserView
+from lodestar.engine.browsing.browser import BrowserView
 from lodestar.engine.database.catalogue import (
     check_signatures,
     read_catalogue,

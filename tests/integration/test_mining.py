@@ -21,12 +21,12 @@ from lodestar.engine.database.mining import (
     find_last_steps,
     stream_mediator_relations,
 )
-from lodestar.engine.evaluation.gold import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.mining.miner import Miner, Walked
-from lodestar.engine.mining.mining import mine_file
-from lodestar.engine.mining.options import MiningOptions
-from lodestar.engine.mining.placing import LeftOut
+from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.settings import Settings
+from lodestar.engine.supervision.mining.mine_file import mine_file
+from lodestar.engine.supervision.mining.miner import Miner, Walked
+from lodestar.engine.supervision.mining.options import MiningOptions
+from lodestar.engine.supervision.mining.placing import LeftOut
 from lodestar.models.star.mined import read, walks
 
 from tests.conftest import emptied

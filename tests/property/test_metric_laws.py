@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.gold import GoldAnswer, GoldPath
 from lodestar.engine.evaluation.metrics.abstention import abstention_scores
 from lodestar.engine.evaluation.metrics.answers import counted, mean_scores, micro_f1, strict_scores
 from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error, reliability
@@ -36,6 +35,7 @@ from lodestar.engine.evaluation.metrics.ranking import (
 )
 from lodestar.engine.evaluation.metrics.rog import rog_scores
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, macro_by, paired_test
+from lodestar.engine.questions.gold import GoldAnswer, GoldPath
 
 few = settings(max_examples=50, deadline=None)
 

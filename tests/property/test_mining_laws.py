@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.gold import GoldAnswer, GoldQuestion
 from lodestar.engine.evaluation.reach import reachable
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.mining.labelling import Labeller
-from lodestar.engine.mining.miner import Miner, Walked
-from lodestar.engine.mining.options import MiningOptions
-from lodestar.engine.mining.placing import LeftOut
-from lodestar.engine.relation_index import open_index
-from lodestar.engine.relation_words import relation_words
+from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
+from lodestar.engine.relations.index import open_index
+from lodestar.engine.relations.words import relation_words
 from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.supervision.mining.labelling import Labeller
+from lodestar.engine.supervision.mining.miner import Miner, Walked
+from lodestar.engine.supervision.mining.options import MiningOptions
+from lodestar.engine.supervision.mining.placing import LeftOut
 from lodestar.engine.values import Entity
 from lodestar.models.star.mined import INVERSE, THROUGH, MinedQuestion, walks
 from lodestar.models.text_vectors import TextVectors

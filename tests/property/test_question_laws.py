@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
-from lodestar.engine.evaluation.gold import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.loaders.questions.answers import distinct_answers, entity_id, freebase_answers
 from lodestar.loaders.questions.reading import FORMATS, read_questions
 

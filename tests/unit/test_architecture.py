@@ -11,6 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("engine", "loaders", "models", "cypher")
 
+BASE = {"engine/database", "engine/errors.py", "engine/values.py"}
+
 # What a place may import from, of Lodestar; the most particular place counts.
 ALLOWED = {
     "cypher": set[str](),
@@ -21,6 +23,18 @@ ALLOWED = {
     "engine/errors.py": set[str](),
     "engine/database": {"engine/database", "engine/errors.py", "engine/values.py", "cypher"},
     "engine/retrieval": {"engine/retrieval", "engine/database", "engine/errors.py", "engine/values.py", "models"},
+    "engine/questions": {"engine/questions", *BASE},
+    "engine/relations": {"engine/relations", "engine/settings.py", *BASE, "models"},
+    "engine/supervision": {
+        *BASE,
+        "engine/supervision",
+        "engine/api.py",
+        "engine/questions",
+        "engine/relations",
+        "engine/retrieval",
+        "engine/settings.py",
+        "models",
+    },
     "engine/evaluation": {"engine", "models", "cypher"},
     "loaders": {
         "loaders",
@@ -29,7 +43,7 @@ ALLOWED = {
         "engine/errors.py",
         "engine/settings.py",
         "engine/database",
-        "engine/evaluation/gold.py",
+        "engine/questions/gold.py",
         "engine/server",
     },
 }
@@ -71,8 +85,16 @@ def test_imports_run_one_way(module: Path) -> None:
             assert name.split(".")[0] not in NO_DATABASE, f"{module} imports {name}"
 
 
+@pytest.mark.parametrize("module", modules(), ids=str)
+def test_only_the_command_line_imports_the_evaluation(module: Path) -> None:
+    """What is evaluated, and what teaches it, must not know what judges it."""
+    if module.parts[:2] not in {("engine", "evaluation"), ("engine", "cli")}:
+        assert not any(name.startswith("engine/evaluation") for name in imported(module))
+
+
 def test_the_rules_can_fail() -> None:
     assert "engine/values.py" in set(imported(Path("engine/linking.py")))
+    assert any(name.startswith("engine/evaluation") for name in imported(Path("engine/cli/eval.py")))
     assert "neo4j" in set(imported(Path("engine/database/gateway.py")))
 
 

@@ -9,15 +9,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import neo4j.exceptions
 import pytest
-from lodestar.engine.browser import (
-    BrowserView,
-    browser_link,
-    browser_url_at,
-    checked_url,
-    open_link,
-)
-from lodestar.engine.browser_picture import picture_of, question_id
-from lodestar.engine.browser_style import (
+from lodestar.engine.browsing.browser import BrowserView, browser_link, browser_url_at, checked_url, open_link
+from lodestar.engine.browsing.picture import picture_of, question_id
+from lodestar.engine.browsing.style import (
     post_connect_command,
     style_command,
     style_rules,

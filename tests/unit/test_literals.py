@@ -6,7 +6,7 @@ import pytest
 from lodestar.engine.answering.evidence import path_text
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.reply import Claim, cited
-from lodestar.engine.browser_picture import picture_of
+from lodestar.engine.browsing.picture import picture_of
 from lodestar.engine.cli.render import answer_lines, path_line
 from lodestar.engine.database.browser_view import write_picture
 from lodestar.engine.langchain import documents

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.gold import GoldAnswer
 from lodestar.engine.evaluation.metrics.answers import (
     ALL_RIGHT,
     ALL_WRONG,
@@ -15,6 +14,7 @@ from lodestar.engine.evaluation.metrics.answers import (
     strict_scores,
 )
 from lodestar.engine.evaluation.metrics.matching import Predicted
+from lodestar.engine.questions.gold import GoldAnswer
 
 LIMA, CUSCO, PUNO = (GoldAnswer(None, (name,)) for name in ("Lima", "Cusco", "Puno"))
 

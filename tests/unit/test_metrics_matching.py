@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.gold import GoldAnswer
 from lodestar.engine.evaluation.metrics.matching import Predicted, agrees, distinct_gold, matched, normalised
+from lodestar.engine.questions.gold import GoldAnswer
 
 
 @pytest.mark.parametrize(

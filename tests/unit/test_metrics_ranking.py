@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import log2
 
 import pytest
-from lodestar.engine.evaluation.gold import GoldAnswer
 from lodestar.engine.evaluation.metrics.matching import Predicted
 from lodestar.engine.evaluation.metrics.ranking import (
     Ranking,
@@ -15,6 +14,7 @@ from lodestar.engine.evaluation.metrics.ranking import (
     recall_at_k,
     reciprocal_rank,
 )
+from lodestar.engine.questions.gold import GoldAnswer
 
 # Relevant at ranks 2 and 4, a third relevant thing is not ranked.
 RANKING = Ranking((False, True, False, True), 3)

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from lodestar.engine.database.requests import Steps
 from lodestar.engine.errors import QueryTimeoutError, UsageError
-from lodestar.engine.evaluation.gold import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.engine.mining.miner import Miner, Walked
-from lodestar.engine.mining.mining import Mined, mine_batch
-from lodestar.engine.mining.options import MiningOptions
-from lodestar.engine.mining.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, LeftOut
+from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.supervision.mining.mine_file import Mined, mine_batch
+from lodestar.engine.supervision.mining.miner import Miner, Walked
+from lodestar.engine.supervision.mining.options import MiningOptions
+from lodestar.engine.supervision.mining.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, LeftOut
 from lodestar.models.star.mined import Topic, walks
 
 from tests.memory_graph import MemoryGraph

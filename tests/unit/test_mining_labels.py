@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.database.catalogue import Catalogue, RelationInfo
-from lodestar.engine.mining.labelling import NearestRelations
-from lodestar.engine.mining.negatives import negatives, relation_of, replaced
-from lodestar.engine.mining.positives import labelled
-from lodestar.engine.relation_index import open_index
+from lodestar.engine.relations.index import open_index
+from lodestar.engine.supervision.mining.labelling import NearestRelations
+from lodestar.engine.supervision.mining.negatives import negatives, relation_of, replaced
+from lodestar.engine.supervision.mining.positives import labelled
 from lodestar.models.star.mined import AnswerPath, Hops, NegativePath, Reach
 
 from tests.letter_encoder import LetterEncoder

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.evaluation.gold import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.loaders.questions.choosing import chosen_file
 from lodestar.loaders.questions.reading import FORMATS, read_questions
 from pyarrow import parquet

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.database.catalogue import Catalogue, RelationInfo
 from lodestar.engine.errors import LodestarError
-from lodestar.engine.relation_index import RelationIndex, index_state, open_index
+from lodestar.engine.relations.index import RelationIndex, index_state, open_index
 
 from tests.letter_encoder import LetterEncoder
 

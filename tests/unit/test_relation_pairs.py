@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from lodestar.engine.evaluation.gold import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
+from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from lodestar.engine.training.relation_pairs import relation_pairs
 from lodestar.models.star.pairs import sampled
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.cli.stats import BAR_CHARS, bar
-from lodestar.engine.components import component_sizes
-from lodestar.engine.database.sizes import DegreeCount
-from lodestar.engine.stats import Bin, degrees_of, log_bins
+from lodestar.engine.database.figures.components import component_sizes
+from lodestar.engine.database.figures.sizes import DegreeCount
+from lodestar.engine.database.figures.stats import Bin, degrees_of, log_bins
 
 
 def sizes_by_walking(num_nodes: int, edges: list[tuple[int, int]]) -> dict[int, int]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from math import fsum
 
-from ..gold import GoldAnswer
+from ...questions.gold import GoldAnswer
 from .matching import Predicted, distinct_gold, matched
 
 

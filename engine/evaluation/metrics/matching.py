@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..gold import GoldAnswer
+from ...questions.gold import GoldAnswer
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _NO_DECIMAL_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..gold import GoldAnswer, GoldPath
+from ...questions.gold import GoldAnswer, GoldPath
 from .matching import Predicted, distinct_gold, matched, normalised
 
 FoundTriple = tuple[Predicted, str, Predicted]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum, log2
 
-from ..gold import GoldAnswer
+from ...questions.gold import GoldAnswer
 from .matching import Predicted, distinct_gold, matched
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ....models.f1 import f1_of
-from ..gold import GoldAnswer
+from ...questions.gold import GoldAnswer
 from .answers import ALL_RIGHT, ALL_WRONG, AnswerScores
 from .matching import Predicted
 

@@ -13,19 +13,13 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import neo4j.exceptions
 
-from .browser_picture import MAX_INSTANCES, MAX_PATHS, picture_of
-from .browser_style import style_command, styles_pictures
-from .database.browser_view import (
-    ClearReport,
-    clear_pictures,
-    picture_query,
-    read_browser_command,
-    write_picture,
-)
-from .database.gateway import Connection, Gateway
-from .database.requests import Request
-from .errors import DatabaseError, UsageError
-from .values import Retrieval
+from ..database.browser_view import ClearReport, clear_pictures, picture_query, read_browser_command, write_picture
+from ..database.gateway import Connection, Gateway
+from ..database.requests import Request
+from ..errors import DatabaseError, UsageError
+from ..values import Retrieval
+from .picture import MAX_INSTANCES, MAX_PATHS, picture_of
+from .style import style_command, styles_pictures
 
 T = TypeVar("T")
 

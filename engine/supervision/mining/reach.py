@@ -11,10 +11,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...models.star.mined import THROUGH, Hops
-from ..database.requests import Steps
-from ..retrieval.frontier import Frontier, FrontierTree
-from ..values import Entity, Step
+from ....models.star.mined import THROUGH, Hops
+from ...database.requests import Steps
+from ...retrieval.frontier import Frontier, FrontierTree
+from ...values import Entity, Step
 
 EXPANDED_TOGETHER = 128
 """Steps taken in one request: few enough to be answered well within its timeout."""

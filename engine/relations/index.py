@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..models.encoder import FloatArray, SentenceEncoder
-from ..models.file_hash import file_sha256
-from ..models.verbalise import without_repeats
-from .database.catalogue import Catalogue, RelationInfo
-from .database.gateway import Connection
-from .errors import LodestarError
-from .relation_words import relation_words, type_words
-from .settings import Settings
-from .values import Scored
+from ...models.encoder import FloatArray, SentenceEncoder
+from ...models.file_hash import file_sha256
+from ...models.verbalise import without_repeats
+from ..database.catalogue import Catalogue, RelationInfo
+from ..database.gateway import Connection
+from ..errors import LodestarError
+from ..settings import Settings
+from ..values import Scored
+from .words import relation_words, type_words
 
 if TYPE_CHECKING:
     import faiss

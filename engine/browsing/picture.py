@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from .database.browser_view import Picture, PictureArrow, PictureNode
-from .values import Entity, Path, Question, Retrieval, RetrievedPath, Scored, Triple
+from ..database.browser_view import Picture, PictureArrow, PictureNode
+from ..values import Entity, Path, Question, Retrieval, RetrievedPath, Scored, Triple
 
 MAX_PATHS = 3
 MAX_INSTANCES = 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..errors import UsageError
-from ..retrieval.frontier import Bounds
+from ...errors import UsageError
+from ...retrieval.frontier import Bounds
 
 MAX_HOP = 4
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...models.star.mined import Topic
-from ..database.graph import Signature, read_signatures
-from ..database.mining import find_entities_by_name
-from ..database.requests import Steps, one
-from ..evaluation.gold import GoldAnswer, GoldQuestion
+from ....models.star.mined import Topic
+from ...database.graph import Signature, read_signatures
+from ...database.mining import find_entities_by_name
+from ...database.requests import Steps, one
+from ...questions.gold import GoldAnswer, GoldQuestion
 
 NO_TOPIC = "no topic in the graph"
 NO_ANSWER = "no answer in the graph"

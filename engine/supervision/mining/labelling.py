@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.similarity import mask_topic
-from ...models.star.mined import THROUGH, Hops, MinedQuestion, hop_of
-from ...models.text_vectors import TextVectors
-from ...models.verbalise import RelationWords, verbalise_path
-from ..relation_index import RelationIndex
+from ....models.similarity import mask_topic
+from ....models.star.mined import THROUGH, Hops, MinedQuestion, hop_of
+from ....models.text_vectors import TextVectors
+from ....models.verbalise import RelationWords, verbalise_path
+from ...relations.index import RelationIndex
 from .miner import Walked
 from .negatives import negatives
 from .options import MiningOptions

@@ -7,11 +7,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from ...models.star.mined import AnswerPath, Hops, Reach, Topic
-from ..database.catalogue import Catalogue
-from ..database.requests import Steps
-from ..evaluation.gold import GoldQuestion
-from ..retrieval.frontier import FrontierTree
+from ....models.star.mined import AnswerPath, Hops, Reach, Topic
+from ...database.catalogue import Catalogue
+from ...database.requests import Steps
+from ...questions.gold import GoldQuestion
+from ...retrieval.frontier import FrontierTree
 from .answer_paths import Ask, Found, PathSteps, find_paths
 from .options import MiningOptions
 from .placing import NO_PATH, LeftOut, Placed, placed

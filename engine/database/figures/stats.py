@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .database.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
-from .database.gateway import Gateway
-from .database.sizes import DegreeCount, Hub, read_degree_counts, read_hubs, stream_neighbours
+from ..catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
+from ..gateway import Gateway
+from .sizes import DegreeCount, Hub, read_degree_counts, read_hubs, stream_neighbours
 
 MAX_TRIPLES_UNASKED = 5_000_000
 """Components of larger graphs are counted only when asked for."""

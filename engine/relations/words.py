@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..models.verbalise import RelationWords
-from .database.catalogue import LABEL_SEPARATOR, RelationInfo
+from ...models.verbalise import RelationWords
+from ..database.catalogue import LABEL_SEPARATOR, RelationInfo
 
 
 def relation_words(relation: RelationInfo) -> RelationWords:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from ...models.star.mined import INVERSE, THROUGH, AnswerPath, Hops, NegativePath, Reach
+from ....models.star.mined import INVERSE, THROUGH, AnswerPath, Hops, NegativePath, Reach
 
 KINDS = ("similar", "random", "early", "overrun")
 

@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...models.star.mined import INVERSE, THROUGH, AnswerPath
+from ....models.star.mined import INVERSE, THROUGH, AnswerPath
 
 TOLERANCE = 1e-9
 """A mean of equal numbers may come out above them by rounding."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..errors import GraphError
-from ..values import Entity
-from .requests import Request, Row
-from .templates import template
+from ...errors import GraphError
+from ...values import Entity
+from ..requests import Request, Row
+from ..templates import template
 
 
 class DegreeCount(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 
 from ..values import Question
@@ -67,3 +68,10 @@ class QuestionSet:
     format: str
     sha256: str
     questions: tuple[GoldQuestion, ...]
+
+    def sampled(self, limit: int | None, seed: int) -> tuple[GoldQuestion, ...]:
+        """Return a sample in the order of the set; all of them without a limit or where it is larger."""
+        if limit is None or limit >= len(self.questions):
+            return self.questions
+        chosen = random.Random(seed).sample(range(len(self.questions)), limit)  # noqa: S311 - a sample, no secret
+        return tuple(self.questions[index] for index in sorted(chosen))

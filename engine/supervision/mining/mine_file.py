@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from ...models.encoder import EncoderUnavailableError
-from ...models.star.mined import MinedQuestion, Mining, write
-from ...models.text_vectors import TextVectors
-from ..api import Engine
-from ..database.catalogue import Catalogue, read_catalogue, read_graph_state
-from ..database.gateway import Gateway
-from ..database.mining import stream_mediator_relations
-from ..database.requests import Steps
-from ..errors import EncoderError, GraphError, QueryTimeoutError, StorageError
-from ..evaluation.gold import GoldQuestion, QuestionSet
-from ..relation_index import index_folder, open_index
-from ..relation_words import relation_words
+from ....models.encoder import EncoderUnavailableError
+from ....models.star.mined import MinedQuestion, Mining, write
+from ....models.text_vectors import TextVectors
+from ...api import Engine
+from ...database.catalogue import Catalogue, read_catalogue, read_graph_state
+from ...database.gateway import Gateway
+from ...database.mining import stream_mediator_relations
+from ...database.requests import Steps
+from ...errors import EncoderError, GraphError, QueryTimeoutError, StorageError
+from ...questions.gold import GoldQuestion, QuestionSet
+from ...relations.index import index_folder, open_index
+from ...relations.words import relation_words
 from .labelling import Labeller
 from .miner import CUTS, Miner, Walked
 from .negatives import KINDS

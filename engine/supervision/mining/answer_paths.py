@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from ...models.star.mined import AnswerPath, Hops
-from ..database.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
-from ..database.requests import Steps, one
-from ..retrieval.ends import ends_for
-from ..retrieval.frontier import Frontier
-from ..values import Step
+from ....models.star.mined import AnswerPath, Hops
+from ...database.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
+from ...database.requests import Steps, one
+from ...retrieval.ends import ends_for
+from ...retrieval.frontier import Frontier
+from ...values import Step
 from .placing import Placed
 from .reach import Explorer, TopicReach, Way, expand
 

@@ -1,0 +1,1 @@
+"""Retrievals in Neo4j Browser."""

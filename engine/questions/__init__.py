@@ -1,0 +1,1 @@
+"""Questions with what is known to be right about them."""
