@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lodestar.engine.evaluation.folder import write_report
-from lodestar.engine.evaluation.report import report_of
+from lodestar.engine.evaluation.reporting.folder import write_report
+from lodestar.engine.evaluation.reporting.report import report_of
 from lodestar.engine.evaluation.running import RunOptions, run
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.server.instance import Instance

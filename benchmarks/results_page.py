@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lodestar.engine.evaluation.comparing import compared
 from lodestar.engine.evaluation.diagnosis import KINDS
-from lodestar.engine.evaluation.folder import read_records, read_report
-from lodestar.engine.evaluation.table import results_table
+from lodestar.engine.evaluation.reporting.comparing import compared
+from lodestar.engine.evaluation.reporting.folder import read_records, read_report
+from lodestar.engine.evaluation.reporting.table import results_table
 from lodestar.models.star.checkpoint import Description
 from lodestar.models.star.train_star import CROSS, DUAL
 

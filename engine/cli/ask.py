@@ -42,8 +42,8 @@ def command(
     """
     from ..api import Engine
     from ..serialise import answer_data
+    from .asking.questions import questions_from
     from .options import search_options_from
-    from .questions import questions_from
     from .render import answer_lines
 
     questions = questions_from(texts, file, topics)

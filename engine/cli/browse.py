@@ -51,8 +51,8 @@ def command(
     """
     from ..api import Engine
     from ..errors import UsageError
+    from .asking.questions import questions_from
     from .options import search_options_from
-    from .questions import questions_from
 
     if clear and (texts or file):
         raise UsageError("--clear removes every picture: give it without a question")

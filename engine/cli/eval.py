@@ -12,7 +12,7 @@ import click
 from .options import database_options, json_option, settings_from
 
 if TYPE_CHECKING:
-    from ..evaluation.record import Record
+    from ..evaluation.records.record import Record
     from ..evaluation.running import RunOptions
     from ..questions.gold import QuestionSet
     from ..recipes.recipe import Recipe
@@ -116,7 +116,7 @@ def rerun(report: str, workers: int, as_json: bool, **flags: Any) -> None:
 
     from ...loaders.questions.reading import read_questions
     from ..errors import GraphError, InputError
-    from ..evaluation.folder import read_report
+    from ..evaluation.reporting.folder import read_report
     from ..evaluation.running import RunOptions
     from ..recipes.recipe import Recipe
 
@@ -155,8 +155,8 @@ def compare(a: str, b: str, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from ..evaluation.comparing import compared
-    from ..evaluation.folder import read_records
+    from ..evaluation.reporting.comparing import compared
+    from ..evaluation.reporting.folder import read_records
 
     found = compared(read_records(a), read_records(b))
     if as_json:
@@ -203,7 +203,7 @@ def show(report: str, kind: str | None, limit: int, browse: bool, as_json: bool,
     """
     from ..errors import UsageError
     from ..evaluation.diagnosis import KINDS
-    from ..evaluation.folder import read_records, read_report
+    from ..evaluation.reporting.folder import read_records, read_report
 
     if kind is not None and kind not in KINDS:
         raise UsageError(f"--kind: expected one of {', '.join(KINDS)}, found {kind!r}")
@@ -237,8 +237,8 @@ def table(reports: tuple[str, ...]) -> None:
     Example:
       lodestar eval table runs/* > results.md
     """
-    from ..evaluation.folder import read_report
-    from ..evaluation.table import results_table
+    from ..evaluation.reporting.folder import read_report
+    from ..evaluation.reporting.table import results_table
 
     for line in results_table([read_report(report) for report in reports]):
         click.echo(line)
@@ -270,8 +270,8 @@ def _made(
 ) -> dict[str, Any]:
     """Make or finish a run, and write its report."""
     from ...loaders.progress import progress_bar
-    from ..evaluation.folder import write_report
-    from ..evaluation.report import report_of
+    from ..evaluation.reporting.folder import write_report
+    from ..evaluation.reporting.report import report_of
     from ..evaluation.running import run as run_all
 
     settings = settings_from(**flags)
@@ -283,7 +283,7 @@ def _made(
 
 
 def _print(report: dict[str, Any], folder: Path, *, as_json: bool) -> None:
-    from ..evaluation.table import cost_line, figure_rows, lead, miss_rows, stage_rows
+    from ..evaluation.reporting.table import cost_line, figure_rows, lead, miss_rows, stage_rows
 
     if as_json:
         click.echo(json.dumps(report, ensure_ascii=False))

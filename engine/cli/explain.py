@@ -45,7 +45,7 @@ def command(
     from ..serialise import explanation_data
     from ..values import Question
     from ..whole_file import write_whole
-    from .attention_lines import explanation_lines, in_colour
+    from .asking.attention_lines import explanation_lines, in_colour
     from .options import search_options_from
 
     options = search_options_from(flags)

@@ -14,24 +14,25 @@ from ..errors import LodestarError
 from .warnings import show_warnings
 
 VERBS = {
-    "ask": "Answer questions from the graph, with the paths the answers rest on.",
-    "browse": "Open retrieved paths in Neo4j Browser.",
-    "db": "Start, stop, show or reset a Neo4j of your own.",
-    "demo": "Load a small world, ask five questions, show the answers.",
-    "doctor": "Say what is there, what is missing, and what to do about it.",
-    "entities": "Find the entities that a text mentions.",
-    "eval": "Ask every question of a set, and report figures with their intervals.",
-    "explain": "Show what a trained scorer attended to in a question and its paths.",
-    "export": "Write the graph to files: TSV, N-Triples or parquet.",
-    "load": "Load a knowledge graph into Neo4j.",
-    "loads": "List what was loaded into the graph, or delete a load.",
-    "mine": "Find the paths that a retriever is trained on.",
-    "relations": "Find the relations nearest to a text.",
-    "retrieve": "Find and rank the reasoning paths for questions.",
-    "train": "Train a scorer on questions with answers.",
-    "stats": "Show what the graph holds: sizes, degrees, relations, hubs, components.",
-    "verify": "Check the graph against the manifests of its loads.",
+    "ask": ("ask", "Answer questions from the graph, with the paths the answers rest on."),
+    "browse": ("browse", "Open retrieved paths in Neo4j Browser."),
+    "db": ("setup.db", "Start, stop, show or reset a Neo4j of your own."),
+    "demo": ("setup.demo", "Load a small world, ask five questions, show the answers."),
+    "doctor": ("setup.doctor", "Say what is there, what is missing, and what to do about it."),
+    "entities": ("graph.entities", "Find the entities that a text mentions."),
+    "eval": ("eval", "Ask every question of a set, and report figures with their intervals."),
+    "explain": ("explain", "Show what a trained scorer attended to in a question and its paths."),
+    "export": ("graph.export", "Write the graph to files: TSV, N-Triples or parquet."),
+    "load": ("graph.load", "Load a knowledge graph into Neo4j."),
+    "loads": ("graph.loads", "List what was loaded into the graph, or delete a load."),
+    "mine": ("training.mine", "Find the paths that a retriever is trained on."),
+    "relations": ("graph.relations", "Find the relations nearest to a text."),
+    "retrieve": ("retrieve", "Find and rank the reasoning paths for questions."),
+    "train": ("training.train", "Train a scorer on questions with answers."),
+    "stats": ("graph.stats", "Show what the graph holds: sizes, degrees, relations, hubs, components."),
+    "verify": ("graph.verify", "Check the graph against the manifests of its loads."),
 }
+"""Where each verb's file is, and what it is for."""
 
 
 class Verbs(click.Group):
@@ -45,14 +46,14 @@ class Verbs(click.Group):
         """Import the verb's file and return its command."""
         if cmd_name not in VERBS:
             return None
-        command = import_module(f"..{cmd_name}", __name__).command
+        command = import_module(f"..{VERBS[cmd_name][0]}", __name__).command
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the verbs without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(VERBS.items()))
+            formatter.write_dl([(verb, purpose) for verb, (_, purpose) in sorted(VERBS.items())])
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

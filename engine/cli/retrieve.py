@@ -25,8 +25,8 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
     """
     from ..api import Engine
     from ..serialise import retrieval_data
+    from .asking.questions import questions_from
     from .options import search_options_from
-    from .questions import questions_from
     from .render import printable, retrieval_lines
 
     questions = questions_from(texts, file, topics)

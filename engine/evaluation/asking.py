@@ -10,7 +10,7 @@ from ..errors import LodestarError
 from ..questions.gold import GoldQuestion
 from .diagnosis import Diagnosis
 from .judging import failed, judged
-from .record import Miss, Record
+from .records.record import Miss, Record
 
 
 class Asker:

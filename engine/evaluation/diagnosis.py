@@ -10,7 +10,7 @@ from ..questions.gold import GoldQuestion
 from ..values import Answer, RelationPath
 from .metrics.matching import Predicted, matched
 from .reach import Reached, reachable
-from .record import Miss
+from .records.record import Miss
 from .whole_graph import WholeGraph
 
 KINDS = (

@@ -21,7 +21,7 @@ from .metrics.paths import (
 )
 from .metrics.ranking import answer_ranking, ndcg_at_k, reciprocal_rank
 from .metrics.rog import rog_scores
-from .record import AnswerRecord, PathRecord, Record
+from .records.record import AnswerRecord, PathRecord, Record
 
 CUTS = (1, 2, 3, 5, 10)
 """The k of every figure at k."""

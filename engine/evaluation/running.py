@@ -19,8 +19,8 @@ from ..settings import Settings
 from .asking import Asker
 from .opening import opened
 from .provenance import provenance
-from .record import Record
-from .records_file import RecordsFile
+from .records.record import Record
+from .records.records_file import RecordsFile
 
 Progress = Callable[[int, int], None]
 """Called with the number of questions done and of all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lodestar.engine.evaluation.baselines.instances import retrieved
 from lodestar.engine.evaluation.diagnosis import Diagnosis
-from lodestar.engine.evaluation.record import Miss
+from lodestar.engine.evaluation.records.record import Miss
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
 from lodestar.engine.values import (

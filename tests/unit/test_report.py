@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evaluation.comparing import compared
 from lodestar.engine.evaluation.judging import failed, judged
-from lodestar.engine.evaluation.page import page
-from lodestar.engine.evaluation.record import Miss, Record
-from lodestar.engine.evaluation.report import report_of
+from lodestar.engine.evaluation.records.record import Miss, Record
+from lodestar.engine.evaluation.reporting.comparing import compared
+from lodestar.engine.evaluation.reporting.page import page
+from lodestar.engine.evaluation.reporting.report import report_of
+from lodestar.engine.evaluation.reporting.table import results_table
 from lodestar.engine.evaluation.running import Run
-from lodestar.engine.evaluation.table import results_table
 from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.values import (

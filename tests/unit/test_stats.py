@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.cli.stats import BAR_CHARS, bar
+from lodestar.engine.cli.graph.stats import BAR_CHARS, bar
 from lodestar.engine.database.figures.components import component_sizes
 from lodestar.engine.database.figures.sizes import DegreeCount
 from lodestar.engine.database.figures.stats import Bin, degrees_of, log_bins

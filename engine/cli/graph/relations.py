@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import database_options, json_option, settings_from
+from ..options import database_options, json_option, settings_from
 
 
 @click.command()
@@ -22,8 +22,8 @@ def command(text: str, top_k: int, as_json: bool, **flags: Any) -> None:
     Example:
       lodestar relations "where was someone born"
     """
-    from ..api import Engine
-    from .render import printable
+    from ...api import Engine
+    from ..render import printable
 
     with Engine(settings_from(**flags)) as engine:
         nearest = engine.relations(text, top_k=top_k)

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from ..options import settings_from
 from .load_options import load_options, load_options_from
-from .options import settings_from
 
 
 class Formats(click.Group):
@@ -20,7 +20,7 @@ class Formats(click.Group):
         """Return the command of the format that is named, or of the file that is."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from ...loaders.formats import detect
+        from ....loaders.formats import detect
 
         kind = detect(args[0])
         click.echo(f"{args[0]} looks like {kind}", err=True)
@@ -236,13 +236,13 @@ def _list(text: str | None) -> list[str] | None:
 
 def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str) -> None:
     """Load a source of this kind; `own` are the options that are the format's and not every load's."""
-    from ...loaders.formats import source_class
-    from ...loaders.loading import load, load_embedded
-    from ...loaders.preview import preview
-    from ...loaders.progress import progress_bar
-    from ..database.gateway import Gateway
-    from ..server.connecting import loading_connection
-    from ..server.instance import Instance
+    from ....loaders.formats import source_class
+    from ....loaders.loading import load, load_embedded
+    from ....loaders.preview import preview
+    from ....loaders.progress import progress_bar
+    from ...database.gateway import Gateway
+    from ...server.connecting import loading_connection
+    from ...server.instance import Instance
 
     source = source_class(kind)(**arguments, **{name: flags.pop(name) for name in own})
     as_json, dry_run = flags.pop("as_json"), flags.pop("dry_run")

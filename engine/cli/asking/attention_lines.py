@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from ..explaining.explanation import Explanation, Word, percent
-from .render import path_line, printable
+from ...explaining.explanation import Explanation, Word, percent
+from ..render import path_line, printable
 
 QUESTION_SHADES = (None, 195, 153, 117, 75, 33)
 PATH_SHADES = (None, 230, 223, 216, 215, 208)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import UsageError
-from .options import json_option, server_options, settings_from
+from ...errors import UsageError
+from ..options import json_option, server_options, settings_from
 
 if TYPE_CHECKING:
-    from ..server.instance import Instance, Status
+    from ...server.instance import Instance, Status
 
 
 @click.group()
@@ -119,7 +119,7 @@ def reset(ctx: click.Context, name: str | None, home: str | None, as_json: bool,
 
 
 def _instance(name: str | None, home: str | None) -> Instance:
-    from ..server.instance import Instance
+    from ...server.instance import Instance
 
     return Instance.of(settings_from(name=name, home=home))
 

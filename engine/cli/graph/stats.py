@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_options, json_option, settings_from
+from ..options import database_options, json_option, settings_from
 
 if TYPE_CHECKING:
-    from ..database.figures.stats import Bin, Components, GraphStats
+    from ...database.figures.stats import Bin, Components, GraphStats
 
 BAR_CHARS = 30
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -36,10 +36,10 @@ def command(top: int, components: bool | None, as_json: bool, **flags: Any) -> N
       lodestar stats
       lodestar stats --top 50 --no-components --json
     """
-    from ..database.figures.stats import graph_stats
-    from ..database.gateway import Gateway
-    from ..server.connecting import connection_of
-    from ..server.progress import waiting
+    from ...database.figures.stats import graph_stats
+    from ...database.gateway import Gateway
+    from ...server.connecting import connection_of
+    from ...server.progress import waiting
 
     with Gateway(connection_of(settings_from(**flags))) as gateway:
         gateway.version()
@@ -73,7 +73,7 @@ def _lines(stats: GraphStats) -> Iterator[str]:
 
 
 def _tables(stats: GraphStats) -> Iterator[str]:
-    from .render import printable
+    from ..render import printable
 
     yield _title("Loads")
     for load in stats.loads:

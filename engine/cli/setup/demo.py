@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import json_option, server_options, settings_from
+from ..options import json_option, server_options, settings_from
 
 if TYPE_CHECKING:
-    from ..values import Answer
+    from ...values import Answer
 
 DEMO_NAME = "demo"
 """The embedded server of the demonstration: a graph of its own, so that nobody's data is touched."""
@@ -42,17 +42,17 @@ def command(as_json: bool, **flags: Any) -> None:
     settings = settings_from(**flags)
     started = time.perf_counter()
 
-    from ...loaders.formats import source_class
-    from ...loaders.loading import LoadOptions, load
-    from ...loaders.progress import progress_bar
-    from ..api import Engine
-    from ..browsing.browser import BrowserView
-    from ..database.gateway import Gateway
-    from ..serialise import answer_data
-    from ..server.connecting import loading_connection
-    from ..server.instance import Instance
-    from ..values import Question
-    from .render import answer_lines
+    from ....loaders.formats import source_class
+    from ....loaders.loading import LoadOptions, load
+    from ....loaders.progress import progress_bar
+    from ...api import Engine
+    from ...browsing.browser import BrowserView
+    from ...database.gateway import Gateway
+    from ...serialise import answer_data
+    from ...server.connecting import loading_connection
+    from ...server.instance import Instance
+    from ...values import Question
+    from ..render import answer_lines
 
     _say(f"1. Neo4j, embedded, called {settings.name!r}")
     instance = Instance.of(settings)

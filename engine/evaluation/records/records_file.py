@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from ..errors import InputError, StorageError
+from ...errors import InputError, StorageError
 from .record import Record
 
 

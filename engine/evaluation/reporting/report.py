@@ -15,21 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from ..questions.gold import GoldQuestion
-from .diagnosis import KINDS
-from .metrics.abstention import abstention_scores
-from .metrics.answers import Counted, micro_f1
-from .metrics.calibration import expected_calibration_error, reliability
-from .metrics.tokens import Tokens, mean_tokens
-from .metrics.uncertainty import (
+from ...questions.gold import GoldQuestion
+from ..diagnosis import KINDS
+from ..metrics.abstention import abstention_scores
+from ..metrics.answers import Counted, micro_f1
+from ..metrics.calibration import expected_calibration_error, reliability
+from ..metrics.tokens import Tokens, mean_tokens
+from ..metrics.uncertainty import (
     bootstrap_interval,
     bootstrap_ratio_interval,
     bootstrap_statistic_interval,
     macro_by,
     means_by,
 )
-from .record import Record
-from .running import Run
+from ..records.record import Record
+from ..running import Run
 
 FORMAT = 1
 ECE_SAMPLES = 500

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import RETURN_TO_TOPIC, database_options, json_option, settings_from
+from ..options import RETURN_TO_TOPIC, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
-    from ...models.star.checkpoint import Description
-    from ...models.star.mined import Mined
-    from ..questions.gold import QuestionSet
+    from ....models.star.checkpoint import Description
+    from ....models.star.mined import Mined
+    from ...questions.gold import QuestionSet
 
 
 @click.group()
@@ -94,11 +94,11 @@ def star(
       lodestar train star --dataset mined.jsonl.gz --dev mined-dev.jsonl.gz --out star --preset paper --seed 1
       torchrun --nproc-per-node 4 -m lodestar train star --dataset … --dev … --out star
     """
-    from ...loaders.progress import progress_bar
-    from ...models.star.processes import is_first_process
-    from ...models.star.train_star import Watcher
-    from ..training.relation_pairs import relation_pairs
-    from ..training.star import star_config, trained
+    from ....loaders.progress import progress_bar
+    from ....models.star.processes import is_first_process
+    from ....models.star.train_star import Watcher
+    from ...training.relation_pairs import relation_pairs
+    from ...training.star import star_config, trained
 
     precisions = [f"{part}.precision={precision}" for part in ("dual_training", "cross_training") if precision]
     config = star_config(preset, [*precisions, *changes], scorer=scorer, encoder=encoder, epochs=epochs, seed=seed)
@@ -137,27 +137,27 @@ def _print(description: Description, out: Path, *, as_json: bool) -> None:
 
 
 def _shown(figures: Mapping[str, float]) -> str:
-    from ...models.star.figures import NAMES
+    from ....models.star.figures import NAMES
 
     return ", ".join(f"{name} {figures[name]:.3f}" for name in NAMES)
 
 
 def _questions(file: str) -> QuestionSet:
-    from ...loaders.questions.reading import read_questions
+    from ....loaders.questions.reading import read_questions
 
     return read_questions(file)
 
 
 def _mined(file: str, out: Path, mining: Mapping[str, Any], flags: Mapping[str, Any]) -> Mined:
     """Return a mined file, or mine a question set into the folder of the checkpoint first: one process for all."""
-    from ...loaders.progress import progress_bar
-    from ...models.star.mined import is_mined
-    from ...models.star.processes import is_first_process
-    from ..api import Engine
-    from ..server.locking import locked
-    from ..supervision.mining.mine_file import mine_file
-    from ..supervision.mining.options import MiningOptions
-    from ..training.star import read_mined
+    from ....loaders.progress import progress_bar
+    from ....models.star.mined import is_mined
+    from ....models.star.processes import is_first_process
+    from ...api import Engine
+    from ...server.locking import locked
+    from ...supervision.mining.mine_file import mine_file
+    from ...supervision.mining.options import MiningOptions
+    from ...training.star import read_mined
 
     if is_mined(Path(file)):
         return read_mined(file)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import database_options, json_option, settings_from
+from ..options import database_options, json_option, settings_from
 
 
 @click.command()
@@ -21,9 +21,9 @@ def command(text: str, as_json: bool, **flags: Any) -> None:
     Example:
       lodestar entities "Which countries border Swizerland?"
     """
-    from ..api import Engine
-    from ..serialise import candidate_data
-    from .render import candidate_line
+    from ...api import Engine
+    from ...serialise import candidate_data
+    from ..render import candidate_line
 
     with Engine(settings_from(**flags)) as engine:
         candidates = engine.link(text)

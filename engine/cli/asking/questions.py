@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from ..errors import InputError, LodestarError, UsageError
-from ..values import Question
+from ...errors import InputError, LodestarError, UsageError
+from ...values import Question
 
 
 def questions_from(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> list[Question]:

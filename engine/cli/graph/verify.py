@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ..errors import GraphError
-from .options import database_options, json_option, settings_from
+from ...errors import GraphError
+from ..options import database_options, json_option, settings_from
 
 
 @click.command()
@@ -25,10 +25,10 @@ def command(as_json: bool, **flags: Any) -> None:
       lodestar verify
       lodestar verify --json
     """
-    from ...loaders.progress import progress_bar
-    from ...loaders.verifying import verify
-    from ..database.gateway import Gateway
-    from ..server.connecting import connection_of
+    from ....loaders.progress import progress_bar
+    from ....loaders.verifying import verify
+    from ...database.gateway import Gateway
+    from ...server.connecting import connection_of
 
     with Gateway(connection_of(settings_from(**flags))) as gateway:
         gateway.version()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..errors import UsageError
-from .options import database_options, json_option
+from ...errors import UsageError
+from ..options import database_options, json_option
 
 if TYPE_CHECKING:
-    from ...loaders.loading import LoadOptions
-    from ...loaders.subset import Subset
-    from ..settings import Settings
+    from ....loaders.loading import LoadOptions
+    from ....loaders.subset import Subset
+    from ...settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,7 +66,7 @@ def load_options(function: F) -> F:
 
 def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
     """Take the shared options out of `flags` and return them."""
-    from ...loaders.loading import LoadOptions
+    from ....loaders.loading import LoadOptions
 
     append, replaces = flags.pop("append"), flags.pop("replace")
     if append and replaces:
@@ -84,7 +84,7 @@ def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
 
 
 def _subset(flags: dict[str, Any]) -> Subset:
-    from ...loaders.subset import Subset, read_list
+    from ....loaders.subset import Subset, read_list
 
     around, hops, relations = flags.pop("around"), flags.pop("hops"), flags.pop("relations")
     if hops is not None and not around:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import UsageError
-from .options import database_options, json_option, settings_from
+from ...errors import UsageError
+from ..options import database_options, json_option, settings_from
 
 if TYPE_CHECKING:
-    from ...loaders.exporting import ExportRequest
+    from ....loaders.exporting import ExportRequest
 
 
 @click.command()
@@ -49,12 +49,12 @@ def command(
       lodestar export kg.nt.gz
       lodestar export | head
     """
-    from ...loaders.exporting import ExportRequest, export
-    from ...loaders.progress import progress_bar
-    from ...loaders.terms import FREEBASE
-    from ..database.gateway import Gateway
-    from ..server.connecting import connection_of
-    from .render import printable
+    from ....loaders.exporting import ExportRequest, export
+    from ....loaders.progress import progress_bar
+    from ....loaders.terms import FREEBASE
+    from ...database.gateway import Gateway
+    from ...server.connecting import connection_of
+    from ..render import printable
 
     request = ExportRequest(path, format_, names_path, base or FREEBASE, id_names, load)
     _check(request, as_json=as_json)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import UsageError
-from .metrics.uncertainty import Paired, paired_test
-from .record import Record
+from ...errors import UsageError
+from ..metrics.uncertainty import Paired, paired_test
+from ..records.record import Record
 
 COMPARED = (
     "strict/hits_at_1",

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .options import database_options, json_option, settings_from
+from ..options import database_options, json_option, settings_from
 
 MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", "yellow")}
 
@@ -25,8 +25,8 @@ def command(as_json: bool, **flags: Any) -> None:
     Example:
       lodestar doctor --uri neo4j+s://graph.example.org
     """
-    from ..doctor import examine
-    from .render import printable
+    from ...doctor import examine
+    from ..render import printable
 
     findings = []
     for finding in examine(settings_from(**flags)):

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
-from ..whole_file import write_whole
+from ...errors import InputError
+from ...whole_file import write_whole
+from ..records.record import Record
+from ..records.records_file import RecordsFile
 from .page import page
-from .record import Record
-from .records_file import RecordsFile
 from .report import FORMAT
 
 RECORDS, REPORT, PAGE = "records.jsonl", "report.json", "report.html"

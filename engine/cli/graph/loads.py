@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from ..errors import UsageError
-from .options import database_options, json_option, settings_from
+from ...errors import UsageError
+from ..options import database_options, json_option, settings_from
 
 
 @click.group()
@@ -34,9 +34,9 @@ def list_(as_json: bool, **flags: Any) -> None:
     Example:
       lodestar loads list --json
     """
-    from ..database.catalogue import read_loads
-    from ..database.gateway import Gateway
-    from ..server.connecting import connection_of
+    from ...database.catalogue import read_loads
+    from ...database.gateway import Gateway
+    from ...server.connecting import connection_of
 
     with Gateway(connection_of(settings_from(**flags))) as gateway:
         loads = gateway.fetch(read_loads())
@@ -64,11 +64,11 @@ def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: 
       lodestar loads delete 2
       lodestar loads delete more.tsv --yes
     """
-    from ...loaders.progress import progress_bar
-    from ...loaders.unloading import found_load, unload
-    from ..database.catalogue import read_loads
-    from ..database.gateway import Gateway
-    from ..server.connecting import loading_connection
+    from ....loaders.progress import progress_bar
+    from ....loaders.unloading import found_load, unload
+    from ...database.catalogue import read_loads
+    from ...database.gateway import Gateway
+    from ...server.connecting import loading_connection
 
     with Gateway(loading_connection(settings_from(**flags))) as gateway:
         gateway.version()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import RETURN_TO_TOPIC, database_options, json_option, settings_from
+from ..options import RETURN_TO_TOPIC, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
-    from ...models.star.mined import Mining
+    from ....models.star.mined import Mining
 
 
 @click.command()
@@ -63,12 +63,12 @@ def command(
     import time
     from dataclasses import replace
 
-    from ...loaders.progress import progress_bar
-    from ...loaders.questions.choosing import chosen_file
-    from ...loaders.questions.reading import read_questions
-    from ..api import Engine
-    from ..supervision.mining.mine_file import mine_file
-    from ..supervision.mining.options import MiningOptions
+    from ....loaders.progress import progress_bar
+    from ....loaders.questions.choosing import chosen_file
+    from ....loaders.questions.reading import read_questions
+    from ...api import Engine
+    from ...supervision.mining.mine_file import mine_file
+    from ...supervision.mining.options import MiningOptions
 
     questions = read_questions(chosen_file(dataset, split), format_name)
     asked = replace(questions, questions=questions.sampled(limit, seed))

@@ -1,0 +1,1 @@
+"""Verbs for what is in the graph: loading, listing, checking, exporting it, and looking into it."""

@@ -1,0 +1,1 @@
+"""Verbs for what Lodestar needs and for a first look at it."""

@@ -1,0 +1,1 @@
+"""Verbs that make training data and models."""

@@ -1,0 +1,1 @@
+"""What each question of a run came to, kept as it finishes."""

@@ -1,0 +1,1 @@
+"""From the records of a run to figures, tables and a page."""
