@@ -1,20 +1,25 @@
-"""Text files that are there whole or not at all."""
+"""What is written to a disk: whole files, and the one line for what cannot be written."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from ..models.whole_file import whole
 from .errors import StorageError
 
 
 def write_whole(file: Path, text: str) -> None:
     """Write a file in UTF-8, in the place of what was there; raise `StorageError` where it cannot be written."""
-    draft = file.with_name(f".{file.name}.part")
+    with storing(file), whole(file) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def storing(place: Path | str) -> Iterator[None]:
+    """Raise `StorageError` for an `OSError` of the block, which writes to `place`."""
     try:
-        try:
-            draft.write_text(text, encoding="utf-8")
-            draft.replace(file)
-        finally:
-            draft.unlink(missing_ok=True)
+        yield
     except OSError as error:
-        raise StorageError(f"{file}: cannot be written: {error.strerror}") from error
+        raise StorageError(f"{place}: cannot be written: {error.strerror or error}") from error

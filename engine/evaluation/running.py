@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import StorageError, UsageError
+from ..errors import UsageError
 from ..questions.gold import GoldQuestion, QuestionSet
 from ..questions.names import with_names
 from ..recipes.recipe import Recipe
 from ..server.locking import locked
 from ..settings import Settings
+from ..whole_file import storing, write_whole
 from .asking import Asker
 from .opening import opened
 from .provenance import provenance
@@ -98,10 +99,8 @@ def _in_parallel(
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    try:
+    with storing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be written: {error.strerror}") from error
     with locked(folder / ".lock", f"another run writes to {folder}"):
         yield
 
@@ -122,7 +121,7 @@ def _take_folder(options: RunOptions, stated: dict[str, Any], records_path: Path
             )
         return
     records_path.unlink(missing_ok=True)
-    kept.write_text(json.dumps(stated, indent=2, ensure_ascii=False), encoding="utf-8")
+    write_whole(kept, json.dumps(stated, indent=2, ensure_ascii=False))
 
 
 def _difference(before: dict[str, Any] | None, now: dict[str, Any]) -> str:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ import numpy as np
 from ...models.encoder import FloatArray, SentenceEncoder
 from ...models.file_hash import file_sha256
 from ...models.verbalise import without_repeats
+from ...models.whole_file import whole
 from ..database.catalogue import Catalogue, RelationInfo
 from ..database.gateway import Connection
 from ..errors import LodestarError
@@ -173,26 +172,18 @@ def _write(
     rows = [
         {"number": relation.number, "text": text} for relation, text in zip(catalogue.relations, texts, strict=True)
     ]
-    writer = f"{os.getpid()}-{threading.get_ident()}"
-    vectors, description = folder / "relations.faiss", folder / "relations.json"
-    drafts = [path.with_suffix(f"{path.suffix}.{writer}.part") for path in (vectors, description)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        try:
-            faiss.write_index(index, str(drafts[0]))
+        with whole(folder / "relations.json") as description, whole(folder / "relations.faiss") as vectors:
+            faiss.write_index(index, str(vectors))
             meta = {
                 "format": FORMAT,
                 "encoder": encoder.revision,
                 "fingerprint": catalogue.fingerprint,
-                "vectors_sha256": file_sha256(drafts[0]),
+                "vectors_sha256": file_sha256(vectors),
                 "rows": rows,
             }
-            drafts[1].write_text(json.dumps(meta, ensure_ascii=False, indent=0), encoding="utf-8")
-            drafts[0].replace(vectors)
-            drafts[1].replace(description)
-        finally:
-            for draft in drafts:
-                draft.unlink(missing_ok=True)
+            description.write_text(json.dumps(meta, ensure_ascii=False, indent=0), encoding="utf-8")
     except (OSError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "no room, or no right to write"
         raise LodestarError(

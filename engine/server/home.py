@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
 import shutil
@@ -17,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from ...models.whole_file import whole
 from ..browsing.style import post_connect_command
 from ..errors import ServerError, UsageError
 
@@ -106,7 +106,7 @@ class ServerHome:
 
     def write_state(self, state: ServerState) -> None:
         """Remember the state."""
-        self._write("server.json", json.dumps(asdict(state), indent=2) + "\n")
+        self.private_file("server.json", json.dumps(asdict(state), indent=2) + "\n")
 
     def restore_state(self, state: ServerState | None) -> None:
         """Remember what was remembered before a start that failed."""
@@ -118,7 +118,8 @@ class ServerHome:
     def write_configuration(self, state: ServerState) -> None:
         """Write ``conf/neo4j.conf`` for these ports and this much memory."""
         lines = [f"{name}={value}" for name, value in configuration(state).items()]
-        self._write("conf/neo4j.conf", "\n".join(["# Written by `lodestar db start`, at each start.", *lines]) + "\n")
+        text = "\n".join(["# Written by `lodestar db start`, at each start.", *lines]) + "\n"
+        self.private_file("conf/neo4j.conf", text)
 
     def password(self) -> str:
         """Return the password of user neo4j; raise `ServerError` when its file is gone or unreadable."""
@@ -133,7 +134,7 @@ class ServerHome:
     def ensure_password(self) -> str:
         """Return the password, made on first use: 256 random bits, in a file of mode 0600."""
         if not self.password_file.exists() and not self.has_initial_password:
-            self._write("password", f"{secrets.token_hex(32)}\n")
+            self.private_file("password", f"{secrets.token_hex(32)}\n")
         return self.password()
 
     def delete(self) -> None:
@@ -160,18 +161,11 @@ class ServerHome:
             )
 
     def private_file(self, name: str, text: str) -> Path:
-        """Write a file that only its owner can read and return its path."""
-        return self._write(name, text)
-
-    def _write(self, name: str, text: str) -> Path:
-        """Write a file of mode 0600, all of it or nothing."""
+        """Write a file that only its owner can read, all of it or nothing, and return its path."""
         path = self.folder / name
-        draft = path.with_name(f"{path.name}.new")
         try:
-            draft.unlink(missing_ok=True)
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                file.write(text)
-            draft.replace(path)
+            with whole(path, private=True) as draft:
+                draft.write_text(text, encoding="utf-8")
         except OSError as error:
             raise unwritable(path, error) from error
         return path

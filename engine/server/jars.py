@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
+from ...models.whole_file import whole
 from ..errors import DownloadError
 from .download import fetch_all
 from .locking import locked
@@ -85,9 +86,8 @@ class JarCache:
         if not jars:
             return
         verified = self._read_verified() | {jar.file_name: _fingerprint(self.folder / jar.file_name) for jar in jars}
-        draft = self.folder / "verified.json.new"
-        draft.write_text(json.dumps(verified, indent=0), encoding="utf-8")
-        draft.replace(self.folder / "verified.json")
+        with whole(self.folder / "verified.json") as draft:
+            draft.write_text(json.dumps(verified, indent=0), encoding="utf-8")
 
     def _read_verified(self) -> dict[str, list[int] | None]:
         try:

@@ -14,10 +14,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ..f1 import f1_of
 from ..verbalise import Directed, Hop, RelationWords
+from ..whole_file import whole
 
 FORMAT = 1
 THROUGH = " → "
@@ -144,21 +145,21 @@ def walks(reach: Reach, before: Hops = ()) -> Iterator[Hops]:
 
 
 def write(path: Path, mining: Mining, questions: Iterable[MinedQuestion]) -> None:
-    """Write a mined file, whole or not at all."""
-    draft = path.with_name(f"{path.name}.new")
-    try:
-        with _opened(draft, "wt", packed=path.suffix == ".gz") as file:
-            for record in ({"format": FORMAT, **asdict(mining)}, *map(asdict, questions)):
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    """Write a mined file, whole or not at all: the same questions, the same bytes."""
+    records = ({"format": FORMAT, **asdict(mining)}, *map(asdict, questions))
+    lines = (json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
+    with whole(path) as draft, draft.open("wb") as file:
+        if path.suffix == ".gz":
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                packed.writelines(lines)
+        else:
+            file.writelines(lines)
 
 
 def is_mined(path: Path) -> bool:
     """Return whether the first line of a file is that of a mined file."""
     try:
-        with _opened(path, "rt", packed=path.suffix == ".gz") as file:
+        with _opened(path) as file:
             record = json.loads(file.readline())
     except (OSError, EOFError, ValueError, zlib.error):
         return False
@@ -173,7 +174,7 @@ def read(path: Path) -> Mined:
     known: set[str] = set()
     number = 0
     try:
-        with _opened(path, "rt", packed=path.suffix == ".gz") as file:
+        with _opened(path) as file:
             for number, line in enumerate(file, start=1):  # noqa: B007 - told when the line is damaged
                 digest.update(line.encode())
                 record = json.loads(line)
@@ -197,8 +198,8 @@ def read(path: Path) -> Mined:
     return Mined(mining, tuple(questions), digest.hexdigest())
 
 
-def _opened(path: Path, mode: str, *, packed: bool) -> Any:
-    return gzip.open(path, mode, encoding="utf-8") if packed else path.open(mode, encoding="utf-8")
+def _opened(path: Path) -> TextIO:
+    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
 
 
 def _mining(record: dict[str, Any]) -> Mining:

@@ -13,6 +13,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from ..whole_file import whole
+
 FORMAT = 1
 
 
@@ -59,14 +61,11 @@ def write_state(path: Path, state: TrainingState, resolved: Mapping[str, Any]) -
         "scaler": state.scaler,
         "resolved": resolved,
     }
-    draft = path.with_name(f"{path.name}.new")
     try:
-        save_file(tensors, draft, {"training": json.dumps(said)})
-        draft.replace(path)
+        with whole(path) as draft:
+            save_file(tensors, draft, {"training": json.dumps(said)})
     except SafetensorError as error:
         raise OSError(f"{path}: {error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def read_state(path: Path, resolved: Mapping[str, Any]) -> TrainingState | None:

@@ -33,6 +33,7 @@ ALLOWED = {
         "engine/relations",
         "engine/retrieval",
         "engine/settings.py",
+        "engine/whole_file.py",
         "models",
     },
     "engine/evaluation": {"engine", "models", "cypher"},

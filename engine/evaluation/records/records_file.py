@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from ...errors import InputError, StorageError
+from ...errors import InputError
+from ...whole_file import storing
 from .record import Record
 
 
@@ -36,23 +37,18 @@ class RecordsFile:
     def add(self, record: Record) -> None:
         """Write a record to the disk before returning; threads may share the file."""
         line = json.dumps(record.as_json(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-        with self._adding:
-            try:
-                assert self._file
-                self._file.write(line)
-                self._file.flush()
-                os.fsync(self._file.fileno())
-            except OSError as error:
-                raise StorageError(f"{self.path}: cannot be written: {error.strerror}") from error
+        with self._adding, storing(self.path):
+            assert self._file
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def __enter__(self) -> Self:
-        try:
+        with storing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             whole = sum(map(len, self._whole())) if self.path.exists() else 0
             self._file = self.path.open("ab")
             self._file.truncate(whole)
-        except OSError as error:
-            raise StorageError(f"{self.path}: cannot be written: {error.strerror}") from error
         return self
 
     def __exit__(

@@ -19,6 +19,7 @@ from ...errors import EncoderError, GraphError, QueryTimeoutError, StorageError
 from ...questions.gold import GoldQuestion, QuestionSet
 from ...relations.index import index_folder, open_index
 from ...relations.words import relation_words
+from ...whole_file import storing
 from .labelling import Labeller
 from .miner import CUTS, Miner, Walked
 from .negatives import KINDS
@@ -77,10 +78,8 @@ def mine_file(
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
         counts=counts_of(found, mined),
     )
-    try:
+    with storing(out):
         write(out, mining, mined)
-    except OSError as error:
-        raise StorageError(f"{out}: cannot be written: {error.strerror or error}") from error
     return mining
 
 

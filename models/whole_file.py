@@ -1,0 +1,34 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import glob
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+ABANDONED_S = 3_600
+"""A draft that nobody has written to for so long was left behind by a process that was killed."""
+
+
+@contextmanager
+def whole(file: Path, *, private: bool = False) -> Iterator[Path]:
+    """Yield the path of an empty draft beside a file: it takes the file's place when the block ends well, else it goes.
+
+    Of several writers at once the last one's file stays. `private`: nobody but its owner can read it. Raises `OSError`
+    where the folder cannot be written.
+    """
+    for draft in file.parent.glob(f".{glob.escape(file.name)}.*.part"):
+        with suppress(FileNotFoundError):  # its writer was done meanwhile
+            if time.time() - draft.stat().st_mtime > ABANDONED_S:
+                draft.unlink()
+    draft = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.part")
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666))
+    try:
+        yield draft
+        draft.replace(file)
+    finally:
+        draft.unlink(missing_ok=True)

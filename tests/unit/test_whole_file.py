@@ -1,0 +1,73 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from lodestar.engine.errors import StorageError
+from lodestar.engine.whole_file import storing, write_whole
+from lodestar.models.whole_file import ABANDONED_S, whole
+
+
+def test_what_was_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
+    file = tmp_path / "a.bin"
+    file.write_bytes(b"before")
+    with whole(file) as draft:
+        draft.write_bytes(b"after")
+        assert file.read_bytes() == b"before"
+    assert file.read_bytes() == b"after"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_failure_leaves_what_was_there_and_no_draft(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("before")
+    with pytest.raises(RuntimeError), whole(file) as draft:
+        draft.write_text("half")
+        raise RuntimeError
+    assert file.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_several_writers_at_once_leave_one_of_their_files(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    texts = [letter * 100_000 for letter in "abcdef"]
+    threads = [threading.Thread(target=write_whole, args=(file, text)) for text in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert file.read_text() in texts
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_only_the_owner_reads_a_private_file(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("before")
+    with whole(file, private=True) as draft:
+        assert stat.S_IMODE(draft.stat().st_mode) == 0o600
+        draft.write_text("after")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_draft_left_by_a_kill_is_deleted_later_and_one_under_way_is_not(tmp_path: Path) -> None:
+    left, under_way, other = (tmp_path / f".{name}.part" for name in ("a[1].txt.7-7", "a[1].txt.8-8", "b.txt.7-7"))
+    for draft in (left, under_way, other):
+        draft.touch()
+    old = time.time() - ABANDONED_S - 1
+    os.utime(left, (old, old))
+    os.utime(other, (old, old))
+    write_whole(tmp_path / "a[1].txt", "text")
+    assert {path.name for path in tmp_path.iterdir()} == {"a[1].txt", under_way.name, other.name}
+
+
+def test_one_line_says_what_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"no/a\.txt: cannot be written: No such file or directory$"):
+        write_whole(tmp_path / "no" / "a.txt", "text")
+    with pytest.raises(StorageError, match=r"^there: cannot be written: full$"), storing("there"):
+        raise OSError("full")
