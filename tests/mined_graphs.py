@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from lodestar.engine.database.catalogue import Catalogue, RelationInfo
+from lodestar.engine.supervision.mining.hops import Hop, Hops
+from lodestar.engine.values import Step
+from lodestar.models.star.mined import INVERSE, THROUGH
 
 from tests.memory_graph import MemoryGraph
 
@@ -19,3 +22,15 @@ def catalogue_of(graph: MemoryGraph) -> Catalogue:
 def mediating_of(graph: MemoryGraph) -> frozenset[int]:
     """The signed numbers of the relations that unnamed entities are in."""
     return frozenset(number for id_, name in graph.names.items() if name is None for number in graph.signature(id_))
+
+
+def step(written: str) -> Step:
+    return Step(written.removeprefix(INVERSE), written.startswith(INVERSE))
+
+
+def hop(written: str) -> Hop:
+    return tuple(map(step, written.split(THROUGH)))
+
+
+def hops(*written: str) -> Hops:
+    return tuple(map(hop, written))

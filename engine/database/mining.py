@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..values import Step
 from .requests import Request, Row
 from .templates import template
 
@@ -26,9 +27,9 @@ class AnswerPair:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSteps:
-    """The relation paths of one or two steps of a pair, a step as `str(Step)` writes it; `cut`: there may be more."""
+    """The relation paths of one or two steps of a pair; `cut`: there may be more."""
 
-    paths: tuple[tuple[str, ...], ...] = ()
+    paths: tuple[tuple[Step, ...], ...] = ()
     cut: bool = False
 
 
@@ -36,7 +37,7 @@ class AnswerSteps:
 class LastSteps:
     """The steps to an answer: from which entity which ones lead there; `cut`: there are more."""
 
-    steps: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    steps: Mapping[str, frozenset[Step]] = field(default_factory=dict)
     cut: bool = False
 
 
@@ -46,7 +47,7 @@ def find_answer_paths(pairs: Sequence[AnswerPair], max_degree: int, max_paths: i
     def decode(rows: Sequence[Row]) -> list[AnswerSteps]:
         found = [AnswerSteps()] * len(pairs)
         for pair, paths, cut in rows:
-            found[pair] = AnswerSteps(tuple(map(tuple, paths)), cut)
+            found[pair] = AnswerSteps(tuple(tuple(map(_step, path)) for path in paths), cut)
         return found
 
     params = {
@@ -61,12 +62,12 @@ def find_last_steps(answers: Sequence[str], max_degree: int) -> Request[dict[str
     """The last steps to each of the answers that anything leads to."""
 
     def decode(rows: Sequence[Row]) -> dict[str, LastSteps]:
-        steps: dict[str, dict[str, set[str]]] = {}
+        steps: dict[str, dict[str, set[Step]]] = {}
         cuts: dict[str, bool] = {}
         for answer, step, sources, cut in rows:
             into = steps.setdefault(answer, {})
             for source in sources:
-                into.setdefault(source, set()).add(step)
+                into.setdefault(source, set()).add(_step(step))
             cuts[answer] = cut
         return {
             answer: LastSteps({source: frozenset(found) for source, found in into.items()}, cuts[answer])
@@ -96,6 +97,11 @@ def stream_mediator_relations() -> Request[int]:
         return int(rows[0][0])
 
     return Request(template("stream_mediator_relations"), {}, decode)
+
+
+def _step(returned: str) -> Step:
+    """Return the step that a query returns: a relation's name, with ^ before it where it is walked to its head."""
+    return Step(returned[1:], inverse=True) if returned.startswith("^") else Step(returned)
 
 
 def _phrase(name: str) -> str:

@@ -10,29 +10,29 @@ from pathlib import Path
 import pytest
 from lodestar.engine.database.catalogue import Catalogue, RelationInfo
 from lodestar.engine.relations.index import open_index
+from lodestar.engine.supervision.mining.answer_paths import RightPath
+from lodestar.engine.supervision.mining.hops import Hops, HopTrie, steps_of, written
 from lodestar.engine.supervision.mining.labelling import NearestRelations
-from lodestar.engine.supervision.mining.negatives import negatives, relation_of, replaced
-from lodestar.engine.supervision.mining.positives import labelled
-from lodestar.models.star.mined import AnswerPath, Hops, NegativePath, Reach
+from lodestar.engine.supervision.mining.negatives import negatives, replaced
+from lodestar.engine.supervision.mining.positives import labels
+from lodestar.models.star.mined import NegativePath
 
 from tests.letter_encoder import LetterEncoder
+from tests.mined_graphs import hop, hops
 
 
-def path(
-    hops: str, similarity: float = 0.0, topic: int = 0, *, positive: bool = False, gold: bool = False
-) -> AnswerPath:
-    return AnswerPath(topic, tuple(hops.split()), 1.0, 1.0, similarity, shortest=False, positive=positive, gold=gold)
+def path(spaced: str, topic: int = 0, *, gold: bool = False) -> RightPath:
+    return RightPath(topic, hops(*spaced.split()), 1.0, 1.0, gold=gold)
 
 
-def marks(paths: Sequence[AnswerPath], *, annotated: bool = False) -> list[str]:
-    return [
-        "positive" if p.positive else "shortest" if p.shortest else "" for p in labelled(paths, annotated=annotated)
-    ]
+def marks(paths: Sequence[tuple[RightPath, float]], *, annotated: bool = False) -> list[str]:
+    found = labels([path for path, _ in paths], [similarity for _, similarity in paths], annotated=annotated)
+    return ["positive" if label.positive else "shortest" if label.shortest else "" for label in found]
 
 
 def test_positives_are_the_shortest_of_at_least_mean_similarity() -> None:
     # Mean of .8, .4, .3: .5; the longer path is more similar, and no candidate.
-    assert marks([path("a", 0.8), path("b", 0.4), path("c", 0.3), path("a b", 0.9)]) == [
+    assert marks([(path("a"), 0.8), (path("b"), 0.4), (path("c"), 0.3), (path("a b"), 0.9)]) == [
         "positive",
         "shortest",
         "shortest",
@@ -42,20 +42,26 @@ def test_positives_are_the_shortest_of_at_least_mean_similarity() -> None:
 
 def test_shortest_is_by_topic_and_the_mean_is_over_all_topics_of_the_question() -> None:
     # Topic 1 has no path of one hop. Mean of .8, .2, .6: .533.
-    paths = [path("a", 0.8), path("b", 0.2), path("a b", 0.9), path("c d", 0.6, topic=1), path("a b c", 1, topic=1)]
+    paths = [
+        (path("a"), 0.8),
+        (path("b"), 0.2),
+        (path("a b"), 0.9),
+        (path("c d", topic=1), 0.6),
+        (path("a b c", topic=1), 1),
+    ]
     assert marks(paths) == ["positive", "shortest", "", "positive", ""]
 
 
 @pytest.mark.parametrize("similarity", [0.1, 0.7, 1 / 3])
 def test_equal_similarities_are_all_positive(similarity: float) -> None:
-    assert marks([path(hop, similarity) for hop in "abc"]) == ["positive"] * 3
+    assert marks([(path(relation), similarity) for relation in "abc"]) == ["positive"] * 3
 
 
 def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() -> None:
     exact = path("a b", gold=True)
-    wide = [replace(path(hops, gold=True), precision=0.2) for hops in ("^a b", "a ^b")]
+    wide = [replace(path(spaced, gold=True), precision=0.2) for spaced in ("^a b", "a ^b")]
     other = replace(path("c b", gold=True), precision=0.1)
-    found = labelled([wide[0], exact, wide[1], other], annotated=True)
+    found = labels([wide[0], exact, wide[1], other], [0.0] * 4, annotated=True)
     assert [(each.gold, each.positive) for each in found] == [
         (False, False),
         (True, True),
@@ -65,32 +71,42 @@ def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() ->
 
 
 def test_of_gold_relations_whose_directions_lead_as_far_the_path_that_walks_them_as_written_is_gold() -> None:
-    paths = [path(hops, gold=True) for hops in ("^a b", "a b", "a ^b", "^c")]
-    assert [each.gold for each in labelled(paths, annotated=True)] == [False, True, False, True]
+    paths = [path(spaced, gold=True) for spaced in ("^a b", "a b", "a ^b", "^c")]
+    assert [each.gold for each in labels(paths, [0.0] * 4, annotated=True)] == [False, True, False, True]
 
 
 def test_gold_paths_are_positive_in_the_place_of_the_shortest() -> None:
-    paths = [path("a", 0.8), path("b c", 0.1, gold=True)]
+    paths = [(path("a"), 0.8), (path("b c", gold=True), 0.1)]
     assert marks(paths, annotated=True) == ["shortest", "positive"]
-    assert marks([path("a", 0.8)], annotated=True) == ["shortest"]
+    assert marks([(path("a"), 0.8)], annotated=True) == ["shortest"]
 
 
 def test_no_paths() -> None:
-    assert labelled([], annotated=False) == ()
+    assert labels([], [], annotated=False) == []
 
 
 NEAREST = {"a": ("b", "c", "d"), "b": ("a", "c", "d"), "c": ("b", "d", "a"), "d": ("c", "a", "b")}
-REACH: Reach = {"a": {"^b": {"c": {}, "d": {}}, "^a": {}}, "c → ^b": {"d": {}}}
+REACH: HopTrie = {
+    hop("a"): {hop("^b"): {hop("c"): {}, hop("d"): {}}, hop("^a"): {}},
+    hop("c → ^b"): {hop("d"): {}},
+}
 
 
-def kinds(paths: Sequence[AnswerPath], answers: Sequence[str] = (), num_negatives: int = 2) -> list[tuple[str, str]]:
-    known = {(p.topic, p.hops) for p in paths} | {(0, tuple(answer.split())) for answer in answers}
+def kinds(
+    positives: Sequence[RightPath], others: Sequence[RightPath] = (), num_negatives: int = 2
+) -> list[tuple[str, str]]:
+    known = {(path.topic, path.hops) for path in (*positives, *others)}
 
-    def is_answer(topic: int, hops: Hops) -> bool:
-        return (topic, hops) in known
+    def is_answer(topic: int, path: Hops) -> bool:
+        return (topic, path) in known
 
     found = negatives(
-        paths, [REACH, REACH], is_answer, nearest=NEAREST.__getitem__, num_negatives=num_negatives, rng=random.Random(0)
+        positives,
+        [REACH, REACH],
+        is_answer,
+        nearest=NEAREST.__getitem__,
+        num_negatives=num_negatives,
+        rng=random.Random(0),
     )
     return [(n.kind, " ".join(n.hops)) for n in found]
 
@@ -100,7 +116,7 @@ def of_kind(found: Sequence[tuple[str, str]], kind: str) -> list[str]:
 
 
 def test_each_hop_is_replaced_by_what_can_be_walked_there_then_by_the_nearest_relations() -> None:
-    found = kinds([path("a ^b", positive=True)])
+    found = kinds([path("a ^b")])
     assert of_kind(found, "similar") == ["c → ^b", "b", "a ^a", "a ^c"]
     assert sorted(of_kind(found, "random")) == ["a ^d", "c", "d"]
     assert of_kind(found, "early") == ["a"]
@@ -108,11 +124,11 @@ def test_each_hop_is_replaced_by_what_can_be_walked_there_then_by_the_nearest_re
 
 
 def test_of_what_can_be_walked_the_nearest_come_first_and_the_same_relation_the_other_way_before_all() -> None:
-    reach: Reach = {hop: {} for hop in ("a", "d", "c", "^a", "^b", "^d")}
+    reach: HopTrie = {hop(written): {} for written in ("a", "d", "c", "^a", "^b", "^d")}
     found = negatives(
-        [path("a", positive=True)],
+        [path("a")],
         [reach],
-        lambda _, hops: hops == ("a",),
+        lambda _, path: path == hops("a"),
         nearest=NEAREST.__getitem__,
         num_negatives=3,
         rng=random.Random(0),
@@ -123,11 +139,11 @@ def test_of_what_can_be_walked_the_nearest_come_first_and_the_same_relation_the_
 
 
 def test_a_hop_through_a_mediator_is_replaced_in_its_last_relation() -> None:
-    positive = AnswerPath(0, ("c → ^b",), 1.0, 1.0, 0.0, shortest=True, positive=True)
+    positive = RightPath(0, hops("c → ^b"), 1.0, 1.0, gold=False)
     found = negatives(
         [positive],
         [REACH],
-        lambda _, hops: hops == positive.hops,
+        lambda _, path: path == positive.hops,
         nearest=NEAREST.__getitem__,
         num_negatives=2,
         rng=random.Random(0),
@@ -137,13 +153,9 @@ def test_a_hop_through_a_mediator_is_replaced_in_its_last_relation() -> None:
     assert NegativePath(0, ("c → ^b", "d"), "overrun") in found
 
 
-def test_only_positive_paths_have_negatives() -> None:
-    assert kinds([path("a ^b")]) == []
-
-
 def test_what_leads_to_an_answer_is_no_negative_and_none_comes_twice() -> None:
-    paths = [path("a ^b", positive=True), path("a ^a", positive=True), path("b")]
-    found = kinds(paths, answers=["a ^b c"], num_negatives=4)
+    paths = [path("a ^b"), path("a ^a")]
+    found = kinds(paths, [path("b"), path("a ^b c")], num_negatives=4)
     hops = [hops for _, hops in found]
     assert len(hops) == len(set(hops))
     assert not set(hops) & {"a ^b", "a ^a", "b", "a ^b c"}
@@ -151,17 +163,22 @@ def test_what_leads_to_an_answer_is_no_negative_and_none_comes_twice() -> None:
 
 
 def test_a_path_of_another_topic_may_be_a_negative() -> None:
-    found = kinds([path("a", positive=True), path("b", topic=1)])
+    found = kinds([path("a")], [path("b", topic=1)])
     assert ("similar", "b") in found
 
 
 def test_no_negatives_are_wanted() -> None:
-    assert of_kind(kinds([path("a ^b", positive=True)], num_negatives=0), "early") == ["a"]
+    assert of_kind(kinds([path("a ^b")], num_negatives=0), "early") == ["a"]
 
 
-def test_hops_are_taken_apart_and_put_together() -> None:
-    assert (relation_of("^r"), relation_of("r"), relation_of("a → ^b")) == ("r", "r", "b")
-    assert (replaced("^r", "x"), replaced("r", "x"), replaced("a → ^b", "x")) == ("^x", "x", "a → ^x")
+def test_the_last_relation_of_a_hop_is_replaced() -> None:
+    assert [replaced(hop(old), "x") for old in ("^r", "r", "a → ^b")] == [hop("^x"), hop("x"), hop("a → ^x")]
+
+
+def test_hops_are_written_as_they_are_walked() -> None:
+    path = hops("^r", "a → ^b")
+    assert tuple(map(written, path)) == ("^r", "a → ^b")
+    assert list(map(str, steps_of(path))) == ["^r", "a", "^b"]
 
 
 def test_the_nearest_relations_are_others(tmp_path: Path) -> None:

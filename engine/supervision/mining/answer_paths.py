@@ -11,29 +11,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from ....models.star.mined import AnswerPath, Hops
+from ....models.f1 import f1_of
 from ...database.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
 from ...database.requests import Steps, one
 from ...retrieval.ends import ends_for
 from ...retrieval.frontier import Frontier
 from ...values import Step
+from .exploring import Explored, Explorer, Way, expand
+from .hops import Hops, steps_of, written
 from .placing import Placed
-from .reach import Explorer, TopicReach, Way, expand
 
-PathSteps = tuple[str, ...]
-"""The steps of a path, as `str(Step)` writes them."""
+
+@dataclass(frozen=True, slots=True)
+class RightPath:
+    """A relation path from a topic, by its place among the question's, that leads to at least one right answer.
+
+    precision: right ends / ends. recall: right ends / right answers. gold: an annotator wrote its relations down.
+    """
+
+    topic: int
+    hops: Hops
+    precision: float
+    recall: float
+    gold: bool
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return f1_of(self.precision, self.recall)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The paths from one topic of a question to its answers, similarity and labels still open.
+    """The paths from one topic of a question to its answers, which are to be labelled.
 
     reaching: all that is known to lead to an answer, whether or not a search would be offered it. cut: there may be
     more of them. num_cut: paths whose ends are not all known.
     """
 
-    paths: tuple[AnswerPath, ...]
-    reaching: frozenset[PathSteps]
+    paths: tuple[RightPath, ...]
+    reaching: frozenset[tuple[Step, ...]]
     cut: bool
     num_cut: int
 
@@ -44,7 +61,7 @@ class Ask:
 
     placed: Placed
     topic: int
-    reach: TopicReach
+    reach: Explored
     return_to_topic: bool = False
 
 
@@ -69,8 +86,8 @@ class _Met:
     reaching: all paths that were found to lead to an answer.
     """
 
-    steps: Mapping[Way, AbstractSet[str]]
-    reaching: AbstractSet[PathSteps]
+    steps: Mapping[Way, AbstractSet[Step]]
+    reaching: AbstractSet[tuple[Step, ...]]
     cut: bool
 
 
@@ -94,34 +111,28 @@ def _is_long(way: Way) -> bool:
 
 
 def _met(ask: Ask, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
-    following: dict[PathSteps, set[str]] = {}
+    following: dict[tuple[Step, ...], set[Step]] = {}
     for *before, step in short.paths:
         following.setdefault(tuple(before), set()).add(step)
     into = [last[answer] for answer in sorted(ask.placed.answers) if answer in last]
-    steps: dict[Way, AbstractSet[str]] = {}
+    steps: dict[Way, AbstractSet[Step]] = {}
     for way in ask.reach.last:
         if _is_long(way):
             steps[way] = {step for tail in way.frontier.tails for found in into for step in found.steps.get(tail, ())}
         else:
-            steps[way] = following.get(_written(way.frontier), set())
-    long = {(*_written(way.frontier), step) for way, found in steps.items() if _is_long(way) for step in found}
+            steps[way] = following.get(way.steps, set())
+    long = {(*way.steps, step) for way, found in steps.items() if _is_long(way) for step in found}
     return _Met(steps, {*short.paths, *long}, short.cut or any(found.cut for found in into))
 
 
-def _last_hops(explorer: Explorer, reach: TopicReach, met: _Met) -> Iterator[tuple[Way, Step]]:
+def _last_hops(explorer: Explorer, reach: Explored, met: _Met) -> Iterator[tuple[Way, Step]]:
     """Yield the last steps that lead to an answer, of those that a search would be offered."""
     for way in reach.last:
         if met.steps[way]:
-            yield from (
-                (way, step) for _, step in way.frontier.steps_on(explorer.relations) if str(step) in met.steps[way]
-            )
+            yield from ((way, step) for _, step in way.frontier.steps_on(explorer.relations) if step in met.steps[way])
 
 
-def _written(frontier: Frontier) -> PathSteps:
-    return tuple(map(str, frontier.steps))
-
-
-def answer_path(ask: Ask, hops: Hops, frontier: Frontier) -> AnswerPath | None:
+def right_path(ask: Ask, hops: Hops, frontier: Frontier) -> RightPath | None:
     """Return the path with precision and recall of its ends; None where no end is right."""
     topics = {topic.id for topic in ask.placed.topics}
     ends = ends_for(frontier.steps, frontier.ends, topics, return_to_topic=ask.return_to_topic)
@@ -129,14 +140,11 @@ def answer_path(ask: Ask, hops: Hops, frontier: Frontier) -> AnswerPath | None:
     if not num_right:
         return None
     relations = tuple(step.relation for step in frontier.steps)
-    return AnswerPath(
+    return RightPath(
         topic=ask.topic,
         hops=hops,
         precision=num_right / len(ends),
         recall=num_right / len(ask.placed.answers),
-        similarity=0.0,
-        shortest=False,
-        positive=False,
         gold=any(path.relations == relations for path in ask.placed.question.paths),
     )
 
@@ -144,11 +152,11 @@ def answer_path(ask: Ask, hops: Hops, frontier: Frontier) -> AnswerPath | None:
 def _found(ask: Ask, met: _Met, last: Sequence[tuple[Way, Step, Frontier]]) -> Found:
     known = {way.hops: way.frontier for way in ask.reach.walked}
     known |= {(*way.hops, way.hop(step)): frontier for way, step, frontier in last if not frontier.at_mediator}
-    evaluated = ((answer_path(ask, hops, frontier), frontier) for hops, frontier in known.items())
-    right = [(path, frontier) for path, frontier in evaluated if path is not None]
+    evaluated = [(right_path(ask, hops, frontier), frontier) for hops, frontier in known.items()]
+    right = [path for path, _ in evaluated if path is not None]
     return Found(
-        paths=tuple(sorted((path for path, _ in right), key=lambda path: (len(path.hops), path.hops))),
-        reaching=frozenset({*met.reaching, *(_written(frontier) for _, frontier in right)}),
+        paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(written, path.hops)))),
+        reaching=frozenset({*met.reaching, *(steps_of(path.hops) for path in right)}),
         cut=met.cut,
-        num_cut=sum(frontier.cut for _, frontier in right),
+        num_cut=sum(frontier.cut for path, frontier in evaluated if path is not None),
     )

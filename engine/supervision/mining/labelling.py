@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from ....models.similarity import mask_topic
-from ....models.star.mined import THROUGH, Hops, MinedQuestion, hop_of
+from ....models.star.mined import AnswerPath, MinedQuestion
 from ....models.text_vectors import TextVectors
-from ....models.verbalise import RelationWords, verbalise_path
+from ....models.verbalise import Directed, RelationWords, verbalise_path
 from ...relations.index import RelationIndex
+from .hops import Hops, steps_of, written, written_trie
 from .miner import Walked
 from .negatives import negatives
 from .options import MiningOptions
-from .positives import labelled
+from .positives import labels
 
 DECIMALS = 4
 """Of similarities, precision and recall in the file."""
@@ -49,38 +50,44 @@ class Labeller:
         return [mask_topic(question.question.text, topic.mention) for topic in question.topics]
 
     def _text(self, hops: Hops) -> str:
-        return verbalise_path([hop_of(hop, self.words) for hop in hops])
+        return verbalise_path([tuple(Directed(self.words[s.relation], s.inverse) for s in hop) for hop in hops])
 
     def _labelled(self, walked: Walked) -> MinedQuestion:
         question = walked.question
         asked = [self.vectors.sentence(text) for text in self._masked(walked)]
-        paths = labelled(
-            [
-                replace(
-                    path,
-                    similarity=round(float(self.vectors.sentence(self._text(path.hops)) @ asked[path.topic]), DECIMALS),
-                    precision=round(path.precision, DECIMALS),
-                    recall=round(path.recall, DECIMALS),
-                )
-                for path in walked.paths
-            ],
-            annotated=bool(question.paths),
-        )
+        paths = [
+            replace(path, precision=round(path.precision, DECIMALS), recall=round(path.recall, DECIMALS))
+            for path in walked.paths
+        ]
+        similarities = [
+            round(float(self.vectors.sentence(self._text(path.hops)) @ asked[path.topic]), DECIMALS) for path in paths
+        ]
+        labelled = list(zip(paths, labels(paths, similarities, annotated=bool(question.paths)), strict=True))
         rng = random.Random(f"{self.options.seed}\n{question.id}")  # noqa: S311 - examples, no secret
         return MinedQuestion(
             id=question.id,
             text=question.text,
             topics=walked.topics,
-            paths=paths,
+            paths=tuple(
+                AnswerPath(
+                    topic=path.topic,
+                    hops=tuple(map(written, path.hops)),
+                    precision=path.precision,
+                    recall=path.recall,
+                    similarity=similarity,
+                    **asdict(label),
+                )
+                for (path, label), similarity in zip(labelled, similarities, strict=True)
+            ),
             negatives=negatives(
-                paths,
+                [path for path, label in labelled if label.positive],
                 walked.reach,
-                lambda topic, hops: tuple(THROUGH.join(hops).split(THROUGH)) in walked.reaching[topic],
+                lambda topic, hops: steps_of(hops) in walked.reaching[topic],
                 nearest=self.nearest,
                 num_negatives=self.options.num_negatives,
                 rng=rng,
             ),
-            reach=walked.reach,
+            reach=tuple(map(written_trie, walked.reach)),
             num_hops=question.num_hops,
         )
 

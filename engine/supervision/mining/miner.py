@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
 
-from ....models.star.mined import AnswerPath, Hops, Reach, Topic
+from ....models.star.mined import Topic
 from ...database.catalogue import Catalogue
 from ...database.requests import Steps
 from ...questions.gold import GoldQuestion
 from ...retrieval.frontier import FrontierTree
-from .answer_paths import Ask, Found, PathSteps, find_paths
+from ...values import Step
+from .answer_paths import Ask, Found, RightPath, find_paths
+from .exploring import Explored, Explorer
+from .hops import Hops, HopTrie
 from .options import MiningOptions
 from .placing import NO_PATH, LeftOut, Placed, placed
-from .reach import Explorer, TopicReach
 
 CUTS = ("reaches", "searches for answers", "answer paths")
 """What a bound may leave something out of: what can be walked from a topic, what leads from it to answers, ends."""
@@ -23,7 +24,7 @@ CUTS = ("reaches", "searches for answers", "answer paths")
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """A question with what was found in the graph for it: its answer paths have no similarity and no labels yet.
+    """A question with what was found in the graph for it: its paths are to be labelled.
 
     reaching: for each topic all that is known to lead to an answer. num_cut: how often a bound left something out, by
     which of `CUTS` it was.
@@ -31,9 +32,9 @@ class Walked:
 
     question: GoldQuestion
     topics: tuple[Topic, ...]
-    paths: tuple[AnswerPath, ...]
-    reach: tuple[Reach, ...]
-    reaching: tuple[frozenset[PathSteps], ...]
+    paths: tuple[RightPath, ...]
+    reach: tuple[HopTrie, ...]
+    reaching: tuple[frozenset[tuple[Step, ...]], ...]
     num_cut: Mapping[str, int]
 
 
@@ -72,7 +73,7 @@ class Miner:
         ]
 
 
-def _walked(place: Placed, reaches: Sequence[TopicReach], found: Sequence[Found]) -> Walked | LeftOut:
+def _walked(place: Placed, reaches: Sequence[Explored], found: Sequence[Found]) -> Walked | LeftOut:
     paths = tuple(path for of_topic in found for path in of_topic.paths)
     if not paths:
         return LeftOut(place.question.id, NO_PATH)
@@ -99,7 +100,7 @@ def _walked(place: Placed, reaches: Sequence[TopicReach], found: Sequence[Found]
     )
 
 
-def with_paths(reach: Reach, paths: Iterable[Hops]) -> Reach:
+def with_paths(reach: HopTrie, paths: Iterable[Hops]) -> HopTrie:
     """Return a copy of a reach that has these paths as well."""
     copied = _copied(reach)
     for path in paths:
@@ -109,5 +110,5 @@ def with_paths(reach: Reach, paths: Iterable[Hops]) -> Reach:
     return copied
 
 
-def _copied(reach: Reach) -> dict[str, Any]:
+def _copied(reach: HopTrie) -> HopTrie:
     return {hop: _copied(following) for hop, following in reach.items()}

@@ -13,8 +13,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 
-from ....models.star.mined import INVERSE, THROUGH, AnswerPath, Hops, NegativePath, Reach
+from ....models.star.mined import NegativePath
+from ...values import Step
+from .answer_paths import RightPath
+from .hops import Hop, Hops, HopTrie, written
 
 KINDS = ("similar", "random", "early", "overrun")
 
@@ -26,8 +30,8 @@ Nearest = Callable[[str], Sequence[str]]
 
 
 def negatives(
-    paths: Sequence[AnswerPath],
-    reach: Sequence[Reach],
+    positives: Sequence[RightPath],
+    reach: Sequence[HopTrie],
     is_answer: IsAnswer,
     *,
     nearest: Nearest,
@@ -39,30 +43,32 @@ def negatives(
     reach: for each topic what can be walked. nearest: the other relations of the graph by similarity to one.
     """
     found: dict[tuple[int, Hops], NegativePath] = {}
-    for path in paths:
-        if path.positive:
-            for hops, kind in _of_positive(path, reach[path.topic], nearest, num_negatives, rng):
-                if not is_answer(path.topic, hops):
-                    found.setdefault((path.topic, hops), NegativePath(path.topic, hops, kind))
+    for path in positives:
+        for hops, kind in _of_positive(path, reach[path.topic], nearest, num_negatives, rng):
+            if not is_answer(path.topic, hops):
+                found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(written, hops)), kind))
     return tuple(found.values())
 
 
 def _of_positive(
-    path: AnswerPath, reach: Reach, nearest: Nearest, num_negatives: int, rng: random.Random
+    path: RightPath, reach: HopTrie, nearest: Nearest, num_negatives: int, rng: random.Random
 ) -> Iterator[tuple[Hops, str]]:
     for t, hop in enumerate(path.hops):
         before = path.hops[:t]
-        ordered = nearest(relation_of(hop))
+        ordered = nearest(hop[-1].relation)
         place = {relation: at for at, relation in enumerate(ordered)}
         # Its own relation in the other direction is in no list, and nearest of all.
-        walkable = sorted((other for other in reach if other != hop), key=lambda o: (place.get(relation_of(o), -1), o))
-        elsewhere = [other for relation in ordered if (other := replaced(hop, relation)) not in reach]
-        for other in [*walkable, *elsewhere][:num_negatives]:
+        others = (other for other in reach if other != hop)
+        walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), written(other)))
+        here = {other[-1].relation for other in reach if other == replaced(hop, other[-1].relation)}
+        elsewhere = [relation for relation in ordered if relation not in here]
+        for other in islice(chain(walkable, (replaced(hop, relation) for relation in elsewhere)), num_negatives):
             yield (*before, other), "similar"
         left = walkable[num_negatives:]
         drawn = rng.sample(left, min(num_negatives, len(left)))
         unused = elsewhere[max(num_negatives - len(walkable), 0) :]
-        for other in [*drawn, *rng.sample(unused, min(num_negatives - len(drawn), len(unused)))]:
+        more = rng.sample(unused, min(num_negatives - len(drawn), len(unused)))
+        for other in [*drawn, *(replaced(hop, relation) for relation in more)]:
             yield (*before, other), "random"
         reach = reach[hop]
     for length in range(1, len(path.hops)):
@@ -72,12 +78,6 @@ def _of_positive(
         yield (*path.hops, hop), "overrun"
 
 
-def relation_of(hop: str) -> str:
-    """Return the last relation of a hop."""
-    return hop.rpartition(THROUGH)[2].removeprefix(INVERSE)
-
-
-def replaced(hop: str, relation: str) -> str:
+def replaced(hop: Hop, relation: str) -> Hop:
     """Return the hop with another last relation, walked in the same direction."""
-    through, arrow, last = hop.rpartition(THROUGH)
-    return f"{through}{arrow}{INVERSE if last.startswith(INVERSE) else ''}{relation}"
+    return (*hop[:-1], Step(relation, hop[-1].inverse))

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
-from ....models.star.mined import INVERSE, THROUGH, AnswerPath
+from .answer_paths import RightPath
+from .hops import steps_of
 
 TOLERANCE = 1e-9
 """A mean of equal numbers may come out above them by rounding."""
@@ -26,37 +27,42 @@ ROUNDED = 9
 """Decimals that F1 is compared by."""
 
 
-def labelled(paths: Sequence[AnswerPath], *, annotated: bool) -> tuple[AnswerPath, ...]:
-    """Return the answer paths of one question, of all its topics, with `shortest` and `positive` filled in.
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a path is: a shortest one of its topic, a training example, the way that an annotator meant."""
+
+    shortest: bool
+    positive: bool
+    gold: bool
+
+
+def labels(paths: Sequence[RightPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
+    """Return the label of each path of one question, of all its topics, by its similarity to the question.
 
     `annotated` when the question set has gold paths for it.
     """
     least: dict[int, int] = {}
     for path in paths:
         least[path.topic] = min(len(path.hops), least.get(path.topic, len(path.hops)))
-    candidates = [path.similarity for path in paths if len(path.hops) == least[path.topic]]
+    shortest = [len(path.hops) == least[path.topic] for path in paths]
+    candidates = [similarity for similarity, is_one in zip(similarities, shortest, strict=True) if is_one]
     mean = math.fsum(candidates) / max(len(candidates), 1)
     best: dict[tuple[int, tuple[str, ...]], tuple[float, int]] = {}
     for path in paths:
         key = (path.topic, _undirected(path))
         best[key] = max(directed := _directed(path), best.get(key, directed))
-    found = []
-    for path in paths:
-        shortest = len(path.hops) == least[path.topic]
-        similar = shortest and path.similarity >= mean - TOLERANCE
+    found: list[Label] = []
+    for path, similarity, is_one in zip(paths, similarities, shortest, strict=True):
+        similar = is_one and similarity >= mean - TOLERANCE
         gold = path.gold and _directed(path) == best[path.topic, _undirected(path)]
-        found.append(replace(path, shortest=shortest, gold=gold, positive=gold if annotated else similar))
-    return tuple(found)
+        found.append(Label(is_one, gold if annotated else similar, gold))
+    return found
 
 
-def _steps(path: AnswerPath) -> list[str]:
-    return [step for hop in path.hops for step in hop.split(THROUGH)]
+def _undirected(path: RightPath) -> tuple[str, ...]:
+    return tuple(step.relation for step in steps_of(path.hops))
 
 
-def _undirected(path: AnswerPath) -> tuple[str, ...]:
-    return tuple(step.removeprefix(INVERSE) for step in _steps(path))
-
-
-def _directed(path: AnswerPath) -> tuple[float, int]:
+def _directed(path: RightPath) -> tuple[float, int]:
     """How well directions fit an annotation: F1 of the ends, then how few relations are walked backwards."""
-    return round(path.f1, ROUNDED), -sum(step.startswith(INVERSE) for step in _steps(path))
+    return round(path.f1, ROUNDED), -sum(step.inverse for step in steps_of(path.hops))

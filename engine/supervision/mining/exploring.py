@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any
 
-from ....models.star.mined import THROUGH, Hops
 from ...database.requests import Steps
 from ...retrieval.frontier import Frontier, FrontierTree
 from ...values import Entity, Step
+from .hops import Hop, Hops, HopTrie, steps_of
 
 EXPANDED_TOGETHER = 128
 """Steps taken in one request: few enough to be answered well within its timeout."""
 
-_END: dict[str, Any] = {}
+_END: HopTrie = {}
 """What follows the last hop; shared, never written to."""
 
 
@@ -29,24 +28,29 @@ class Way:
 
     frontier: Frontier
     hops: Hops
-    under_way: tuple[str, ...]
-    following: dict[str, Any]
+    under_way: Hop
+    following: HopTrie
     """The node of the trie that `hops` lead to."""
 
-    def hop(self, step: Step) -> str:
-        """Return the hop that this step completes, as a mined file writes it."""
-        return THROUGH.join((*self.under_way, str(step)))
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps walked."""
+        return (*steps_of(self.hops), *self.under_way)
+
+    def hop(self, step: Step) -> Hop:
+        """Return the hop that this step completes."""
+        return (*self.under_way, step)
 
 
 @dataclass(slots=True, eq=False)
-class TopicReach:
+class Explored:
     """The relation paths from one topic.
 
     walked: the ways whose ends are known. last: the ways from which last hops leave. cut: there are more paths.
     """
 
     topic: Entity
-    trie: dict[str, Any] = field(default_factory=dict)
+    trie: HopTrie = field(default_factory=dict)
     walked: list[Way] = field(default_factory=list)
     last: list[Way] = field(default_factory=list)
     num_paths: int = 0
@@ -68,9 +72,9 @@ class Explorer:
         self.mediating = mediating
         self.max_paths = max_paths
 
-    def explore(self, roots: Sequence[Frontier]) -> Steps[dict[str, TopicReach]]:
-        """Return the reach of each topic, by its id."""
-        reaches = {root.topic.id: TopicReach(root.topic) for root in roots}
+    def explore(self, roots: Sequence[Frontier]) -> Steps[dict[str, Explored]]:
+        """Return what can be walked from each topic, by its id."""
+        reaches = {root.topic.id: Explored(root.topic) for root in roots}
         front = [Way(root, (), (), reaches[root.topic.id].trie) for root in roots]
         while front:
             taken = [(way, step) for way in front for step in self._leaving(way, reaches[way.frontier.topic.id])]
@@ -80,7 +84,7 @@ class Explorer:
                 reach = reaches[frontier.topic.id]
                 if frontier.at_mediator:
                     reach.num_paths -= 1
-                    following = Way(frontier, way.hops, (*way.under_way, str(step)), way.following)
+                    following = Way(frontier, way.hops, way.hop(step), way.following)
                 else:
                     hop = way.hop(step)
                     node = way.following.setdefault(hop, {})
@@ -91,7 +95,7 @@ class Explorer:
                     front.append(following)
         return reaches
 
-    def _leaving(self, way: Way, reach: TopicReach) -> Iterator[Step]:
+    def _leaving(self, way: Way, reach: Explored) -> Iterator[Step]:
         """Note the last hops that leave a way, and yield the other steps: those that have to be walked."""
         is_last = len(way.hops) + 1 == self.tree.max_hop
         if is_last:
