@@ -13,7 +13,7 @@ from lodestar.models.star.mined import (
     MinedQuestion,
     Mining,
     NegativePath,
-    Reach,
+    PathTrie,
     Topic,
     read,
     write,
@@ -23,7 +23,7 @@ from tests.tiny_checkpoint import GRAPH, tiny_backbone
 
 COUNTRIES = ("Peru", "Chile", "France", "Japan", "Kenya", "Norway", "India", "Ghana", "Spain", "Cuba", "Iran", "Mali")
 ASKED = {"capital": "What is the capital of {}?", "currency_used": "Which currency is used in {}?"}
-REACH: Reach = {
+REACH: PathTrie = {
     "capital": {"^capital": {}, "borders": {}},
     "currency_used": {"^currency_used": {}},
     "borders": {"capital": {}, "borders": {}},

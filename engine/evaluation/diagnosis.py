@@ -9,7 +9,7 @@ import numpy as np
 from ..questions.gold import GoldQuestion
 from ..values import Answer, RelationPath
 from .metrics.matching import Predicted, matched
-from .reach import Reached, reachable
+from .reachable import ReachablePath, reachable
 from .records.record import Miss
 from .whole_graph import WholeGraph
 
@@ -85,7 +85,7 @@ class Diagnosis:
         return Miss("pruned", _lost_at(reached, retrieval.walked) if retrieval.walked else None)
 
 
-def _lost_at(reached: Sequence[Reached], walked: Sequence[tuple[str, RelationPath]]) -> int:
+def _lost_at(reached: Sequence[ReachablePath], walked: Sequence[tuple[str, RelationPath]]) -> int:
     """Return the hop at which the search gave up the last of the paths that lead to a right answer."""
     kept = {(topic, _names(path)) for topic, path in walked}
     farthest = 1

@@ -27,7 +27,7 @@ INVERSE = "^"
 Hops = tuple[str, ...]
 """A relation path, hop by hop as it is written."""
 
-Reach = Mapping[str, "Reach"]
+PathTrie = Mapping[str, "PathTrie"]
 """The relation paths that leave a topic, as a trie: each hop with the hops that can follow it. Every node of it may be
 where a path ends."""
 
@@ -91,7 +91,7 @@ class MinedQuestion:
     topics: tuple[Topic, ...]
     paths: tuple[AnswerPath, ...]
     negatives: tuple[NegativePath, ...]
-    reach: tuple[Reach, ...]
+    reach: tuple[PathTrie, ...]
     """For each topic."""
     num_hops: int | None = None
     """Hops to the nearest answer, where the question set says it."""
@@ -137,7 +137,7 @@ def words_of(mining: Mining) -> dict[str, RelationWords]:
     return {name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in mining.relations.items()}
 
 
-def walks(reach: Reach, before: Hops = ()) -> Iterator[Hops]:
+def walks(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
     """Yield every relation path of a trie, each before those that go on from it."""
     for hop, following in reach.items():
         yield (*before, hop)
@@ -239,5 +239,5 @@ def _checked(question: MinedQuestion, mining: Mining, known: set[str]) -> MinedQ
     return question
 
 
-def _hops_of(reach: Reach) -> set[str]:
+def _hops_of(reach: PathTrie) -> set[str]:
     return set(reach).union(*map(_hops_of, reach.values()))

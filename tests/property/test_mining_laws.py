@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.reach import reachable
+from lodestar.engine.evaluation.reachable import reachable
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
 from lodestar.engine.relations.index import open_index

@@ -21,7 +21,7 @@ from lodestar.models.star.mined import (
     MinedQuestion,
     Mining,
     NegativePath,
-    Reach,
+    PathTrie,
     Topic,
     is_mined,
     read,
@@ -41,7 +41,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 SHARE = st.floats(0, 1)
 
 
-def trie(paths: list[tuple[str, ...]]) -> Reach:
+def trie(paths: list[tuple[str, ...]]) -> PathTrie:
     root: dict[str, dict] = {}  # type: ignore[type-arg]
     for path in paths:
         node = root

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evaluation.baselines.instances import distances_from, retrieved, shortest_path
-from lodestar.engine.evaluation.reach import reachable
+from lodestar.engine.evaluation.reachable import reachable
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.values import Entity
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...values import Question, RetrievedPath, Scored
-from ..reach import reachable
+from ..reachable import reachable
 from ..whole_graph import WholeGraph
 from .instances import retrieved
 from .searching import WholeGraphRetriever

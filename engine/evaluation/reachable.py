@@ -19,7 +19,7 @@ from .whole_graph import Nodes, WholeGraph
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachablePath:
     """A relation path from a topic with its end set."""
 
     topic: Entity
@@ -36,7 +36,7 @@ class Reached:
 
 def reachable(
     graph: WholeGraph, topics: list[int], gold: Nodes, max_hop: int, *, return_to_topic: bool = False
-) -> list[Reached]:
+) -> list[ReachablePath]:
     """Return every relation path of at most `max_hop` hops from a topic to a gold node, best F1 first.
 
     Equal F1: the shorter path first, then by the topic's id and the relations' names. Whether a topic may be an end is
@@ -69,7 +69,7 @@ def _walked(
     max_hop: int,
     *,
     return_to_topic: bool,
-) -> Iterator[Reached]:
+) -> Iterator[ReachablePath]:
     """Walk relation paths from one topic, depth first, as long as a gold node is near enough."""
     start = np.array([topic], dtype=np.int64)
     stack: list[tuple[Nodes, tuple[Step, ...]]] = [(start, ())]
@@ -87,7 +87,7 @@ def _walked(
             num_right = int(is_gold[ends].sum())
             if num_right and not to_mediator:
                 entities = tuple(graph.entities[end] for end in ends)
-                yield Reached(graph.entities[topic], path, entities, num_right / len(ends), num_right / num_gold)
+                yield ReachablePath(graph.entities[topic], path, entities, num_right / len(ends), num_right / num_gold)
             if hops_left and len(path.steps) < 2 * max_hop:
                 stack.append((reached, path.steps))
 
