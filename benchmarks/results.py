@@ -19,7 +19,7 @@ from pathlib import Path
 
 from lodestar.engine.evaluation.reporting.folder import write_report
 from lodestar.engine.evaluation.reporting.report import report_of
-from lodestar.engine.evaluation.running import RunOptions, run
+from lodestar.engine.evaluation.running import RunOptions, run_all
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.server.instance import Instance
 from lodestar.engine.settings import Settings, resolve
@@ -91,7 +91,7 @@ def ask(
                     changes += [f"search.checkpoint={json.dumps(str(checkpoint))}", *changes_of_star]
                 recipe = read_recipe(name, changes)
                 folder = folder_of(asked, path, name, work)
-                made = run(questions, recipe, replace(settings, name=asked.name), RunOptions(folder, limit=SAMPLE))
+                made = run_all(questions, recipe, replace(settings, name=asked.name), RunOptions(folder, limit=SAMPLE))
                 again = {"dataset": str(path.resolve()), "format": None}
                 write_report(folder, {**report_of(made), "again": again})
                 yield folder

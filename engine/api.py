@@ -22,7 +22,7 @@ from .database.requests import Steps, alongside, counted, one
 from .errors import EncoderError, EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .linking import FullTextLinker, explicit
 from .relations.index import RelationIndex, index_folder, open_index
-from .relations.words import relation_words
+from .relations.words import words_of_relation
 from .retrieval.beam import LINK_WEIGHT, BeamSearch
 from .retrieval.frontier import Bounds
 from .retrieval.scoring import PathScorer
@@ -295,7 +295,7 @@ class Engine:
         return opened
 
     def _scorer(self, catalogue: Catalogue) -> PathScorer:
-        words = {relation.name: relation_words(relation) for relation in catalogue.relations}
+        words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
         folder = self.options.checkpoint
         if not folder:
             return SimilarityScorer(words, self.encoder, weights=self.options.weights, vectors=self._vectors)

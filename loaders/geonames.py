@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from . import freebase_vocabulary as fb
 from . import place_names
-from .place_names import COUNTRY_ALIASES, aliases, fold
+from .place_names import COUNTRY_ALIASES, aliases, folded_name
 from .rows import name_row, row_batches, triple_row
 from .source import Part, RelationFacts, RowPart
 
@@ -143,8 +143,8 @@ class GeonamesSource:
         """Return CLDR's name where it is another one in plain words, and the names in common use."""
         cldr = self._locale.territories.get(iso, "")
         plain = not any(part in cldr for part in ("(", " - ", " SAR "))
-        known = {fold(country["name"])}
-        other = [cldr] if cldr and plain and fold(cldr) not in known else []
+        known = {folded_name(country["name"])}
+        other = [cldr] if cldr and plain and folded_name(cldr) not in known else []
         return [*other, *COUNTRY_ALIASES.get(iso, ())]
 
     def _value_names(self, country: Record) -> Iterator[SourceName]:
@@ -182,7 +182,9 @@ class GeonamesSource:
         yield SourceTriple(id_, fb.TIME_ZONES, f"geo.time_zone.{city['timezone']}")
 
     def _city_names(self) -> Iterator[SourceName]:
-        taken = {fold(c["name"]) for c in self._countries.values()} | {fold(c["name"]) for c in self._cities.values()}
+        taken = {folded_name(c["name"]) for c in self._countries.values()} | {
+            folded_name(c["name"]) for c in self._cities.values()
+        }
         capitals = set(self._capitals.values())
         for key, city in self._cities.items():
             id_ = f"geo.city.{key}"
@@ -246,10 +248,10 @@ class GeonamesSource:
 
 def _city_called(name: str, cities: Iterable[tuple[str, Record]]) -> str | None:
     """Return the key of the city with this name, failing that with this alternate name; the largest of several."""
-    folded = fold(name)
+    folded = folded_name(name)
     best: tuple[bool, int, str] | None = None
     for key, city in cities:
-        is_name = fold(city["name"]) == folded
+        is_name = folded_name(city["name"]) == folded
         if is_name or name in city["alternatenames"]:
             best = max(best or (False, -1, ""), (is_name, city["population"], key))
     return best[2] if best else None

@@ -47,7 +47,7 @@ COUNTRY_ALIASES = {
 """Names in common use that neither GeoNames' country list nor CLDR has, by ISO code."""
 
 
-def fold(name: str) -> str:
+def folded_name(name: str) -> str:
     """Return a name without accents, case and punctuation, as the full-text index compares it."""
     decomposed = unicodedata.normalize("NFKD", search_name(name))
     return " ".join(re.findall(r"\w+", "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()))
@@ -58,10 +58,10 @@ def aliases(name: str, others: Iterable[str], taken: Collection[str] = ()) -> li
 
     `taken` are folded names that mean something else and are left out.
     """
-    seen = {fold(name)}
+    seen = {folded_name(name)}
     kept = []
     for other in sorted(others):
-        folded = fold(other)
+        folded = folded_name(other)
         if len(other) >= MIN_CHARS and _LATIN_NAME.fullmatch(other) and folded not in seen and folded not in taken:
             seen.add(folded)
             kept.append(other)

@@ -272,7 +272,7 @@ def _made(
     from ...loaders.progress import progress_bar
     from ..evaluation.reporting.folder import write_report
     from ..evaluation.reporting.report import report_of
-    from ..evaluation.running import run as run_all
+    from ..evaluation.running import run_all
 
     settings = settings_from(**flags)
     with progress_bar(questions.name, "asking") as (progress, _):

@@ -40,7 +40,7 @@ def command(
       lodestar explain "Which currency is used in Peru?" --checkpoint star --svg why.svg --html why.html
     """
     from ..api import Engine
-    from ..explaining.page import page
+    from ..explaining.page import explanation_page
     from ..explaining.svg import svg as drawn
     from ..serialise import explanation_data
     from ..values import Question
@@ -56,7 +56,7 @@ def command(
     else:
         colour = in_colour()
         click.echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)
-    for file, text in ((svg, drawn), (html, page)):
+    for file, text in ((svg, drawn), (html, explanation_page)):
         if file is not None:
             write_whole(file, text(explanation))
             click.echo(f"written: {file}", err=True)

@@ -16,7 +16,7 @@ CHUNK_SIZE = 200
 """Triples in a row, and good for the rows to fetch at a time: a hub reaches the reader in pieces of their product."""
 
 
-class Tail(NamedTuple):
+class StatedTail(NamedTuple):
     """What a triple of some head states: an entity by its id, or a literal by its value."""
 
     relation: str
@@ -30,7 +30,7 @@ class HeadTriples(NamedTuple):
     """Some of the triples of one head, in order; more of the same head may follow."""
 
     head: str
-    tails: tuple[Tail, ...]
+    tails: tuple[StatedTail, ...]
 
 
 class EntityNames(NamedTuple):
@@ -74,8 +74,8 @@ def relation_ranks(names: Iterable[str]) -> dict[str, int]:
     return {name: rank for rank, name in enumerate(by_code_points)}
 
 
-def _tail(triple: list[Any]) -> Tail:
+def _tail(triple: list[Any]) -> StatedTail:
     if len(triple) == 2:
-        return Tail(*triple)
+        return StatedTail(*triple)
     relation, value, datatype, language = triple
-    return Tail(relation, value, True, datatype, language)
+    return StatedTail(relation, value, True, datatype, language)

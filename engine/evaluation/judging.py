@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from ..questions.gold import GoldAnswer, GoldQuestion
 from ..values import Answer, Entity, RetrievedPath, Scored
-from .metrics.answers import ALL_WRONG, AnswerScores, counted, strict_scores
+from .metrics.answers import ALL_WRONG, AnswerScores, answer_counts, strict_scores
 from .metrics.matching import Predicted, matched
 from .metrics.paths import (
     FoundPath,
@@ -38,7 +38,7 @@ def judged(question: GoldQuestion, answer: Answer) -> Record:
     predictions = [Predicted(entity.name, entity.id) for entity in answer.entities]
     paths = [_found(path.value) for path in retrieval.paths]
     rog = rog_scores(predictions, question.answers)
-    total = counted(predictions, question.answers)
+    total = answer_counts(predictions, question.answers)
     return Record(
         id=question.id,
         question=question.text,
@@ -63,7 +63,7 @@ def judged(question: GoldQuestion, answer: Answer) -> Record:
 
 def failed(question: GoldQuestion, failure: str) -> Record:
     """Return the record of a question that was not answered for an error: every figure is 0, none is left out."""
-    total = counted([], question.answers)
+    total = answer_counts([], question.answers)
     figures = {**_ranking([], question), **_paths([], question)}
     return Record(
         id=question.id,

@@ -48,7 +48,7 @@ class Run:
     provenance: dict[str, Any] = field(default_factory=dict)
 
 
-def run(
+def run_all(
     questions: QuestionSet,
     recipe: Recipe,
     settings: Settings,

@@ -11,7 +11,7 @@ from .explanation import ExplainedPath, Explanation, Word, percent
 from .markup import ends_named, markup
 
 
-def page(explanation: Explanation) -> str:
+def explanation_page(explanation: Explanation) -> str:
     """Return the page's text."""
     text = resources.files(explaining).joinpath("page.html").read_text(encoding="utf-8")
     rows = [_row(rank, path, explanation) for rank, path in enumerate(explanation.paths, start=1)]

@@ -25,7 +25,7 @@ from ..database.gateway import Connection
 from ..errors import LodestarError
 from ..settings import Settings
 from ..values import Scored
-from .words import relation_words, type_words
+from .words import type_words, words_of_relation
 
 if TYPE_CHECKING:
     import faiss
@@ -86,7 +86,7 @@ class RelationIndex:
 
 def text_of(relation: RelationInfo) -> str:
     """Return what is embedded for a relation: its words, its domain and its range."""
-    words = relation_words(relation)
+    words = words_of_relation(relation)
     return without_repeats((words.domain, *words.properties, type_words(relation.range)))
 
 

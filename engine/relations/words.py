@@ -6,7 +6,7 @@ from ...models.verbalise import RelationWords
 from ..database.catalogue import LABEL_SEPARATOR, RelationInfo
 
 
-def relation_words(relation: RelationInfo) -> RelationWords:
+def words_of_relation(relation: RelationInfo) -> RelationWords:
     """Return the words of a relation: its label's parts, and the type of its domain."""
     return RelationWords(type_words(relation.domain), tuple(relation.label.split(LABEL_SEPARATOR)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import neo4j
 import pytest
-from lodestar.engine.database.figures.stats import Bin, graph_stats
+from lodestar.engine.database.figures.stats import SizeBin, graph_stats
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import GraphError
 from lodestar.engine.values import Entity
@@ -42,7 +42,7 @@ def test_figures_of_a_small_graph(gateway: Gateway, driver: neo4j.Driver) -> Non
     assert stats.components is not None
     assert (stats.components.count, stats.components.largest) == (3, 3)
     assert stats.components.largest_share == pytest.approx(3 / 6)
-    assert stats.components.bins == (Bin(1, 1, 1), Bin(2, 3, 2))
+    assert stats.components.bins == (SizeBin(1, 1, 1), SizeBin(2, 3, 2))
 
 
 def test_components_are_not_counted_unasked_for_in_a_large_graph(

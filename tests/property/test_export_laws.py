@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from lodestar.engine.database.statements import HeadTriples, Tail
+from lodestar.engine.database.statements import HeadTriples, StatedTail
 from lodestar.engine.errors import InputError
 from lodestar.loaders.export.ntriples import NTriples
 from lodestar.loaders.export.output import appearing
@@ -28,12 +28,12 @@ XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 stored_ids = ids.filter(lambda id_: fault_of_id(id_) is None)
 relations = ids.filter(lambda name: fault_of_relation(name) is None)
-entity_tails = st.tuples(relations, stored_ids).map(lambda pair: Tail(*pair))
+entity_tails = st.tuples(relations, stored_ids).map(lambda pair: StatedTail(*pair))
 typed_literals = st.builds(
-    lambda relation, value, datatype: Tail(relation, value, True, datatype or None), relations, texts, datatypes
+    lambda relation, value, datatype: StatedTail(relation, value, True, datatype or None), relations, texts, datatypes
 )
 tagged_literals = st.builds(
-    lambda relation, value, language: Tail(relation, value, True, None, language), relations, texts, languages
+    lambda relation, value, language: StatedTail(relation, value, True, None, language), relations, texts, languages
 )
 tails = st.one_of(entity_tails, typed_literals, tagged_literals)
 graphs = st.lists(st.tuples(stored_ids, tails), min_size=1, max_size=12, unique=True)
@@ -50,7 +50,7 @@ names = st.dictionaries(
 lax = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def heads(graph: Sequence[tuple[str, Tail]]) -> Iterator[HeadTriples]:
+def heads(graph: Sequence[tuple[str, StatedTail]]) -> Iterator[HeadTriples]:
     ordered = sorted(graph, key=lambda triple: (triple[0], triple[1].relation, triple[1].is_literal, triple[1].tail))
     for head, triples in groupby(ordered, key=lambda triple: triple[0]):
         yield HeadTriples(head, tuple(tail for _, tail in triples))
@@ -75,22 +75,22 @@ def rows_of(found: Source) -> list[dict[str, Any]]:
     return rows
 
 
-def triples_of(rows: Iterable[dict[str, Any]]) -> set[tuple[str, Tail]]:
+def triples_of(rows: Iterable[dict[str, Any]]) -> set[tuple[str, StatedTail]]:
     return {
-        (row["head"], Tail(row["relation"], row["tail"], row["is_literal"], row["datatype"], row["language"]))
+        (row["head"], StatedTail(row["relation"], row["tail"], row["is_literal"], row["datatype"], row["language"]))
         for row in rows
         if row["category"] == "triple"
     }
 
 
-def is_plain_string(graph: Sequence[tuple[str, Tail]]) -> bool:
+def is_plain_string(graph: Sequence[tuple[str, StatedTail]]) -> bool:
     """Return whether a literal says of itself that it is a plain string, which a plain one goes without saying."""
     return any(tail.datatype == XSD_STRING for _, tail in graph)
 
 
 @lax
 @given(graphs)
-def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, Tail]]) -> None:
+def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, StatedTail]]) -> None:
     assume(not is_plain_string(graph))
     path = tmp_path / "kg.tsv"
     try:
@@ -107,7 +107,9 @@ def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, Tail]]) -> None
 
 @lax
 @given(graphs, names)
-def test_ntriples_are_read_back(tmp_path: Path, graph: list[tuple[str, Tail]], named: dict[str, list[Name]]) -> None:
+def test_ntriples_are_read_back(
+    tmp_path: Path, graph: list[tuple[str, StatedTail]], named: dict[str, list[Name]]
+) -> None:
     assume(not is_plain_string(graph))
     path = tmp_path / "kg.nt.gz"
     try:

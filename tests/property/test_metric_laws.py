@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evaluation.metrics.abstention import abstention_scores
-from lodestar.engine.evaluation.metrics.answers import counted, mean_scores, micro_f1, strict_scores
+from lodestar.engine.evaluation.metrics.answers import answer_counts, mean_scores, micro_f1, strict_scores
 from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error, reliability
-from lodestar.engine.evaluation.metrics.matching import Predicted, agrees, distinct_gold, matched, normalised
+from lodestar.engine.evaluation.metrics.matching import Predicted, agrees, distinct_gold, matched, normalised_answer
 from lodestar.engine.evaluation.metrics.paths import (
     FoundPath,
     answer_recall_at_k,
@@ -75,7 +75,7 @@ def in_unit(*figures: float) -> bool:
 def served(given: list[Predicted], gold: list[GoldAnswer]) -> tuple[bool, ...]:
     """Return the greatest mask of all ways to hand out distinct gold answers, found by trying them all."""
     wanted: list[GoldAnswer | None] = [*distinct_gold(gold), *[None] * len(given)]
-    keys = [p.id or (normalised(p.name),) for p in given]
+    keys = [p.id or (normalised_answer(p.name),) for p in given]
     return max(
         tuple(
             answer is not None and agrees(p, answer) and keys[rank] not in keys[:rank]
@@ -88,15 +88,15 @@ def served(given: list[Predicted], gold: list[GoldAnswer]) -> tuple[bool, ...]:
 @few
 @given(st.text(max_size=12))
 def test_normalising_again_changes_nothing(text: str) -> None:
-    assert normalised(normalised(text)) == normalised(text)
-    assert bool(normalised(text)) is bool(text.split())
+    assert normalised_answer(normalised_answer(text)) == normalised_answer(text)
+    assert bool(normalised_answer(text)) is bool(text.split())
 
 
 @few
 @given(st.text("aA the.-_5!é\u0301ſß", max_size=12))
 def test_normalising_awkward_text_again_changes_nothing(text: str) -> None:
-    assert normalised(normalised(text)) == normalised(text)
-    assert bool(normalised(text)) is bool(text.split())
+    assert normalised_answer(normalised_answer(text)) == normalised_answer(text)
+    assert bool(normalised_answer(text)) is bool(text.split())
 
 
 @few
@@ -144,8 +144,8 @@ def test_averages_are_shares_whatever_the_order_of_questions(
     shuffled = random.sample(asked, len(asked))
     macro = mean_scores([strict_scores(*question) for question in asked])
     assert mean_scores([strict_scores(*question) for question in shuffled]) == macro
-    micro = micro_f1([counted(*question) for question in asked])
-    assert micro_f1([counted(*question) for question in shuffled]) == micro
+    micro = micro_f1([answer_counts(*question) for question in asked])
+    assert micro_f1([answer_counts(*question) for question in shuffled]) == micro
     assert in_unit(micro, *astuple(macro))
 
 

@@ -15,7 +15,7 @@ from lodestar.engine.evaluation.reachable import reachable
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
 from lodestar.engine.relations.index import open_index
-from lodestar.engine.relations.words import relation_words
+from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.supervision.mining.hops import written, written_trie
 from lodestar.engine.supervision.mining.labelling import Labeller
@@ -74,7 +74,7 @@ def mined(
 @cache
 def labeller(relations: tuple[str, ...]) -> Labeller:
     catalogue = catalogue_of(MemoryGraph([("x", relation, "y") for relation in relations]))
-    words = {relation.name: relation_words(relation) for relation in catalogue.relations}
+    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     with tempfile.TemporaryDirectory() as folder:
         index = open_index(Path(folder), catalogue, LetterEncoder())
     return Labeller(words, index, TextVectors(LetterEncoder()), MiningOptions(num_negatives=2))

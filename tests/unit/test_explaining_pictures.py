@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.explaining.explanation import Explanation
-from lodestar.engine.explaining.page import page
+from lodestar.engine.explaining.page import explanation_page
 from lodestar.engine.explaining.svg import WIDTH, svg
 from lodestar.engine.explaining.text_width import text_width
 
@@ -70,7 +70,7 @@ def test_the_picture_shades_each_word_by_its_share_of_the_largest_weight() -> No
 
 def test_picture_and_page_name_ends_scores_and_weights() -> None:
     drawn = "\n".join(Xml.fromstring(svg(PERU)).itertext())
-    for text in (drawn, Page(page(PERU)).text):
+    for text in (drawn, Page(explanation_page(PERU)).text):
         for shown in ("→ Lima", "→ Peruvian sol", "score 3.25", "s(q, p) 0.88", "75", "38", "location.country.capital"):
             assert shown in text
 
@@ -81,11 +81,11 @@ def test_hostile_names_stay_text() -> None:
         f"{SVG}{tag}" for tag in ("svg", "title", "rect", "path", "g", "text")
     }
     assert not any(key.startswith("on") for element in root.iter() for key in element.attrib)
-    seen = Page(page(named(HOSTILE)))
+    seen = Page(explanation_page(named(HOSTILE)))
     assert "script" not in seen.tags
     assert not any(key.startswith("on") for key, _ in seen.attributes)
     assert "<script>alert('1')</script>" in seen.text
-    for text in (svg(named(HOSTILE)), page(named(HOSTILE))):
+    for text in (svg(named(HOSTILE)), explanation_page(named(HOSTILE))):
         assert not re.search("[\x00\x1b\u202e\ufffe]", text)
 
 
@@ -95,12 +95,12 @@ def test_any_name_makes_a_picture_that_parses_and_stays_inside(name: str) -> Non
     root = Xml.fromstring(svg(named(name)))
     for box in root.iter(f"{SVG}rect"):
         assert float(box.get("x", 0)) + float(box.attrib["width"]) <= WIDTH
-    assert Page(page(named(name))).tags.count("li") == 1
+    assert Page(explanation_page(named(name))).tags.count("li") == 1
 
 
 def test_nothing_is_asked_of_the_outside() -> None:
     assert not re.search(
-        r"https?://(?!www\.w3\.org/2000/svg\")|url\(|@import|<script|<link|src=", svg(PERU) + page(PERU)
+        r"https?://(?!www\.w3\.org/2000/svg\")|url\(|@import|<script|<link|src=", svg(PERU) + explanation_page(PERU)
     )
 
 
@@ -116,7 +116,7 @@ def test_long_questions_and_words_are_wrapped_and_cut() -> None:
 def test_without_a_path_the_note_is_shown() -> None:
     nothing = explanation(note="no path leads on")
     assert "no path leads on" in "".join(Xml.fromstring(svg(nothing)).itertext())
-    assert "no path leads on" in Page(page(nothing)).text
+    assert "no path leads on" in Page(explanation_page(nothing)).text
 
 
 def test_wide_and_combining_characters_have_their_width() -> None:

@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 from lodestar.loaders import freebase_vocabulary as fb
 from lodestar.loaders.geonames import GeonamesSource
-from lodestar.loaders.place_names import aliases, fold
+from lodestar.loaders.place_names import aliases, folded_name
 
 from tests.read_source import ReadSource, read_source
 
@@ -94,7 +94,7 @@ def test_countries_have_the_names_people_use(graph: ReadSource) -> None:
 def test_aliases_are_few_and_latin() -> None:
     others = ["LIM", "lima", "Lima", "Líma", "Лима", "Limae", "LIMAE", "Cusco", "City of Kings"]
     assert aliases("Lima", others, taken={"cusco"}) == ["City of Kings", "LIMAE"]
-    assert fold("Saint John’s") == fold("saint_john's")
+    assert folded_name("Saint John’s") == folded_name("saint_john's")
 
 
 def test_smaller_cities_on_request(graph: ReadSource) -> None:

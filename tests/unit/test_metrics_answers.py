@@ -8,7 +8,7 @@ from lodestar.engine.evaluation.metrics.answers import (
     ALL_WRONG,
     AnswerScores,
     Counted,
-    counted,
+    answer_counts,
     mean_scores,
     micro_f1,
     strict_scores,
@@ -56,10 +56,10 @@ def test_means_are_over_all_questions_asked() -> None:
 
 def test_micro_f1_by_hand() -> None:
     counts = [
-        counted(predicted("Lima", "Quito"), [LIMA]),
-        counted([], [CUSCO, PUNO]),
-        counted([], []),
-        counted(predicted("Quito"), []),
+        answer_counts(predicted("Lima", "Quito"), [LIMA]),
+        answer_counts([], [CUSCO, PUNO]),
+        answer_counts([], []),
+        answer_counts(predicted("Quito"), []),
     ]
     assert counts == [Counted(1, 2, 1), Counted(0, 0, 2), Counted(0, 0, 0), Counted(0, 1, 0)]
     assert micro_f1(counts) == pytest.approx(2 * 1 / (3 + 3))

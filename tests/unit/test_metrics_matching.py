@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.metrics.matching import Predicted, agrees, distinct_gold, matched, normalised
+from lodestar.engine.evaluation.metrics.matching import Predicted, agrees, distinct_gold, matched, normalised_answer
 from lodestar.engine.questions.gold import GoldAnswer
 
 
@@ -30,12 +30,12 @@ from lodestar.engine.questions.gold import GoldAnswer
     ],
 )
 def test_normalised(text: str, expected: str) -> None:
-    assert normalised(text) == expected
+    assert normalised_answer(text) == expected
 
 
 def test_names_that_differ_stay_apart() -> None:
     for left, right in [("1.5", "15"), ("-5", "5"), ("C++", "C"), ("The The", "!!!"), ("The The", "The")]:
-        assert normalised(left) != normalised(right)
+        assert normalised_answer(left) != normalised_answer(right)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.relations.index import open_index
-from lodestar.engine.relations.words import relation_words
+from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.supervision.mining.labelling import Labeller
 from lodestar.engine.supervision.mining.mine_file import counts_of
 from lodestar.engine.supervision.mining.miner import Miner, Walked
@@ -65,7 +65,7 @@ QUESTIONS = (
 
 def mined_to(path: Path, folder: Path, options: MiningOptions) -> None:
     catalogue = catalogue_of(WORLD)
-    words = {relation.name: relation_words(relation) for relation in catalogue.relations}
+    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     found = WORLD.run(Miner(catalogue, mediating_of(WORLD), options).mine(QUESTIONS))
     labeller = Labeller(words, open_index(folder, catalogue, LetterEncoder()), TextVectors(LetterEncoder()), options)
     mined = labeller.label([each for each in found if isinstance(each, Walked)])

@@ -11,7 +11,7 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.evaluation.judging import failed, judged
 from lodestar.engine.evaluation.records.record import Miss, Record
 from lodestar.engine.evaluation.reporting.comparing import compared
-from lodestar.engine.evaluation.reporting.page import page
+from lodestar.engine.evaluation.reporting.page import report_page
 from lodestar.engine.evaluation.reporting.report import report_of
 from lodestar.engine.evaluation.reporting.table import results_table
 from lodestar.engine.evaluation.running import Run
@@ -130,7 +130,7 @@ def test_what_the_substring_rule_gives_beyond_one_is_counted_and_clipped() -> No
 
 def test_the_page_escapes_and_the_table_has_a_row_a_run() -> None:
     report = json.loads(json.dumps(report_of(four())))
-    text = page(report)
+    text = report_page(report)
     assert "&lt;set&gt;: similarity" in text
     assert "<set>" not in text
     assert text.count("<svg") == 5

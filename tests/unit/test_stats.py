@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lodestar.engine.cli.graph.stats import BAR_CHARS, bar
 from lodestar.engine.database.figures.components import component_sizes
 from lodestar.engine.database.figures.sizes import DegreeCount
-from lodestar.engine.database.figures.stats import Bin, degrees_of, log_bins
+from lodestar.engine.database.figures.stats import SizeBin, degrees_of, log_bins
 
 
 def sizes_by_walking(num_nodes: int, edges: list[tuple[int, int]]) -> dict[int, int]:
@@ -64,7 +64,12 @@ def test_bins_hold_everything_once(counts: dict[int, int]) -> None:
 
 
 def test_bins_are_powers_of_two() -> None:
-    assert log_bins({0: 1, 1: 1, 3: 2, 4: 1}) == (Bin(0, 0, 1), Bin(1, 1, 1), Bin(2, 3, 2), Bin(4, 7, 1))
+    assert log_bins({0: 1, 1: 1, 3: 2, 4: 1}) == (
+        SizeBin(0, 0, 1),
+        SizeBin(1, 1, 1),
+        SizeBin(2, 3, 2),
+        SizeBin(4, 7, 1),
+    )
 
 
 def test_a_bar_is_drawn_in_eighths() -> None:

@@ -11,7 +11,7 @@ import click
 from ..options import database_options, json_option, settings_from
 
 if TYPE_CHECKING:
-    from ...database.figures.stats import Bin, Components, GraphStats
+    from ...database.figures.stats import Components, GraphStats, SizeBin
 
 BAR_CHARS = 30
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -105,7 +105,7 @@ def _component_lines(components: Components | None) -> Iterator[str]:
         yield from _plot(components.bins)
 
 
-def _plot(bins: Sequence[Bin]) -> Iterator[str]:
+def _plot(bins: Sequence[SizeBin]) -> Iterator[str]:
     """Yield a line for each bin that is not empty, with a bar and its share of the whole."""
     held = [found for found in bins if found.count]
     longest = max(found.count for found in held)

@@ -15,7 +15,7 @@ MAX_TRIPLES_UNASKED = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class SizeBin:
     """How many things are of a size from `low` to `high`."""
 
     low: int
@@ -33,7 +33,7 @@ class Degrees:
     p90: int
     p99: int
     max: int
-    bins: tuple[Bin, ...]
+    bins: tuple[SizeBin, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Components:
     largest: int
     """Entities in the largest."""
     largest_share: float
-    bins: tuple[Bin, ...]
+    bins: tuple[SizeBin, ...]
     """How many components have how many entities."""
 
 
@@ -133,13 +133,13 @@ def degrees_of(counts: Sequence[DegreeCount]) -> Degrees:
     )
 
 
-def log_bins(counts: dict[int, int]) -> tuple[Bin, ...]:
+def log_bins(counts: dict[int, int]) -> tuple[SizeBin, ...]:
     """Gather how often sizes occur into bins 0, 1, 2–3, 4–7, …, from the smallest size to the largest."""
     held = [0] * (max(counts).bit_length() + 1)
     for size, count in counts.items():
         held[size.bit_length()] += count
     first = min(counts).bit_length()
-    return tuple(Bin((1 << n) >> 1, (1 << n) - 1, held[n]) for n in range(first, len(held)))
+    return tuple(SizeBin((1 << n) >> 1, (1 << n) - 1, held[n]) for n in range(first, len(held)))
 
 
 def _quantile(counts: Sequence[DegreeCount], total: int, percent: int) -> int:

@@ -67,7 +67,7 @@ def strict_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) 
     )
 
 
-def counted(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> Counted:
+def answer_counts(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> Counted:
     """Return the counts of one question; of one that failed, with no predictions."""
     return Counted(sum(matched(predictions, gold)), len(predictions), len(distinct_gold(gold)))
 

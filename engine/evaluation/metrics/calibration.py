@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class ReliabilityBin:
     """The predictions with a confidence in [low, high), the last bin closed: how many, how sure, how often right."""
 
     low: float
@@ -23,7 +23,7 @@ class Bin:
 
 def reliability(
     confidences: Sequence[float] | NDArray[np.float64], right: Sequence[bool] | NDArray[np.bool_], num_bins: int = 10
-) -> tuple[Bin, ...]:
+) -> tuple[ReliabilityBin, ...]:
     """Return the bins of equal width over [0, 1] that hold a prediction, lowest first.
 
     Source: the reliability diagram of Guo et al. 2017, section 2. Deviations: bins are closed below, not above.
@@ -39,7 +39,7 @@ def reliability(
     edges = np.arange(num_bins + 1) / num_bins
     places = np.searchsorted(edges[1:-1], sure, side="right")
     return tuple(
-        Bin(
+        ReliabilityBin(
             low=float(edges[place]),
             high=float(edges[place + 1]),
             num=int(inside.sum()),

@@ -26,7 +26,7 @@ class Predicted:
     id: str | None = None
 
 
-def normalised(text: str) -> str:
+def normalised_answer(text: str) -> str:
     """Return what spellings of a name share: case, NFKC, underscores, punctuation, English articles, space set aside.
 
     After SQuAD's answer normalisation (Rajpurkar et al. 2016). Deviations: Unicode's punctuation (category P) instead
@@ -41,17 +41,17 @@ def normalised(text: str) -> str:
 
 
 def agrees(predicted: Predicted, gold: GoldAnswer) -> bool:
-    """Return whether the prediction is this gold answer: by id where both have one, else by a name, `normalised`."""
+    """Return whether the prediction is this gold answer: by id where both have one, else by a name."""
     if predicted.id and gold.id:
         return predicted.id == gold.id
-    return normalised(predicted.name) in {normalised(name) for name in gold.names}
+    return normalised_answer(predicted.name) in {normalised_answer(name) for name in gold.names}
 
 
 def distinct_gold(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ...]:
     """Return the gold answers, each once: those of one id are one with all its names, as are those of equal names."""
     names: dict[str | frozenset[str], dict[str, None]] = {}
     for answer in gold:
-        key = answer.id or frozenset(map(normalised, answer.names))
+        key = answer.id or frozenset(map(normalised_answer, answer.names))
         names.setdefault(key, {}).update(dict.fromkeys(answer.names))
     return tuple(GoldAnswer(key if isinstance(key, str) else None, tuple(known)) for key, known in names.items())
 
@@ -78,12 +78,12 @@ def _candidates(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) ->
     by_id = {answer.id: index for index, answer in enumerate(gold) if answer.id}
     by_name: dict[str, list[int]] = {}
     for index, answer in enumerate(gold):
-        for name in {normalised(name) for name in answer.names}:
+        for name in {normalised_answer(name) for name in answer.names}:
             by_name.setdefault(name, []).append(index)
     given: set[tuple[bool, str]] = set()
     candidates: list[list[int]] = []
     for predicted in predictions:
-        name = normalised(predicted.name)
+        name = normalised_answer(predicted.name)
         key = (True, predicted.id) if predicted.id else (False, name)
         named = by_name.get(name, [])
         if key in given:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...questions.gold import GoldAnswer, GoldPath
-from .matching import Predicted, distinct_gold, matched, normalised
+from .matching import Predicted, distinct_gold, matched, normalised_answer
 
 FoundTriple = tuple[Predicted, str, Predicted]
 """(head, relation, tail)."""
@@ -125,11 +125,13 @@ def triple_recall_at_k(paths: Sequence[FoundPath], gold_triples: Sequence[tuple[
 
 
 def _keys(entity: Predicted) -> list[_Key]:
-    return ([("id", entity.id)] if entity.id else []) + ([("name", normalised(entity.name))] if entity.name else [])
+    return ([("id", entity.id)] if entity.id else []) + (
+        [("name", normalised_answer(entity.name))] if entity.name else []
+    )
 
 
 def _gold_keys(text: str) -> tuple[_Key, _Key]:
-    return ("id", text), ("name", normalised(text))
+    return ("id", text), ("name", normalised_answer(text))
 
 
 def _top(paths: Sequence[FoundPath], k: int) -> Sequence[FoundPath]:

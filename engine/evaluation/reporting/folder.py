@@ -11,7 +11,7 @@ from ...errors import InputError
 from ...whole_file import write_whole
 from ..records.record import Record
 from ..records.records_file import RecordsFile
-from .page import page
+from .page import report_page
 from .report import FORMAT
 
 RECORDS, REPORT, PAGE = "records.jsonl", "report.json", "report.html"
@@ -19,7 +19,7 @@ RECORDS, REPORT, PAGE = "records.jsonl", "report.json", "report.html"
 
 def write_report(folder: Path, report: Mapping[str, Any]) -> None:
     """Write the report as JSON and as a page, each whole or not at all."""
-    for name, text in ((REPORT, json.dumps(report, indent=1, ensure_ascii=False)), (PAGE, page(report))):
+    for name, text in ((REPORT, json.dumps(report, indent=1, ensure_ascii=False)), (PAGE, report_page(report))):
         write_whole(folder / name, text)
 
 

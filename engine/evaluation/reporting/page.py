@@ -13,13 +13,13 @@ from . import plots
 from .table import cost_line, figure_rows, lead, stage_rows
 
 
-def page(report: Mapping[str, Any]) -> str:
+def report_page(report: Mapping[str, Any]) -> str:
     """Return the page's text."""
     kinds = report["misses"]["kinds"]
     calibration = report["calibration"]
     drawn = [
         plots.hits_by_hops(report["by_hops"]) if report["by_hops"] else "",
-        plots.recall_at_k(report["figures"]),
+        plots.recall_by_k(report["figures"]),
         plots.latency_by_stage(report["cost"]["stages"]) if report["cost"]["stages"] else "",
         plots.calibration(calibration["bins"]) if calibration else "",
         plots.misses(kinds) if kinds else "",

@@ -46,7 +46,7 @@ def hits_by_hops(by_hops: Mapping[str, Any]) -> str:
     return _svg(figure)
 
 
-def recall_at_k(figures: Mapping[str, Any]) -> str:
+def recall_by_k(figures: Mapping[str, Any]) -> str:
     """Recall at k of answers and, where a set has them, of gold paths and triples."""
     figure, axes = _new("Recall at k of the retrieved paths", "k", "recall")
     for kind, label, colour in (

@@ -18,7 +18,7 @@ from ...database.requests import Steps
 from ...errors import EncoderError, GraphError, QueryTimeoutError, StorageError
 from ...questions.gold import GoldQuestion, QuestionSet
 from ...relations.index import index_folder, open_index
-from ...relations.words import relation_words
+from ...relations.words import words_of_relation
 from ...whole_file import storing
 from .labelling import Labeller
 from .miner import CUTS, Miner, Walked
@@ -55,7 +55,7 @@ def mine_file(
     gateway = engine.gateway()
     gateway.fetch(read_graph_state()).check()
     catalogue = gateway.fetch(read_catalogue())
-    words = {relation.name: relation_words(relation) for relation in catalogue.relations}
+    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     try:
         index = open_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
         labeller = Labeller(words, index, TextVectors(engine.encoder), options)
