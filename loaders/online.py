@@ -10,7 +10,7 @@ from typing import Any
 
 from ..engine.database.catalogue import RelationInfo
 from ..engine.database.gateway import Gateway
-from ..engine.database.requests import Request, Row
+from ..engine.database.requests import Request
 from ..engine.database.templates import template
 from .batches import in_batches
 from .manifest import Manifest, begin, finish, refresh_counts, request, write_relations
@@ -131,7 +131,8 @@ class OnlineWriter:
 
 
 def _read_names(ids: Sequence[str]) -> Request[dict[str, tuple[Name, ...]]]:
-    def decode(rows: Sequence[Row]) -> dict[str, tuple[Name, ...]]:
-        return {id_: read_names(name, aliases, tags) for id_, name, aliases, tags in rows}
-
-    return Request(template("read_names"), {"ids": list(ids)}, decode)
+    return Request(
+        template("read_names"),
+        {"ids": list(ids)},
+        lambda rows: {id_: read_names(name, aliases, tags) for id_, name, aliases, tags in rows},
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..engine.database.catalogue import read_relation_counts
 from ..engine.database.gateway import Gateway
-from ..engine.database.requests import Request, Row
+from ..engine.database.requests import Request
 from ..engine.database.templates import template
 from .relation_types import RelationRow
 
@@ -25,7 +25,4 @@ def counts_in_graph(gateway: Gateway, rows: Sequence[RelationRow]) -> dict[str, 
 
 
 def _count_relation(name: str) -> Request[int]:
-    def decode(rows: Sequence[Row]) -> int:
-        return int(rows[0][0])
-
-    return Request(template("count_relation"), {}, decode, {"RELATION": name})
+    return Request(template("count_relation"), {}, lambda rows: int(rows[0][0]), {"RELATION": name})

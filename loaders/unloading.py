@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..engine.database.catalogue import LoadManifest, read_catalogue, read_graph_state, read_loads
 from ..engine.database.gateway import Gateway
-from ..engine.database.requests import Request, Row
+from ..engine.database.requests import Request
 from ..engine.database.templates import template
 from ..engine.errors import GraphError
 from .lock import load_lock
@@ -92,7 +92,8 @@ def _unload_names(gateway: Gateway, load: int, batch_size: int) -> None:
 
 
 def _read_named_entities(after: str, limit: int) -> Request[list[tuple[str, Naming]]]:
-    def decode(rows: Sequence[Row]) -> list[tuple[str, Naming]]:
-        return [(id_, Naming(name, aliases, None, tags)) for id_, name, aliases, tags in rows]
-
-    return Request(template("read_named_entities"), {"after": after, "limit": limit}, decode)
+    return Request(
+        template("read_named_entities"),
+        {"after": after, "limit": limit},
+        lambda rows: [(id_, Naming(name, aliases, None, tags)) for id_, name, aliases, tags in rows],
+    )

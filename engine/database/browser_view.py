@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .requests import Request, Row
+from .requests import Request
 from .templates import template
 
 
@@ -73,11 +73,7 @@ def write_picture(picture: Picture) -> Request[int]:
 
 def clear_pictures(limit: int) -> Request[ClearReport]:
     """Delete at most `limit` nodes of pictures, with their relationships."""
-
-    def decode(rows: Sequence[Row]) -> ClearReport:
-        return ClearReport(*rows[0])
-
-    return Request(template("clear_browser_pictures"), {"limit": limit}, decode)
+    return Request(template("clear_browser_pictures"), {"limit": limit}, lambda rows: ClearReport(*rows[0]))
 
 
 def read_browser_command() -> Request[str]:

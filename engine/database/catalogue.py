@@ -164,11 +164,7 @@ class LoadManifest:
 
 def read_catalogue() -> Request[Catalogue]:
     """The relation catalogue."""
-
-    def decode(rows: Sequence[Row]) -> Catalogue:
-        return Catalogue(tuple(RelationInfo(*row) for row in rows))
-
-    return Request(template("read_catalogue"), {}, decode)
+    return Request(template("read_catalogue"), {}, lambda rows: Catalogue(tuple(RelationInfo(*row) for row in rows)))
 
 
 def read_graph_state() -> Request[GraphState]:
@@ -204,22 +200,9 @@ def read_edition() -> Request[Edition]:
     return Request(template("read_edition"), {}, decode)
 
 
-def read_load(sha256: str) -> Request[LoadManifest | None]:
-    """The manifest of the load of this content, or None when it was never begun."""
-
-    def decode(rows: Sequence[Row]) -> LoadManifest | None:
-        return _manifest(rows[0][0]) if rows else None
-
-    return Request(template("read_load"), {"sha256": sha256}, decode)
-
-
 def read_loads() -> Request[tuple[LoadManifest, ...]]:
     """The manifests of all loads, by number."""
-
-    def decode(rows: Sequence[Row]) -> tuple[LoadManifest, ...]:
-        return tuple(_manifest(properties) for (properties,) in rows)
-
-    return Request(template("read_loads"), {}, decode)
+    return Request(template("read_loads"), {}, lambda rows: tuple(_manifest(properties) for (properties,) in rows))
 
 
 def _manifest(properties: dict[str, Any]) -> LoadManifest:
@@ -230,17 +213,9 @@ def _manifest(properties: dict[str, Any]) -> LoadManifest:
 
 def read_relation_counts() -> Request[dict[str, int]]:
     """How many triples each relation has, counted in the graph itself (reads every relationship)."""
-
-    def decode(rows: Sequence[Row]) -> dict[str, int]:
-        return dict(rows)
-
-    return Request(template("read_relation_counts"), {}, decode)
+    return Request(template("read_relation_counts"), {}, dict)
 
 
 def check_signatures() -> Request[int]:
     """How many entities have a relation signature that disagrees with the graph (reads every relationship)."""
-
-    def decode(rows: Sequence[Row]) -> int:
-        return int(rows[0][0])
-
-    return Request(template("check_signatures"), {}, decode)
+    return Request(template("check_signatures"), {}, lambda rows: int(rows[0][0]))

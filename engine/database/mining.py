@@ -79,24 +79,18 @@ def find_last_steps(answers: Sequence[str], max_degree: int) -> Request[dict[str
 
 def find_entities_by_name(names: Sequence[str]) -> Request[dict[str, tuple[str, ...]]]:
     """The ids of the entities and literals that go by exactly these names, by name; names of nothing are left out."""
-
-    def decode(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
-        return {name: tuple(ids) for name, ids in rows if ids}
-
     params: dict[str, Any] = {
         "wanted": [{"name": name, "query": _phrase(name), "term": _term(name)} for name in names],
         "limit": MAX_NAMESAKES,
     }
-    return Request(template("find_entities_by_name"), params, decode)
+    return Request(
+        template("find_entities_by_name"), params, lambda rows: {name: tuple(ids) for name, ids in rows if ids}
+    )
 
 
 def stream_mediator_relations() -> Request[int]:
     """The signed catalogue numbers in the signatures of unnamed entities, one a row."""
-
-    def decode(rows: Sequence[Row]) -> int:
-        return int(rows[0][0])
-
-    return Request(template("stream_mediator_relations"), {}, decode)
+    return Request(template("stream_mediator_relations"), {}, lambda rows: int(rows[0][0]))
 
 
 def _step(returned: str) -> Step:

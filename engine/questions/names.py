@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..database.gateway import Gateway
-from ..database.requests import Request, Row
+from ..database.requests import Request
 from ..database.templates import template
 from .gold import GoldAnswer, GoldQuestion
 
@@ -28,7 +28,8 @@ def with_names(questions: Sequence[GoldQuestion], gateway: Gateway) -> tuple[Gol
 
 
 def _first_names(ids: Sequence[str]) -> Request[dict[str, str]]:
-    def decode(rows: Sequence[Row]) -> dict[str, str]:
-        return {id_: name for id_, name, _, _ in rows if name is not None}
-
-    return Request(template("read_names"), {"ids": list(ids)}, decode)
+    return Request(
+        template("read_names"),
+        {"ids": list(ids)},
+        lambda rows: {id_: name for id_, name, _, _ in rows if name is not None},
+    )

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -31,12 +30,10 @@ class ByteProgress:
             _say(f"downloading {self.what}: {self.total_bytes / 1e6:,.0f} MB …")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._bar:
             self._bar.stop()
-        if self._shown and error is None:
+        if self._shown and kind is None:
             elapsed_s = time.monotonic() - self._started_s
             _say(f"{self.what}: {self.total_bytes / 1e6:,.0f} MB in {elapsed_s:.1f} s")
 

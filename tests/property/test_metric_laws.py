@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evaluation.metrics.abstention import abstention_scores
-from lodestar.engine.evaluation.metrics.answers import answer_counts, mean_scores, micro_f1, strict_scores
+from lodestar.engine.evaluation.metrics.answers import answer_counts, micro_f1, strict_scores
 from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error, reliability
-from lodestar.engine.evaluation.metrics.matching import Predicted, agrees, distinct_gold, matched, normalised_answer
+from lodestar.engine.evaluation.metrics.matching import Predicted, distinct_gold, matched, normalised_answer
 from lodestar.engine.evaluation.metrics.paths import (
     FoundPath,
     answer_recall_at_k,
@@ -27,10 +27,7 @@ from lodestar.engine.evaluation.metrics.paths import (
 )
 from lodestar.engine.evaluation.metrics.ranking import (
     Ranking,
-    answer_ranking,
-    hits_at_k,
     ndcg_at_k,
-    recall_at_k,
     reciprocal_rank,
 )
 from lodestar.engine.evaluation.metrics.rog import rog_scores
@@ -70,6 +67,13 @@ def rankings(draw: st.DrawFn) -> Ranking:
 
 def in_unit(*figures: float) -> bool:
     return all(0 <= figure <= 1 for figure in figures)
+
+
+def agrees(predicted: Predicted, gold: GoldAnswer) -> bool:
+    """By id where both have one, else by a name."""
+    if predicted.id and gold.id:
+        return predicted.id == gold.id
+    return normalised_answer(predicted.name) in map(normalised_answer, gold.names)
 
 
 def served(given: list[Predicted], gold: list[GoldAnswer]) -> tuple[bool, ...]:
@@ -132,8 +136,6 @@ def test_answer_scores_are_shares_that_fit_together(given: list[Predicted], gold
     assert strict.f1 <= max(strict.precision, strict.recall) + 1e-12
     assert strict.exact_match <= strict.hits_at_1
     assert (strict.f1 == 1) == (strict.exact_match == 1)
-    assert strict.hits_at_1 == hits_at_k(answer_ranking(given, gold), 1)
-    assert strict.recall == recall_at_k(answer_ranking(given, gold), max(len(given), 1))
 
 
 @few
@@ -142,20 +144,15 @@ def test_averages_are_shares_whatever_the_order_of_questions(
     asked: list[tuple[list[Predicted], list[GoldAnswer]]], random: Random
 ) -> None:
     shuffled = random.sample(asked, len(asked))
-    macro = mean_scores([strict_scores(*question) for question in asked])
-    assert mean_scores([strict_scores(*question) for question in shuffled]) == macro
     micro = micro_f1([answer_counts(*question) for question in asked])
     assert micro_f1([answer_counts(*question) for question in shuffled]) == micro
-    assert in_unit(micro, *astuple(macro))
+    assert in_unit(micro)
 
 
 @few
 @given(rankings(), ks)
-def test_ranking_figures_are_shares_and_more_places_lose_nothing(ranking: Ranking, k: int) -> None:
-    assert in_unit(hits_at_k(ranking, k), recall_at_k(ranking, k), reciprocal_rank(ranking), ndcg_at_k(ranking, k))
-    assert hits_at_k(ranking, k) <= hits_at_k(ranking, k + 1)
-    assert recall_at_k(ranking, k) <= recall_at_k(ranking, k + 1)
-    assert reciprocal_rank(ranking) <= hits_at_k(ranking, 12)
+def test_ranking_figures_are_shares(ranking: Ranking, k: int) -> None:
+    assert in_unit(reciprocal_rank(ranking), ndcg_at_k(ranking, k))
 
 
 @few
@@ -168,7 +165,6 @@ def test_a_relevant_thing_moved_up_is_worth_more(ranking: Ranking, data: st.Data
         ranking.num_relevant,
     )
     everything = len(ranking.relevant)
-    assert recall_at_k(better, everything) == recall_at_k(ranking, everything)
     assert reciprocal_rank(better) >= reciprocal_rank(ranking)
     if below and not above:
         assert ndcg_at_k(better, everything) > ndcg_at_k(ranking, everything)
@@ -282,7 +278,7 @@ def test_ranking_figures_agree_with_ir_measures(ranking: Ranking, k: int) -> Non
     relevant = [f"d{rank}" for rank, is_relevant in enumerate(ranking.relevant) if is_relevant]
     qrels = [measures.Qrel("q", doc, 1) for doc in [*relevant, *(f"missing{i}" for i in range(missing))]]
     run = [measures.ScoredDoc("q", f"d{rank}", -float(rank)) for rank in range(len(ranking.relevant))]
-    wanted = [measures.RR, measures.nDCG @ k, measures.R @ k, measures.Success @ k]
+    wanted = [measures.RR, measures.nDCG @ k]
     theirs = measures.calc_aggregate(wanted, qrels, run) if run else dict.fromkeys(wanted, 0.0)
-    ours = [reciprocal_rank(ranking), ndcg_at_k(ranking, k), recall_at_k(ranking, k), hits_at_k(ranking, k)]
+    ours = [reciprocal_rank(ranking), ndcg_at_k(ranking, k)]
     assert ours == pytest.approx([theirs[measure] for measure in wanted])

@@ -9,7 +9,6 @@ from lodestar.engine.evaluation.metrics.answers import (
     AnswerScores,
     Counted,
     answer_counts,
-    mean_scores,
     micro_f1,
     strict_scores,
 )
@@ -49,11 +48,6 @@ def test_conventions_for_nothing() -> None:
     assert strict_scores([], [LIMA]) == ALL_WRONG
 
 
-def test_means_are_over_all_questions_asked() -> None:
-    scores = [ALL_RIGHT, ALL_WRONG, strict_scores(predicted("Lima", "Quito"), [LIMA]), ALL_WRONG]
-    assert mean_scores(scores) == AnswerScores(2 / 4, 2 / 4, 1.5 / 4, 2 / 4, (1 + 2 / 3) / 4, 1 / 4)
-
-
 def test_micro_f1_by_hand() -> None:
     counts = [
         answer_counts(predicted("Lima", "Quito"), [LIMA]),
@@ -67,8 +61,6 @@ def test_micro_f1_by_hand() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one question"):
-        mean_scores([])
     with pytest.raises(ValueError, match="at least one question"):
         micro_f1([])
     with pytest.raises(ValueError, match="num_right"):

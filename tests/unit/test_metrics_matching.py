@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.metrics.matching import Predicted, agrees, distinct_gold, matched, normalised_answer
+from lodestar.engine.evaluation.metrics.matching import Predicted, distinct_gold, matched, normalised_answer
 from lodestar.engine.questions.gold import GoldAnswer
 
 
@@ -50,8 +50,7 @@ def test_names_that_differ_stay_apart() -> None:
         (Predicted(""), GoldAnswer(None, ("Lima",)), False),
     ],
 )
-def test_agrees(predicted: Predicted, gold: GoldAnswer, expected: bool) -> None:
-    assert agrees(predicted, gold) is expected
+def test_one_prediction_and_one_answer(predicted: Predicted, gold: GoldAnswer, expected: bool) -> None:
     assert matched([predicted], [gold]) == (expected,)
 
 

@@ -9,9 +9,7 @@ from lodestar.engine.evaluation.metrics.matching import Predicted
 from lodestar.engine.evaluation.metrics.ranking import (
     Ranking,
     answer_ranking,
-    hits_at_k,
     ndcg_at_k,
-    recall_at_k,
     reciprocal_rank,
 )
 from lodestar.engine.questions.gold import GoldAnswer
@@ -21,8 +19,6 @@ RANKING = Ranking((False, True, False, True), 3)
 
 
 def test_by_hand() -> None:
-    assert [hits_at_k(RANKING, k) for k in (1, 2, 9)] == [0, 1, 1]
-    assert [recall_at_k(RANKING, k) for k in (1, 2, 4, 9)] == [0, 1 / 3, 2 / 3, 2 / 3]
     assert reciprocal_rank(RANKING) == 1 / 2
 
 
@@ -35,8 +31,6 @@ def test_ndcg_by_hand() -> None:
 
 def test_nothing_relevant_is_right_where_nothing_was_ranked() -> None:
     for ranking, expected in [(Ranking((), 0), 1.0), (Ranking((False,), 0), 0.0), (Ranking((), 2), 0.0)]:
-        assert hits_at_k(ranking, 1) == expected
-        assert recall_at_k(ranking, 1) == expected
         assert ndcg_at_k(ranking, 1) == expected
         assert reciprocal_rank(ranking) == expected
 
@@ -50,6 +44,5 @@ def test_answers_as_a_ranking_keep_their_order() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="at most 1 relevant places, found 2"):
         Ranking((True, True), 1)
-    for figure in (hits_at_k, recall_at_k, ndcg_at_k):
-        with pytest.raises(ValueError, match="k of at least 1"):
-            figure(RANKING, 0)
+    with pytest.raises(ValueError, match="k of at least 1"):
+        ndcg_at_k(RANKING, 0)

@@ -35,20 +35,16 @@ class Neighbours(NamedTuple):
 
 def read_degree_counts() -> Request[list[DegreeCount]]:
     """The degrees that occur, ascending (reads every entity)."""
-
-    def decode(rows: Sequence[Row]) -> list[DegreeCount]:
-        return [DegreeCount(*row) for row in rows]
-
-    return Request(template("read_degree_counts"), {}, decode)
+    return Request(template("read_degree_counts"), {}, lambda rows: [DegreeCount(*row) for row in rows])
 
 
 def read_hubs(limit: int) -> Request[tuple[Hub, ...]]:
     """The entities of the highest degrees, highest first, those of the same degree by id (reads every entity)."""
-
-    def decode(rows: Sequence[Row]) -> tuple[Hub, ...]:
-        return tuple(Hub(Entity(id_, name), degree) for id_, name, degree in rows)
-
-    return Request(template("read_hubs"), {"limit": limit}, decode)
+    return Request(
+        template("read_hubs"),
+        {"limit": limit},
+        lambda rows: tuple(Hub(Entity(id_, name), degree) for id_, name, degree in rows),
+    )
 
 
 def stream_neighbours() -> Request[Neighbours]:

@@ -7,8 +7,7 @@ where there is one and nothing was predicted all are 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
-from math import fsum
+from dataclasses import dataclass
 
 from ...questions.gold import GoldAnswer
 from .matching import Predicted, distinct_gold, matched
@@ -16,7 +15,7 @@ from .matching import Predicted, distinct_gold, matched
 
 @dataclass(frozen=True, slots=True)
 class AnswerScores:
-    """Scores of one question, or their means over questions; each in [0, 1]."""
+    """Scores of one question; each in [0, 1]."""
 
     hits_at_1: float
     hit: float
@@ -70,13 +69,6 @@ def strict_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) 
 def answer_counts(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> Counted:
     """Return the counts of one question; of one that failed, with no predictions."""
     return Counted(sum(matched(predictions, gold)), len(predictions), len(distinct_gold(gold)))
-
-
-def mean_scores(scores: Sequence[AnswerScores]) -> AnswerScores:
-    """Return the mean of each score over all questions asked: macro-averages. No questions: `ValueError`."""
-    if not scores:
-        raise ValueError("expected the scores of at least one question, found none")
-    return AnswerScores(*(fsum(column) / len(scores) for column in zip(*map(astuple, scores), strict=True)))
 
 
 def micro_f1(counts: Sequence[Counted]) -> float:

@@ -40,13 +40,6 @@ def normalised_answer(text: str) -> str:
     return _folded(" ".join(words)) or " ".join(folded.split())
 
 
-def agrees(predicted: Predicted, gold: GoldAnswer) -> bool:
-    """Return whether the prediction is this gold answer: by id where both have one, else by a name."""
-    if predicted.id and gold.id:
-        return predicted.id == gold.id
-    return normalised_answer(predicted.name) in {normalised_answer(name) for name in gold.names}
-
-
 def distinct_gold(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ...]:
     """Return the gold answers, each once: those of one id are one with all its names, as are those of equal names."""
     names: dict[str | frozenset[str], dict[str, None]] = {}

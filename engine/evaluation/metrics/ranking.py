@@ -33,18 +33,6 @@ def answer_ranking(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer])
     return Ranking(matched(predictions, gold), len(distinct_gold(gold)))
 
 
-def hits_at_k(ranking: Ranking, k: int) -> float:
-    """Return [something relevant is among the first k] (Hits@k; success@k in trec_eval)."""
-    top = _top(ranking, k)
-    return float(any(top)) if ranking.num_relevant else float(not ranking.relevant)
-
-
-def recall_at_k(ranking: Ranking, k: int) -> float:
-    """Return |relevant among the first k| / |relevant| (Manning et al. 2008, section 8.4)."""
-    top = _top(ranking, k)
-    return sum(top) / ranking.num_relevant if ranking.num_relevant else float(not ranking.relevant)
-
-
 def reciprocal_rank(ranking: Ranking) -> float:
     """Return 1 / rank of the first relevant place, 0 without one; its mean is MRR (Voorhees 1999)."""
     if not ranking.num_relevant:

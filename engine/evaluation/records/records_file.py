@@ -6,7 +6,6 @@ import json
 import os
 import threading
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from ...errors import InputError
@@ -51,9 +50,7 @@ class RecordsFile:
             self._file.truncate(whole)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file:
             self._file.close()
             self._file = None
