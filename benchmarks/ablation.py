@@ -67,7 +67,7 @@ SHORTLISTING = "the dual encoder that shortlists, from all paths in reach"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Examples:
     """The examples with the scores that shortlist them."""
 
     train: ExampleSet
@@ -78,7 +78,7 @@ class Asked:
     vectors: TextVectors
 
 
-def asked(arguments: argparse.Namespace) -> Asked:
+def asked(arguments: argparse.Namespace) -> Examples:
     """Return what is learned from and chosen by."""
     learned, chosen = (examples_of(read(file)) for file in (arguments.train, arguments.dev))
     if arguments.questions < len(learned.examples):
@@ -87,7 +87,7 @@ def asked(arguments: argparse.Namespace) -> Asked:
     checkpoint = read_checkpoint(arguments.shortlist)
     checkpoint.dual.precision = torch.bfloat16
     stops = [stop_scores(checkpoint, examples) for examples in (learned, chosen)]
-    return Asked(learned, chosen, stops[0], stops[1], frequencies(learned), TextVectors(SentenceEncoder(ENCODER)))
+    return Examples(learned, chosen, stops[0], stops[1], frequencies(learned), TextVectors(SentenceEncoder(ENCODER)))
 
 
 def options_of(variant: Variant, arguments: argparse.Namespace) -> PoolOptions:
@@ -96,7 +96,7 @@ def options_of(variant: Variant, arguments: argparse.Namespace) -> PoolOptions:
 
 
 def errors_of(
-    variant: Variant, data: Asked, seed: int, arguments: argparse.Namespace, about: Mapping[str, Any]
+    variant: Variant, data: Examples, seed: int, arguments: argparse.Namespace, about: Mapping[str, Any]
 ) -> ErrorShares:
     """Train a variant and return its errors on dev, of the best epoch."""
     options = options_of(variant, arguments)

@@ -27,7 +27,7 @@ from lodestar.models.star.mined import Mined
 from lodestar.models.star.pairs import RelationPairs
 from lodestar.models.star.train_star import Watcher
 
-from .results import Asked, graphs
+from .results import AskedGraph, graphs
 
 SCORERS = {"fb237": "cross", "metaqa": "cross"}
 """PathQuestion's first paths are right by the dual encoder alone: a second network would only cost time."""
@@ -48,7 +48,7 @@ class Sets:
     dev: list[Mined]
 
 
-def mined(asked: Asked, settings: Settings, work: Path) -> Sets:
+def mined(asked: AskedGraph, settings: Settings, work: Path) -> Sets:
     """Return the mined training and dev questions of a graph; those that are not there are mined first."""
     found = Sets([], [])
     wanted = [
@@ -81,7 +81,7 @@ def mined(asked: Asked, settings: Settings, work: Path) -> Sets:
     return found
 
 
-def pairs_beside(asked: Asked, data: Path, sets: Sets) -> RelationPairs | None:
+def pairs_beside(asked: AskedGraph, data: Path, sets: Sets) -> RelationPairs | None:
     """Return question-relation pairs of the other Freebase question sets, for the graph that is Freebase's."""
     if asked.name != "fb237":
         return None
@@ -94,7 +94,7 @@ def pairs_beside(asked: Asked, data: Path, sets: Sets) -> RelationPairs | None:
     return relation_pairs(others, apart)
 
 
-def train_one(asked: Asked, arguments: argparse.Namespace, settings: Settings, changes: Sequence[str]) -> None:
+def train_one(asked: AskedGraph, arguments: argparse.Namespace, settings: Settings, changes: Sequence[str]) -> None:
     """Train the checkpoint of one graph, unless it is there."""
     sets = mined(asked, settings, arguments.work)
     config = star_config(

@@ -40,7 +40,7 @@ SAMPLE = 1_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedGraph:
     """A graph and the question files over it, with the hops that are searched for each; `return_to_topic` where what
     a question is about may be its answer.
     """
@@ -51,24 +51,24 @@ class Asked:
     return_to_topic: bool = False
 
 
-def graphs(data: Path, split: str) -> Iterator[Asked]:
+def graphs(data: Path, split: str) -> Iterator[AskedGraph]:
     """Yield what there is to be asked of a split."""
     fb237, metaqa = data / "fb237", data / "metaqa"
-    yield Asked(
+    yield AskedGraph(
         "fb237",
         TsvSource(str(fb237 / "kg.tsv.gz"), str(fb237 / "names.tsv.gz")),
         ((fb237 / f"questions-{split}.jsonl.gz", 2),),
     )
     files = tuple((metaqa / f"{hops}-hop-{split}.txt.gz", max(hops, 2)) for hops in (1, 2, 3))
-    yield Asked("metaqa", MetaqaSource(str(metaqa / "kb.txt.gz")), files)
+    yield AskedGraph("metaqa", MetaqaSource(str(metaqa / "kb.txt.gz")), files)
     for name, hops in (("pq-2h", 2), ("pq-3h", 3), ("pql-2h", 2)):
         folder = data / "pathquestion" / name
         files = ((folder / f"{split}.txt.gz", hops),)
-        yield Asked(name, PathquestionSource(str(folder / "kb.txt.gz")), files, return_to_topic=True)
+        yield AskedGraph(name, PathquestionSource(str(folder / "kb.txt.gz")), files, return_to_topic=True)
 
 
 def ask(
-    asked: Asked,
+    asked: AskedGraph,
     settings: Settings,
     work: Path,
     recipes: Sequence[str],
@@ -99,12 +99,12 @@ def ask(
         server.stop()
 
 
-def folder_of(asked: Asked, path: Path, recipe: str, work: Path) -> Path:
+def folder_of(asked: AskedGraph, path: Path, recipe: str, work: Path) -> Path:
     """Return where a run is kept."""
     return work / "runs" / f"{asked.name}-{path.name.partition('.')[0]}-{recipe}"
 
 
-def checkpoint_of(asked: Asked, checkpoints: Path | None) -> Path | None:
+def checkpoint_of(asked: AskedGraph, checkpoints: Path | None) -> Path | None:
     """Return the folder of the graph's checkpoint, where there is one."""
     folder = checkpoints / asked.name if checkpoints else None
     return folder if folder and (folder / "star.json").exists() else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lodestar.engine.database.catalogue import Catalogue, RelationInfo
-from lodestar.engine.supervision.mining.hops import Hop, Hops
+from lodestar.engine.supervision.mining.hops import WalkedHop, WalkedPath
 from lodestar.engine.values import Step
 from lodestar.models.star.mined import INVERSE, THROUGH
 
@@ -28,9 +28,9 @@ def step(written: str) -> Step:
     return Step(written.removeprefix(INVERSE), written.startswith(INVERSE))
 
 
-def hop(written: str) -> Hop:
+def hop(written: str) -> WalkedHop:
     return tuple(map(step, written.split(THROUGH)))
 
 
-def hops(*written: str) -> Hops:
+def hops(*written: str) -> WalkedPath:
     return tuple(map(hop, written))

@@ -11,7 +11,7 @@ import pytest
 from lodestar.engine.database.catalogue import Catalogue, RelationInfo
 from lodestar.engine.relations.index import open_index
 from lodestar.engine.supervision.mining.answer_paths import RightPath
-from lodestar.engine.supervision.mining.hops import Hops, HopTrie, steps_of, written
+from lodestar.engine.supervision.mining.hops import HopTrie, WalkedPath, steps_of, written
 from lodestar.engine.supervision.mining.labelling import NearestRelations
 from lodestar.engine.supervision.mining.negatives import negatives, replaced
 from lodestar.engine.supervision.mining.positives import labels
@@ -97,7 +97,7 @@ def kinds(
 ) -> list[tuple[str, str]]:
     known = {(path.topic, path.hops) for path in (*positives, *others)}
 
-    def is_answer(topic: int, path: Hops) -> bool:
+    def is_answer(topic: int, path: WalkedPath) -> bool:
         return (topic, path) in known
 
     found = negatives(

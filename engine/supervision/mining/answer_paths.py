@@ -18,7 +18,7 @@ from ...retrieval.ends import ends_for
 from ...retrieval.frontier import Frontier
 from ...values import Step
 from .exploring import Explored, Explorer, Way, expand
-from .hops import Hops, steps_of, written
+from .hops import WalkedPath, steps_of, written
 from .placing import Placed
 
 
@@ -30,7 +30,7 @@ class RightPath:
     """
 
     topic: int
-    hops: Hops
+    hops: WalkedPath
     precision: float
     recall: float
     gold: bool
@@ -132,7 +132,7 @@ def _last_hops(explorer: Explorer, reach: Explored, met: _Met) -> Iterator[tuple
             yield from ((way, step) for _, step in way.frontier.steps_on(explorer.relations) if step in met.steps[way])
 
 
-def right_path(ask: Ask, hops: Hops, frontier: Frontier) -> RightPath | None:
+def right_path(ask: Ask, hops: WalkedPath, frontier: Frontier) -> RightPath | None:
     """Return the path with precision and recall of its ends; None where no end is right."""
     topics = {topic.id for topic in ask.placed.topics}
     ends = ends_for(frontier.steps, frontier.ends, topics, return_to_topic=ask.return_to_topic)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ...database.requests import Steps
 from ...retrieval.frontier import Frontier, FrontierTree
 from ...values import Entity, Step
-from .hops import Hop, Hops, HopTrie, steps_of
+from .hops import HopTrie, WalkedHop, WalkedPath, steps_of
 
 EXPANDED_TOGETHER = 128
 """Steps taken in one request: few enough to be answered well within its timeout."""
@@ -27,8 +27,8 @@ class Way:
     """A walked relation path: the hops that are complete, and the steps of the one under way at mediators."""
 
     frontier: Frontier
-    hops: Hops
-    under_way: Hop
+    hops: WalkedPath
+    under_way: WalkedHop
     following: HopTrie
     """The node of the trie that `hops` lead to."""
 
@@ -37,7 +37,7 @@ class Way:
         """All steps walked."""
         return (*steps_of(self.hops), *self.under_way)
 
-    def hop(self, step: Step) -> Hop:
+    def hop(self, step: Step) -> WalkedHop:
         """Return the hop that this step completes."""
         return (*self.under_way, step)
 

@@ -9,22 +9,22 @@ from typing import Any
 from ....models.star.mined import THROUGH
 from ...values import Step
 
-Hop = tuple[Step, ...]
+WalkedHop = tuple[Step, ...]
 """From one named entity to the next: one step, or the steps into unnamed mediators and the one out of them. That a step
 leads to a mediator is said by its place in the hop alone."""
 
-Hops = tuple[Hop, ...]
+WalkedPath = tuple[WalkedHop, ...]
 
-HopTrie = dict[Hop, "HopTrie"]
+HopTrie = dict[WalkedHop, "HopTrie"]
 """The relation paths that leave a topic: each hop with the hops that can follow it."""
 
 
-def steps_of(hops: Hops) -> tuple[Step, ...]:
+def steps_of(hops: WalkedPath) -> tuple[Step, ...]:
     """Return all steps of a path."""
     return tuple(chain.from_iterable(hops))
 
 
-def written(hop: Hop) -> str:
+def written(hop: WalkedHop) -> str:
     """Return a hop as a mined file has it."""
     return THROUGH.join(map(str, hop))
 

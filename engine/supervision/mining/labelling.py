@@ -13,7 +13,7 @@ from ....models.star.mined import AnswerPath, MinedQuestion
 from ....models.text_vectors import TextVectors
 from ....models.verbalise import Directed, RelationWords, verbalise_path
 from ...relations.index import RelationIndex
-from .hops import Hops, steps_of, written, written_trie
+from .hops import WalkedPath, steps_of, written, written_trie
 from .miner import Walked
 from .negatives import negatives
 from .options import MiningOptions
@@ -49,7 +49,7 @@ class Labeller:
     def _masked(self, question: Walked) -> list[str]:
         return [mask_topic(question.question.text, topic.mention) for topic in question.topics]
 
-    def _text(self, hops: Hops) -> str:
+    def _text(self, hops: WalkedPath) -> str:
         return verbalise_path([tuple(Directed(self.words[s.relation], s.inverse) for s in hop) for hop in hops])
 
     def _labelled(self, walked: Walked) -> MinedQuestion:

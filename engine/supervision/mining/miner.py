@@ -14,7 +14,7 @@ from ...retrieval.frontier import FrontierTree
 from ...values import Step
 from .answer_paths import Ask, Found, RightPath, find_paths
 from .exploring import Explored, Explorer
-from .hops import Hops, HopTrie
+from .hops import HopTrie, WalkedPath
 from .options import MiningOptions
 from .placing import NO_PATH, LeftOut, Placed, placed
 
@@ -100,7 +100,7 @@ def _walked(place: Placed, reaches: Sequence[Explored], found: Sequence[Found]) 
     )
 
 
-def with_paths(reach: HopTrie, paths: Iterable[Hops]) -> HopTrie:
+def with_paths(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
     """Return a copy of a reach that has these paths as well."""
     copied = _copied(reach)
     for path in paths:

@@ -18,11 +18,11 @@ from itertools import chain, islice
 from ....models.star.mined import NegativePath
 from ...values import Step
 from .answer_paths import RightPath
-from .hops import Hop, Hops, HopTrie, written
+from .hops import HopTrie, WalkedHop, WalkedPath, written
 
 KINDS = ("similar", "random", "early", "overrun")
 
-IsAnswer = Callable[[int, Hops], bool]
+IsAnswer = Callable[[int, WalkedPath], bool]
 """Whether the path from this topic of the question, by its place, leads to a right answer."""
 
 Nearest = Callable[[str], Sequence[str]]
@@ -42,7 +42,7 @@ def negatives(
 
     reach: for each topic what can be walked. nearest: the other relations of the graph by similarity to one.
     """
-    found: dict[tuple[int, Hops], NegativePath] = {}
+    found: dict[tuple[int, WalkedPath], NegativePath] = {}
     for path in positives:
         for hops, kind in _of_positive(path, reach[path.topic], nearest, num_negatives, rng):
             if not is_answer(path.topic, hops):
@@ -52,7 +52,7 @@ def negatives(
 
 def _of_positive(
     path: RightPath, reach: HopTrie, nearest: Nearest, num_negatives: int, rng: random.Random
-) -> Iterator[tuple[Hops, str]]:
+) -> Iterator[tuple[WalkedPath, str]]:
     for t, hop in enumerate(path.hops):
         before = path.hops[:t]
         ordered = nearest(hop[-1].relation)
@@ -78,6 +78,6 @@ def _of_positive(
         yield (*path.hops, hop), "overrun"
 
 
-def replaced(hop: Hop, relation: str) -> Hop:
+def replaced(hop: WalkedHop, relation: str) -> WalkedHop:
     """Return the hop with another last relation, walked in the same direction."""
     return (*hop[:-1], Step(relation, hop[-1].inverse))
