@@ -18,7 +18,6 @@ from .answering.calibrated import extractive_answerer
 from .answering.extractive import ExtractiveAnswerer
 from .database.catalogue import Catalogue, Edition, RelationInfo, read_catalogue, read_edition, read_graph_state
 from .database.gateway import AsyncGateway, Connection, Gateway
-from .database.requests import Steps, alongside, counted, one
 from .errors import EncoderError, EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .linking import FullTextLinker, explicit
 from .relations.index import RelationIndex, index_folder, open_index
@@ -31,6 +30,7 @@ from .retrieval.stopwatch import Stopwatch
 from .server.connecting import connection_of
 from .settings import Settings, resolve
 from .stages import Answerer, Linker, Retriever
+from .steps import Steps, alongside, counted, one
 from .values import Answer, EntityCandidate, Question, Retrieval, Scored
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ from .settings import Settings
 
 Level = Literal["ok", "missing", "optional"]
 
+LLM_TIMEOUT_S = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -34,7 +36,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _database(settings)
     yield _attempt("encoder", lambda: _encoder(settings), "set --encoder or LODESTAR_ENCODER to a folder with a model")
     yield _gpu()
-    yield _llm(settings)
+    yield check_llm(settings)
 
 
 def _attempt(part: str, look: Callable[[], Finding], advice: str) -> Finding:
@@ -117,11 +119,27 @@ def _gpu() -> Finding:
     return Finding("GPU", "optional", "none: encoding runs on the CPU", "not needed without training")
 
 
-def _llm(settings: Settings) -> Finding:
-    from .answering.llm import check
+def check_llm(settings: Settings) -> Finding:
+    """Ask the language model's endpoint which models it has: the call that costs nothing."""
+    if not (settings.llm_model or settings.llm_base_url):
+        advice = "not needed: answers come from the graph alone; set LODESTAR_LLM_MODEL to use one"
+        return Finding("LLM", "optional", "not configured", advice)
+    return _attempt("LLM", lambda: _llm(settings), "answers from the graph alone need none")
 
+
+def _llm(settings: Settings) -> Finding:
+    from .answering.llm import LLMAnswerer
+
+    chat = LLMAnswerer.of(settings).chat
     try:
-        found = check(settings)
-    except LodestarError as error:
-        return Finding("LLM", "optional", str(error), "answers are extractive without one")
-    return Finding("LLM", "ok" if settings.llm_model else "optional", found)
+        listed = chat.models(min(settings.llm_timeout_s, LLM_TIMEOUT_S))
+    finally:
+        chat.close()
+    where, model = chat.endpoint.where, chat.endpoint.model
+    if listed is None:
+        return Finding("LLM", "ok", f"{where} is reachable and keeps no list of models")
+    if model not in listed:
+        return Finding(
+            "LLM", "optional", f"{where} is reachable but does not list {model!r}", "check LODESTAR_LLM_MODEL"
+        )
+    return Finding("LLM", "ok", f"{where} is reachable and lists {model!r}")

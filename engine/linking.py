@@ -17,7 +17,7 @@ from itertools import pairwise
 from rapidfuzz.distance import DamerauLevenshtein
 
 from .database.graph import NamedEntity, find_entity_candidates
-from .database.requests import Steps, one
+from .steps import Steps, one
 from .values import Entity, EntityCandidate, Question, Scored
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")

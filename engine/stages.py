@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from .database.requests import Steps
+from .steps import Steps
 from .values import Answer, EntityCandidate, Question, Retrieval, Scored
 
 

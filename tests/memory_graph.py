@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from lodestar.engine.database.requests import Request, Row, Steps
+from lodestar.engine.database.requests import Request, Row
+from lodestar.engine.steps import Steps, drive, requests_in
 
 T = TypeVar("T")
 
@@ -40,13 +41,10 @@ class MemoryGraph:
         return {number: name for name, number in self.relations.items()}
 
     def run(self, steps: Steps[T]) -> T:
-        try:
-            group = next(steps)
-            while True:
-                group = steps.send([self._answer(request) for request in group])
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
+        return drive(steps, lambda group: self.send(requests_in(group)))
+
+    def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
+        return [self._answer(request) for request in requests]
 
     def degree(self, id_: str) -> int:
         return sum((h == id_) + (t == id_) for h, _, t in self.triples)

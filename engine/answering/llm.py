@@ -7,56 +7,44 @@ from importlib.resources import files
 from pathlib import Path
 
 from .. import answering
+from ..chat.gateway import ChatGateway
+from ..chat.prompts import Completed, Prompt
 from ..errors import InputError, LLMError, UsageError
 from ..settings import Settings
 from ..values import Answer, Retrieval
-from .chat import ChatEndpoint, Completion
 from .evidence import MAX_CHARS, MAX_NAMES, evidence_text, one_line
 from .extractive import NO_ANSWER
 from .reply import MAX_TEXT_CHARS, cited, parse_reply
 
 PLACEHOLDERS = ("question", "evidence")
-CHECK_TIMEOUT_S = 5.0
 
 
 class LLMAnswerer:
-    """Answers by a chat model behind any OpenAI-compatible endpoint; every failure is an `LLMError`.
+    """Answers by a chat model; every failure is an `LLMError`.
 
-    An answer that stands on a path carries its id and the paths; any other is the model's own (`origin` = ``model``). A
-    model that refuses gives an answer without entities whose text says so. Where the model states no confidence, an
-    answer from the graph has 1 / (rank of its best path) and one of its own has 0: an order, not a probability.
+    `prompt_for` and `answer_of` are all it does; `answer` and `aanswer` put a gateway between them. An answer that
+    stands on a path carries its id and the paths; any other is the model's own (`origin` = ``model``). A model that
+    refuses gives an answer without entities whose text says so. Where the model states no confidence, an answer from
+    the graph has 1 / (rank of its best path) and one of its own has 0: an order, not a probability.
     """
 
     def __init__(
         self,
+        chat: ChatGateway,
         *,
-        base_url: str,
-        model: str,
-        api_key: str = "",
-        timeout_s: float = 60.0,
-        max_retries: int = 2,
         prompt: str | None = None,
-        temperature: float | None = 0.0,
         max_names: int = MAX_NAMES,
         max_evidence_chars: int = MAX_CHARS,
     ) -> None:
-        """Take where the model is and how to ask it; nothing is sent yet.
+        """Take whom to ask and how; nothing is sent yet.
 
-        base_url: empty means OpenAI's own. timeout_s: for each attempt, the longest wait for the next bytes.
-        prompt: a template's text with {question} and {evidence}, None for the default. temperature: None sends none.
-        max_names: ends named per path. max_evidence_chars: the longest evidence, in characters.
+        prompt: a template's text with {question} and {evidence}, None for the default. max_names: ends named per path.
+        max_evidence_chars: the longest evidence, in characters.
         """
+        self.chat = chat
         self._prompt = default_prompt() if prompt is None else checked_prompt(prompt, "the prompt")
         self._max_names = max_names
         self._max_evidence_chars = max_evidence_chars
-        self._endpoint = ChatEndpoint(
-            base_url=base_url,
-            model=model,
-            api_key=api_key,
-            timeout_s=timeout_s,
-            max_retries=max_retries,
-            temperature=temperature,
-        )
 
     @classmethod
     def of(cls, settings: Settings) -> LLMAnswerer:
@@ -65,36 +53,36 @@ class LLMAnswerer:
         Raises `LLMError` when the model, or the key of an endpoint that needs one, is missing, `InputError` for a
         prompt file that cannot be read and `UsageError` for one without its placeholders.
         """
-        return cls(
-            base_url=settings.llm_base_url,
-            model=settings.llm_model,
-            api_key=settings.llm_api_key,
-            timeout_s=settings.llm_timeout_s,
-            prompt=load_prompt(Path(settings.llm_prompt)) if settings.llm_prompt else None,
-        )
+        prompt = load_prompt(Path(settings.llm_prompt)) if settings.llm_prompt else None
+        return cls(ChatGateway.of(settings), prompt=prompt)
 
     def answer(self, retrieval: Retrieval) -> Answer:
         """Return the model's answer to the retrieval's question; raises `LLMError`."""
-        return self._answer(self._endpoint.complete(self.prompt_for(retrieval)), retrieval)
+        (completed,) = self.chat.complete([self.prompt_for(retrieval)])
+        return self.answer_of(completed, retrieval)
 
     async def aanswer(self, retrieval: Retrieval) -> Answer:
         """Return the same as `answer` without blocking the event loop."""
-        return self._answer(await self._endpoint.acomplete(self.prompt_for(retrieval)), retrieval)
+        (completed,) = await self.chat.acomplete([self.prompt_for(retrieval)])
+        return self.answer_of(completed, retrieval)
 
-    def prompt_for(self, retrieval: Retrieval) -> str:
-        """Return the message that is sent for this retrieval."""
+    def prompt_for(self, retrieval: Retrieval) -> Prompt:
+        """Return what is asked for this retrieval."""
         evidence = evidence_text(retrieval.paths, max_names=self._max_names, max_chars=self._max_evidence_chars)
-        return filled(self._prompt, question=retrieval.question.text.strip(), evidence=evidence)
+        return Prompt(filled(self._prompt, question=retrieval.question.text.strip(), evidence=evidence), json=True)
 
-    def _answer(self, completion: Completion, retrieval: Retrieval) -> Answer:
-        answerer = f"llm:{self._endpoint.model}"
-        if completion.refusal is not None:
-            text = f"The model refused to answer: {one_line(completion.refusal, MAX_TEXT_CHARS)}"
-            return Answer(retrieval, (), text, answerer, completion.usage)
-        reply = parse_reply(completion.content)
+    def answer_of(self, completed: Completed, retrieval: Retrieval) -> Answer:
+        """Return the answer that a completion gives; raises `LLMError` where it is one, or cannot be read."""
+        if isinstance(completed, LLMError):
+            raise completed
+        answerer = f"llm:{completed.model}"
+        if completed.refusal is not None:
+            text = f"The model refused to answer: {one_line(completed.refusal, MAX_TEXT_CHARS)}"
+            return Answer(retrieval, (), text, answerer, completed.usage)
+        reply = parse_reply(completed.content)
         entities = cited(reply.claims, retrieval)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
-        return Answer(retrieval, entities, text, answerer, completion.usage)
+        return Answer(retrieval, entities, text, answerer, completed.usage)
 
 
 def default_prompt() -> str:
@@ -130,22 +118,6 @@ def filled(template: str, *, question: str, evidence: str) -> str:
     """
     values = {"question": _as_data(question), "evidence": _as_data(evidence)}
     return re.sub(r"\{(question|evidence)\}", lambda match: values[match[1]], template)
-
-
-def check(settings: Settings) -> str:
-    """Return one line about the language model for `lodestar doctor`; what is wrong is said, not raised."""
-    if not (settings.llm_model or settings.llm_base_url):
-        return "not configured: answers come from the graph alone; set LODESTAR_LLM_MODEL to use one"
-    try:
-        endpoint = LLMAnswerer.of(settings)._endpoint
-        listed = endpoint.models(min(settings.llm_timeout_s, CHECK_TIMEOUT_S))
-    except (LLMError, InputError, UsageError) as error:
-        return str(error)
-    if listed is None:
-        return f"{endpoint.where} is reachable and keeps no list of models"
-    if endpoint.model in listed:
-        return f"{endpoint.where} is reachable and lists {endpoint.model!r}"
-    return f"{endpoint.where} is reachable but does not list {endpoint.model!r}: check LODESTAR_LLM_MODEL"
 
 
 def _as_data(text: str) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Self, TypeVar
 
 import neo4j
@@ -26,8 +25,9 @@ from ..errors import (
     QueryTimeoutError,
     UnsupportedVersionError,
 )
+from ..steps import Steps, drive, drive_async, requests_in
 from .holding import Hold, end_transactions
-from .requests import Request, Row, Steps
+from .requests import Request, Row
 
 T = TypeVar("T")
 
@@ -164,14 +164,14 @@ class Gateway:
         return checked_version(self.connection, info.agent)
 
     def run(self, steps: Steps[T]) -> T:
-        """Drive the steps to their end and return what they return."""
-        try:
-            group = next(steps)
-            while True:
-                group = steps.send(self._send(group))
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
+        """Drive steps that ask the database alone to their end and return what they return."""
+        return drive(steps, lambda group: self.send(requests_in(group)))
+
+    def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
+        """Run requests at the same time and return their decoded answers, in order."""
+        if len(requests) == 1:
+            return [self.fetch(requests[0])]
+        return list(self._pool.map(self.fetch, requests))
 
     def fetch(self, request: Request[T]) -> T:
         """Run one request."""
@@ -231,11 +231,6 @@ class Gateway:
     def _end_transactions(self, token: str) -> int:
         return self.fetch(end_transactions(token))
 
-    def _send(self, group: Sequence[Request[Any]]) -> list[Any]:
-        if len(group) == 1:
-            return [self.fetch(group[0])]
-        return list(self._pool.map(self.fetch, group))
-
 
 class AsyncGateway:
     """The same for asyncio: waits without blocking, and computes between requests in a thread."""
@@ -252,13 +247,12 @@ class AsyncGateway:
         await self._driver.close()
 
     async def run(self, steps: Steps[T]) -> T:
-        """Drive the steps to their end and return what they return."""
-        done, group = await asyncio.to_thread(_advance, partial(next, steps))
-        while not done:
-            answers = await asyncio.gather(*map(self.fetch, group))
-            done, group = await asyncio.to_thread(_advance, partial(steps.send, answers))
-        result: T = group
-        return result
+        """Drive steps that ask the database alone to their end and return what they return."""
+        return await drive_async(steps, lambda group: self.send(requests_in(group)))
+
+    async def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
+        """Run requests at the same time and return their decoded answers, in order."""
+        return await asyncio.gather(*map(self.fetch, requests))
 
     async def fetch(self, request: Request[T]) -> T:
         """Run one request."""
@@ -273,11 +267,3 @@ class AsyncGateway:
                     result_transformer_=_async_rows,
                 )
         return request.decode(rows)
-
-
-def _advance(step: Callable[[], Any]) -> tuple[bool, Any]:
-    """Take one step of a generator: (False, its next group), or (True, its result) at the end."""
-    try:
-        return False, step()
-    except StopIteration as stop:
-        return True, stop.value

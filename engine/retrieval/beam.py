@@ -18,7 +18,7 @@ import numpy as np
 
 from ...models.shortlist import others_below
 from ..database.graph import read_signatures
-from ..database.requests import Steps, counted, one
+from ..steps import Steps, counted, one
 from ..values import Entity, EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
 from .ends import ends_for
 from .frontier import Bounds, Frontier, FrontierTree

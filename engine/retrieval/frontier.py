@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..database.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps
-from ..database.requests import Request, Steps, together
+from ..database.requests import Request
 from ..errors import UnknownRelationError
+from ..steps import Steps, together
 from ..values import Entity, RelationPath, Step
 
 

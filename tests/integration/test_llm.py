@@ -10,7 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from lodestar.engine.answering.llm import LLMAnswerer, check
+from lodestar.engine.answering.llm import LLMAnswerer
+from lodestar.engine.chat.endpoint import ChatEndpoint
+from lodestar.engine.chat.gateway import ChatGateway
+from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import (
@@ -68,7 +71,8 @@ def found() -> Retrieval:
 
 
 def answerer(llm: ScriptedLLM, **options: Any) -> LLMAnswerer:
-    return LLMAnswerer(**{"base_url": llm.base_url, "model": "scripted", "api_key": KEY, "max_retries": 0, **options})
+    endpoint = {"base_url": llm.base_url, "model": "scripted", "api_key": KEY, "max_retries": 0, **options}
+    return LLMAnswerer(ChatGateway(ChatEndpoint(**endpoint)))
 
 
 def failure(script: list[Reply], ask: Ask, found: Retrieval, **options: Any) -> tuple[str, ScriptedLLM]:
@@ -197,7 +201,8 @@ def test_a_connection_that_is_always_cut_is_one_line(ask: Ask, found: Retrieval)
 
 def test_nobody_at_the_address_is_one_line(ask: Ask, found: Retrieval) -> None:
     port = _free_port()
-    using = LLMAnswerer(base_url=f"http://127.0.0.1:{port}/v1", model="m", api_key=KEY, max_retries=0)
+    endpoint = ChatEndpoint(base_url=f"http://127.0.0.1:{port}/v1", model="m", api_key=KEY, max_retries=0)
+    using = LLMAnswerer(ChatGateway(endpoint))
     with pytest.raises(LLMError, match=f"'m' at 127.0.0.1:{port} could not be reached"):
         ask(using, found)
 
@@ -325,30 +330,33 @@ def test_instructions_in_the_graph_stay_inside_the_evidence(ask: Ask) -> None:
 
 def test_doctor_finds_the_model_or_says_what_is_wrong() -> None:
     with ScriptedLLM(models=["scripted", "other"]) as llm:
-        settings = Settings(llm_base_url=llm.base_url, llm_model="scripted")
-        assert check(settings) == f"127.0.0.1:{llm.port} is reachable and lists 'scripted'"
-        wrong = Settings(llm_base_url=llm.base_url, llm_model="gone")
-        assert check(wrong) == f"127.0.0.1:{llm.port} is reachable but does not list 'gone': check LODESTAR_LLM_MODEL"
+        listed = check_llm(Settings(llm_base_url=llm.base_url, llm_model="scripted"))
+        assert (listed.level, listed.found) == ("ok", f"127.0.0.1:{llm.port} is reachable and lists 'scripted'")
+        wrong = check_llm(Settings(llm_base_url=llm.base_url, llm_model="gone"))
+        assert (wrong.level, wrong.advice) == ("optional", "check LODESTAR_LLM_MODEL")
+        assert wrong.found == f"127.0.0.1:{llm.port} is reachable but does not list 'gone'"
 
 
 @pytest.mark.parametrize("models", [status(404), raw("<html>"), raw('{"data": null}'), raw("[1]")])
 def test_doctor_takes_an_endpoint_without_a_list_of_models(models: Reply) -> None:
     with ScriptedLLM(models=models) as llm:
-        line = check(Settings(llm_base_url=llm.base_url, llm_model="scripted"))
-    assert line == f"127.0.0.1:{llm.port} is reachable and keeps no list of models"
+        found = check_llm(Settings(llm_base_url=llm.base_url, llm_model="scripted"))
+    assert (found.level, found.found) == ("ok", f"127.0.0.1:{llm.port} is reachable and keeps no list of models")
 
 
-def test_doctor_says_what_fails() -> None:
+def test_doctor_marks_what_fails_as_missing() -> None:
     with ScriptedLLM(models=status(401, message=KEY)) as llm:
-        line = check(Settings(llm_base_url=llm.base_url, llm_model="m", llm_api_key=KEY))
-    assert "refused the key (HTTP 401)" in line
-    assert KEY not in line
+        refused = check_llm(Settings(llm_base_url=llm.base_url, llm_model="m", llm_api_key=KEY))
+    assert refused.level == "missing"
+    assert "refused the key (HTTP 401)" in refused.found
+    assert KEY not in refused.found
     with ScriptedLLM(models=hangs()) as llm:
-        assert "did not answer within 0.2 s" in check(
-            Settings(llm_base_url=llm.base_url, llm_model="m", llm_timeout_s=0.2)
-        )
-    gone = Settings(llm_base_url=f"http://127.0.0.1:{_free_port()}/v1", llm_model="m")
-    assert "could not be reached" in check(gone)
+        late = check_llm(Settings(llm_base_url=llm.base_url, llm_model="m", llm_timeout_s=0.2))
+    assert late.level == "missing"
+    assert "did not answer within 0.2 s" in late.found
+    gone = check_llm(Settings(llm_base_url=f"http://127.0.0.1:{_free_port()}/v1", llm_model="m"))
+    assert gone.level == "missing"
+    assert "could not be reached" in gone.found
 
 
 def _free_port() -> int:

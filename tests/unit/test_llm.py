@@ -5,13 +5,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from lodestar.engine.answering.llm import LLMAnswerer, check, default_prompt, filled, load_prompt
+from lodestar.engine.answering.llm import LLMAnswerer, default_prompt, filled, load_prompt
+from lodestar.engine.chat.endpoint import ChatEndpoint
+from lodestar.engine.chat.gateway import ChatGateway
+from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Question, RelationPath, Retrieval, RetrievedPath, Scored, Step, Triple
 from lodestar.engine.values import Path as EntityPath
 
 KEY = "sk-secret-0123456789"
+CHAT = ChatGateway(ChatEndpoint(base_url="http://127.0.0.1:1/v1", model="m"))
 
 
 def retrieval(text: str, end: str = "Sol") -> Retrieval:
@@ -31,8 +35,8 @@ def test_importing_the_answerer_does_not_import_the_client() -> None:
 
 
 def test_the_default_prompt_holds_question_and_evidence_and_keeps_its_json() -> None:
-    answerer = LLMAnswerer(base_url="http://127.0.0.1:1/v1", model="m")
-    prompt = answerer.prompt_for(retrieval("Which currency has Peru?"))
+    answerer = LLMAnswerer(CHAT)
+    prompt = answerer.prompt_for(retrieval("Which currency has Peru?")).content
     assert "<evidence>\n[1] Peru —[country currency]→ Sol\n</evidence>" in prompt
     assert "<question>\nWhich currency has Peru?\n</question>" in prompt
     assert '{"answers": [{"name"' in prompt
@@ -49,10 +53,9 @@ def test_data_cannot_fill_placeholders_or_end_its_section() -> None:
 
 
 def test_a_prompt_is_bounded_whatever_the_evidence() -> None:
-    answerer = LLMAnswerer(
-        base_url="http://127.0.0.1:1/v1", model="m", prompt="{question}{evidence}", max_evidence_chars=90
-    )
-    prompt = answerer.prompt_for(retrieval("q", end="S" * 5_000))
+    answerer = LLMAnswerer(CHAT, prompt="{question}{evidence}", max_evidence_chars=90)
+    prompt = answerer.prompt_for(retrieval("q", end="S" * 5_000)).content
+    assert isinstance(prompt, str)
     assert prompt.startswith("q[1] Peru —[country currency]→ SSS")
     assert len(prompt) <= 91
 
@@ -61,7 +64,7 @@ def test_a_users_prompt_file_is_read_with_a_byte_order_mark_and_braces(tmp_path:
     file = tmp_path / "prompt.txt"
     file.write_text('\ufeffJSON {"answers": []} {question} {evidence}', encoding="utf-8")
     settings = Settings(llm_base_url="http://127.0.0.1:1/v1", llm_model="m", llm_prompt=str(file))
-    prompt = LLMAnswerer.of(settings).prompt_for(retrieval("q?"))
+    prompt = LLMAnswerer.of(settings).prompt_for(retrieval("q?")).content
     assert prompt == 'JSON {"answers": []} q? [1] Peru —[country currency]→ Sol'
 
 
@@ -129,22 +132,24 @@ def test_an_address_that_is_none_is_refused_without_being_repeated(base_url: str
 @pytest.mark.parametrize("key", [KEY + "–x", KEY + " " + KEY, KEY + "\nX-Header: 1"])
 def test_a_key_that_cannot_be_sent_is_refused_without_being_repeated(key: str) -> None:
     with pytest.raises(LLMError, match="white space or non-ASCII") as caught:
-        LLMAnswerer(base_url="", model="m", api_key=key)
+        ChatEndpoint(base_url="", model="m", api_key=key)
     assert KEY not in str(caught.value)
 
 
 def test_a_key_is_in_no_representation() -> None:
-    answerer = LLMAnswerer(base_url="", model="m", api_key=KEY)
-    assert KEY not in f"{answerer!r}{answerer._endpoint!r}"
+    chat = ChatGateway(ChatEndpoint(base_url="", model="m", api_key=KEY))
+    assert KEY not in f"{LLMAnswerer(chat)!r}{chat!r}{chat.endpoint!r}"
 
 
 def test_doctor_says_that_nothing_is_configured_and_that_configuration_is_wrong() -> None:
-    assert check(Settings()).startswith("not configured")
-    assert check(Settings(llm_api_key=KEY)).startswith("not configured")
-    assert "set LODESTAR_LLM_MODEL" in check(Settings(llm_base_url="http://127.0.0.1:1/v1"))
-    assert "the prompt cannot be read" in check(
-        Settings(llm_base_url="http://127.0.0.1:1/v1", llm_model="m", llm_prompt="/no/such/file")
-    )
+    assert check_llm(Settings()).level == "optional"
+    assert check_llm(Settings(llm_api_key=KEY)).found == "not configured"
+    unnamed = check_llm(Settings(llm_base_url="http://127.0.0.1:1/v1"))
+    assert unnamed.level == "missing"
+    assert "set LODESTAR_LLM_MODEL" in unnamed.found
+    unread = check_llm(Settings(llm_base_url="http://127.0.0.1:1/v1", llm_model="m", llm_prompt="/no/such/file"))
+    assert unread.level == "missing"
+    assert "the prompt cannot be read" in unread.found
 
 
 def test_every_failure_is_a_lodestar_error_with_its_exit_code() -> None:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from lodestar.engine.database.requests import Steps
 from lodestar.engine.errors import QueryTimeoutError, UsageError
 from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.steps import Steps
 from lodestar.engine.supervision.mining.hops import steps_of, written, written_trie
 from lodestar.engine.supervision.mining.mine_file import Mined, mine_batch
 from lodestar.engine.supervision.mining.miner import Miner, Walked

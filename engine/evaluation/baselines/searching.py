@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from ...database.requests import Steps
+from ...steps import Steps
 from ...values import EntityCandidate, Question, Retrieval, RetrievedPath, Scored
 from ..whole_graph import WholeGraph
 

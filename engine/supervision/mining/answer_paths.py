@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from ....models.f1 import f1_of
 from ...database.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
-from ...database.requests import Steps, one
 from ...retrieval.ends import ends_for
 from ...retrieval.frontier import Frontier
+from ...steps import Steps, one
 from ...values import Step
 from .exploring import Explored, Explorer, Way, expand
 from .hops import WalkedPath, steps_of, written

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from ...database.requests import Steps
 from ...retrieval.frontier import Frontier, FrontierTree
+from ...steps import Steps
 from ...values import Entity, Step
 from .hops import HopTrie, WalkedHop, WalkedPath, steps_of
 

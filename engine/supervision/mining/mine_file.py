@@ -14,11 +14,11 @@ from ...api import Engine
 from ...database.catalogue import Catalogue, read_catalogue, read_graph_state
 from ...database.gateway import Gateway
 from ...database.mining import stream_mediator_relations
-from ...database.requests import Steps
 from ...errors import EncoderError, GraphError, QueryTimeoutError, StorageError
 from ...questions.gold import GoldQuestion, QuestionSet
 from ...relations.index import index_folder, open_index
 from ...relations.words import words_of_relation
+from ...steps import Steps
 from ...whole_file import storing
 from .labelling import Labeller
 from .miner import CUTS, Miner, Walked

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from ....models.star.mined import Topic
 from ...database.catalogue import Catalogue
-from ...database.requests import Steps
 from ...questions.gold import GoldQuestion
 from ...retrieval.frontier import FrontierTree
+from ...steps import Steps
 from ...values import Step
 from .answer_paths import Ask, Found, RightPath, find_paths
 from .exploring import Explored, Explorer

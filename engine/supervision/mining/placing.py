@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ....models.star.mined import Topic
 from ...database.graph import Signature, read_signatures
 from ...database.mining import find_entities_by_name
-from ...database.requests import Steps, one
 from ...questions.gold import GoldAnswer, GoldQuestion
+from ...steps import Steps, one
 
 NO_TOPIC = "no topic in the graph"
 NO_ANSWER = "no answer in the graph"

@@ -1,0 +1,1 @@
+"""Language models as a gateway: prompts that stages yield, and what sends, counts, bounds and caches them."""

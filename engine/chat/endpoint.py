@@ -1,0 +1,227 @@
+"""One call to a chat model behind any OpenAI-compatible endpoint, with every failure as one line.
+
+The `openai` client does the calling and the retrying: 408, 409, 429, 500 and above, time-outs and broken connections
+are tried again, after the wait that the server asks for (Retry-After) or a growing one, until the call's deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ..errors import LLMError
+from .body import completion_in
+from .prompts import Completion, Prompt
+
+if TYPE_CHECKING:
+    import openai
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+CONNECT_TIMEOUT_S = 10.0
+MAX_RETRIES = 2
+
+_SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
+_NO_KEY = "no-key"
+"""Sent to servers that want none: the client insists on a key."""
+
+_REFUSABLE = (400, 422)
+"""How endpoints say that they do not know an option."""
+
+
+class ChatEndpoint:
+    """A model at an endpoint, for the one event loop that calls it.
+
+    timeout_s: the deadline of a whole call, all attempts and the waits between them. temperature: None sends none.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        model: str,
+        api_key: str = "",
+        timeout_s: float = 60.0,
+        max_retries: int = MAX_RETRIES,
+        temperature: float | None = 0.0,
+    ) -> None:
+        self.base_url = base_url or OPENAI_BASE_URL
+        self.model = model
+        self.where = _place(self.base_url)
+        self._api_key = _checked_key(api_key, self.where)
+        self._timeout_s = timeout_s
+        self._max_retries = max_retries
+        self._temperature = temperature
+        if not model:
+            raise LLMError("no language model is named: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml")
+        self._unknown: frozenset[str] = frozenset()  # options that this endpoint has refused
+        self._client: openai.AsyncOpenAI | None = None
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the model's reply; raises `LLMError`."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._complete(prompt)
+        except TimeoutError:
+            raise self._too_late(self._timeout_s) from None
+
+    async def models(self, timeout_s: float) -> list[str] | None:
+        """Return the ids of the models that the endpoint lists, None where it keeps no list; one attempt."""
+        import openai
+
+        client = self._opened().with_options(max_retries=0)
+        try:
+            async with asyncio.timeout(timeout_s):
+                raw = await client.models.with_raw_response.list()
+            return [str(model["id"]) for model in json.loads(raw.text)["data"]]
+        except openai.NotFoundError:
+            return None
+        except TimeoutError:
+            raise self._too_late(timeout_s) from None
+        except openai.OpenAIError as error:
+            raise self._as_llm_error(error, num_attempts=1) from None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+    async def close(self) -> None:
+        """Give the connections back; the next call opens others."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def options(self, prompt: Prompt) -> dict[str, Any]:
+        """Return the options of a call, by their names in the protocol, whether or not the endpoint knows them."""
+        wanted = {
+            "response_format": {"type": "json_object"} if prompt.json else None,
+            "temperature": self._temperature,
+            "logprobs": prompt.logprobs or None,
+            "max_tokens": prompt.max_tokens,
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    async def _complete(self, prompt: Prompt) -> Completion:
+        import openai
+
+        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+        options = {name: value for name, value in self.options(prompt).items() if name not in self._unknown}
+        while True:
+            request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
+            try:
+                raw = await self._opened().chat.completions.with_raw_response.create(**request)
+            except openai.OpenAIError as error:
+                next_step = self._after_failure(error, options)
+                if isinstance(next_step, Completion):
+                    return next_step
+                options = next_step
+            else:
+                self._unknown |= self.options(prompt).keys() - options.keys()
+                return completion_in(raw.text, prompt, self.model, self._name)
+
+    def _opened(self) -> openai.AsyncOpenAI:
+        """The client, opened at the first call: importing it is slow."""
+        if self._client is None:
+            import openai
+
+            self._client = openai.AsyncOpenAI(
+                base_url=self.base_url,
+                api_key=self._api_key,
+                timeout=openai.Timeout(None, connect=CONNECT_TIMEOUT_S),
+                max_retries=self._max_retries,
+            )
+        return self._client
+
+    @property
+    def _name(self) -> str:
+        return f"the language model {self.model!r} at {self.where}"
+
+    def _after_failure(self, error: openai.OpenAIError, options: dict[str, Any]) -> dict[str, Any] | Completion:
+        """Return the options to try again with, or the refusal that the failure is; else raise.
+
+        Endpoints differ in what they know: an option that is refused is left out, first the one the message names.
+        """
+        import openai
+
+        if isinstance(error, openai.APIStatusError) and error.status_code in _REFUSABLE:
+            if error.code == "content_filter":
+                return Completion("", refusal="its content filter stopped the prompt", model=self.model)
+            if options and error.code != "context_length_exceeded":
+                unwanted = next((name for name in options if name in str(error.body)), next(iter(options)))
+                return {name: value for name, value in options.items() if name != unwanted}
+        raise self._as_llm_error(error, num_attempts=1 + self._max_retries) from None
+
+    def _too_late(self, timeout_s: float) -> LLMError:
+        return LLMError(
+            f"{self._name} did not answer within {timeout_s:g} s: see whether it runs, or raise LODESTAR_LLM_TIMEOUT_S"
+        )
+
+    def _as_llm_error(self, error: openai.OpenAIError, num_attempts: int) -> LLMError:
+        import openai
+
+        tried = f" in {num_attempts} attempts" if num_attempts > 1 else ""
+        if isinstance(error, openai.APIConnectionError):
+            what = f"could not be reached, or cut the connection{tried}: see whether it runs, and LODESTAR_LLM_BASE_URL"
+        elif isinstance(error, openai.APIStatusError):
+            what = _status_said(error, tried)
+        else:
+            what = f"could not be called: {type(error).__name__}"
+        return LLMError(f"{self._name} {what}")
+
+
+def _status_said(error: openai.APIStatusError, tried: str) -> str:
+    status = f"HTTP {error.status_code}{_code(error)}"
+    if error.status_code in (401, 403):
+        return f"refused the key ({status}): {_SET_KEY}"
+    if error.status_code == 404:
+        return (
+            f"was not found ({status}): check LODESTAR_LLM_MODEL, and that LODESTAR_LLM_BASE_URL is the address before "
+            "/chat/completions (it often ends in /v1)"
+        )
+    if error.status_code == 429:
+        return f"is over its rate limit or quota ({status}){_wait(error)}: try again later"
+    if error.status_code >= 500:
+        return f"failed{tried} ({status}){_wait(error)}: try again later"
+    return f"refused the request ({status})"
+
+
+def _place(base_url: str) -> str:
+    """Return host and port, the part of an address that is no secret."""
+    try:
+        parts = urlsplit(base_url)
+        scheme, host, port = parts.scheme, parts.hostname, parts.port
+    except ValueError:
+        scheme, host, port = "", None, None
+    if not host or scheme not in {"http", "https"}:
+        raise LLMError(
+            "the language model's address (LODESTAR_LLM_BASE_URL): expected http://… or https://… with a host"
+        )
+    shown = f"[{host}]" if ":" in host else host
+    return f"{shown}:{port}" if port else shown
+
+
+def _checked_key(api_key: str, where: str) -> str:
+    key = api_key.strip()
+    if not key:
+        if where.partition(":")[0].endswith("openai.com"):
+            raise LLMError(
+                f"no key for the language model at {where}: {_SET_KEY}, or LODESTAR_LLM_BASE_URL for your own server"
+            )
+        return _NO_KEY
+    if not re.fullmatch(r"[!-~]+", key):
+        raise LLMError(f"the key for the language model holds white space or non-ASCII characters: {_SET_KEY} again")
+    return key
+
+
+def _code(error: openai.APIStatusError) -> str:
+    """Return an error's machine-readable code, such as insufficient_quota: nothing else of a body is safe to show."""
+    return f", {error.code}" if error.code and re.fullmatch(r"[a-z]+(_[a-z]+){1,6}", error.code) else ""
+
+
+def _wait(error: openai.APIStatusError) -> str:
+    try:
+        seconds = float(error.response.headers.get("retry-after", ""))
+    except ValueError:
+        return ""
+    return f" and asks to wait {seconds:,.0f} s" if math.isfinite(seconds) and seconds > 0 else ""

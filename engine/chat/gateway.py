@@ -1,0 +1,110 @@
+"""The gateway to a language model: prompts sent at the same time, counted and held to a budget, failures as values."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+from ..errors import LLMError
+from ..settings import Settings
+from .background import BackgroundLoop
+from .endpoint import ChatEndpoint
+from .prompts import ChatUsage, Completed, Prompt, usage_of
+
+MAX_CONCURRENT = 8
+
+
+class ChatGateway:
+    """Asks one endpoint, from any thread and any event loop. Nothing is sent, and no thread started, before it is used.
+
+    max_calls, max_tokens: the budget of this gateway's life, 0 for none. A prompt beyond it is not sent. Tokens are
+    known when a reply is there, so that those of up to `MAX_CONCURRENT` prompts may go beyond `max_tokens`.
+    """
+
+    def __init__(self, endpoint: ChatEndpoint, *, max_calls: int = 0, max_tokens: int = 0) -> None:
+        self.endpoint = endpoint
+        self._max_calls = max_calls
+        self._max_tokens = max_tokens
+        self._usage = ChatUsage()  # written by the background loop's thread alone
+        self._under_way = 0
+        self._loop = BackgroundLoop()
+        self._limit = asyncio.Semaphore(MAX_CONCURRENT)
+
+    @classmethod
+    def of(cls, settings: Settings) -> ChatGateway:
+        """Return the gateway of these settings; raises `LLMError` when the model, or a key it needs, is missing."""
+        endpoint = ChatEndpoint(
+            base_url=settings.llm_base_url,
+            model=settings.llm_model,
+            api_key=settings.llm_api_key,
+            timeout_s=settings.llm_timeout_s,
+        )
+        return cls(endpoint)
+
+    @property
+    def usage(self) -> ChatUsage:
+        """What the gateway's prompts have cost until now."""
+        return self._usage
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
+        """Return what came of each prompt, in order; at most `MAX_CONCURRENT` are sent at a time."""
+        completing = self.submit(prompts)
+        try:
+            return completing.result()
+        except BaseException:
+            completing.cancel()
+            raise
+
+    async def acomplete(self, prompts: Sequence[Prompt]) -> list[Completed]:
+        """Return the same as `complete` without blocking the event loop."""
+        return await asyncio.wrap_future(self.submit(prompts))
+
+    def submit(self, prompts: Sequence[Prompt]) -> Future[list[Completed]]:
+        """Send the prompts and return at once with what `complete` waits for; cancelling it ends the calls."""
+        return self._loop.submit(self._completed(tuple(prompts)))
+
+    def models(self, timeout_s: float) -> list[str] | None:
+        """Return the ids of the models that the endpoint lists, None where it keeps no list; one attempt."""
+        return self._loop.submit(self.endpoint.models(timeout_s)).result()
+
+    def close(self) -> None:
+        """Give the connections back; calls under way are ended."""
+        self._loop.submit(self.endpoint.close()).result()
+        self._loop.close()
+        self._limit = asyncio.Semaphore(MAX_CONCURRENT)  # the next loop's own
+
+    async def _completed(self, prompts: Sequence[Prompt]) -> list[Completed]:
+        return list(await asyncio.gather(*map(self._outcome, prompts)))
+
+    async def _outcome(self, prompt: Prompt) -> Completed:
+        async with self._limit:
+            if over := self._over_budget():
+                return LLMError(over)
+            self._under_way += 1
+            completed: Completed
+            try:
+                completed = await self.endpoint.complete(prompt)
+            except LLMError as error:
+                completed = error.with_traceback(None)
+            finally:
+                self._under_way -= 1
+            self._usage += usage_of(prompt, completed)
+            return completed
+
+    def _over_budget(self) -> str:
+        """Return the one line for a prompt that the budget forbids, else an empty text."""
+        spent = self._usage
+        if self._max_calls and spent.calls + self._under_way >= self._max_calls:
+            return _said("calls", self._max_calls, spent.calls + self._under_way)
+        if self._max_tokens and spent.tokens >= self._max_tokens:
+            return _said("tokens", self._max_tokens, spent.tokens)
+        return ""
+
+
+def _said(what: str, budget: int, spent: int) -> str:
+    name = f"llm_max_{what}"
+    return (
+        f"the language model's budget of {budget:,} {what} is spent ({spent:,}), so the prompt was not sent: "
+        f"raise {name} (LODESTAR_{name.upper()}), or set it to 0 for no budget"
+    )

@@ -1,0 +1,118 @@
+"""Prompts, which a stage yields in its steps beside database requests, and what comes back for each.
+
+A failure comes back as a value: `LLMError` in the place of the `Completion`, so that one prompt that fails costs no
+question of a batch, and the stage decides what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import LLMError
+from ..values import TokenUsage
+
+if TYPE_CHECKING:
+    from ..steps import Steps
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a language model is asked: the text of one user message, or the messages of a conversation.
+
+    json: the reply is to be one JSON object. logprobs: the reply is to come with the log-probability of each of its
+    tokens. max_tokens: the longest reply, None for the endpoint's own limit. An endpoint that knows none of these
+    replies without them.
+    """
+
+    content: str | tuple[Message, ...]
+    json: bool = False
+    logprobs: bool = False
+    max_tokens: int | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation that is sent."""
+        return (Message("user", self.content),) if isinstance(self.content, str) else self.content
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model said: its text, or the words of its refusal in `refusal`, which is None where it did not refuse.
+
+    logprobs: each token with its natural log-probability, empty where none were asked for or given. cached: it comes
+    from the cache, and `usage` is what it took then.
+    """
+
+    content: str
+    refusal: str | None = None
+    usage: TokenUsage | None = None
+    logprobs: tuple[tuple[str, float], ...] = ()
+    model: str = ""
+    cached: bool = False
+
+
+Completed = Completion | LLMError
+
+
+@dataclass(frozen=True, slots=True)
+class ChatUsage:
+    """What prompts cost: those sent and those answered from the cache, failures among those sent, and tokens sent for.
+
+    Where an endpoint does not say how many tokens a reply took, four characters count as one.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: ChatUsage) -> ChatUsage:
+        return ChatUsage(
+            self.calls + other.calls,
+            self.cached + other.cached,
+            self.failed + other.failed,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and completions."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+def usage_of(prompt: Prompt, completed: Completed) -> ChatUsage:
+    """Return what one prompt cost, as its outcome says; that of a failure is a call."""
+    if isinstance(completed, LLMError):
+        return ChatUsage(calls=1, failed=1)
+    if completed.cached:
+        return ChatUsage(cached=1)
+    took = completed.usage or TokenUsage(
+        sum(_num_tokens(message.content) for message in prompt.messages), _num_tokens(completed.content)
+    )
+    return ChatUsage(calls=1, prompt_tokens=took.prompt, completion_tokens=took.completion)
+
+
+def prompted(prompts: Sequence[Prompt]) -> Steps[list[Completed]]:
+    """Send prompts at the same time and return what came of each, in order."""
+    if not prompts:
+        return []
+    completed = yield tuple(prompts)
+    return list(completed)
+
+
+def _num_tokens(text: str) -> int:
+    return -(-len(text) // 4)

@@ -1,0 +1,194 @@
+"""The chat gateway against a scripted endpoint on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from lodestar.engine.chat.endpoint import ChatEndpoint
+from lodestar.engine.chat.gateway import MAX_CONCURRENT, ChatGateway
+from lodestar.engine.chat.prompts import ChatUsage, Completed, Completion, Message, Prompt
+from lodestar.engine.database.requests import Request as DatabaseRequest
+from lodestar.engine.errors import LLMError
+from lodestar.engine.running import AsyncRunner, Runner
+from lodestar.engine.steps import Steps
+
+from tests.scripted_llm import Reply, Request, ScriptedLLM, says, status
+from tests.unit.test_steps import request
+
+Complete = Callable[[ChatGateway, Sequence[Prompt]], list[Completed]]
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture(params=["blocking", "asyncio"])
+def complete(request: pytest.FixtureRequest) -> Complete:
+    if request.param == "blocking":
+        return lambda chat, prompts: chat.complete(prompts)
+    return lambda chat, prompts: asyncio.run(chat.acomplete(prompts))
+
+
+def gateway(llm: ScriptedLLM, *, max_calls: int = 0, max_tokens: int = 0, **options: Any) -> ChatGateway:
+    endpoint = ChatEndpoint(**{"base_url": llm.base_url, "model": "scripted", "max_retries": 0, **options})
+    return ChatGateway(endpoint, max_calls=max_calls, max_tokens=max_tokens)
+
+
+def echo(asked: Request) -> Reply:
+    return says(asked.prompt)
+
+
+def contents(completed: Sequence[Completed]) -> list[str]:
+    return [one.content if isinstance(one, Completion) else type(one).__name__ for one in completed]
+
+
+def test_a_prompt_that_fails_costs_no_other_its_completion(complete: Complete) -> None:
+    def some(asked: Request) -> Reply:
+        return status(500) if asked.prompt == "b" else echo(asked)
+
+    with ScriptedLLM([some] * 3) as llm:
+        chat = gateway(llm)
+        assert contents(complete(chat, [Prompt("a"), Prompt("b"), Prompt("c")])) == ["a", "LLMError", "c"]
+        assert chat.usage == ChatUsage(calls=3, failed=1, prompt_tokens=2, completion_tokens=2)
+
+
+def test_prompts_are_sent_at_the_same_time_but_not_all(complete: Complete) -> None:
+    together = threading.Barrier(MAX_CONCURRENT)
+    lock, under_way, most = threading.Lock(), 0, 0
+
+    def slow(asked: Request) -> Reply:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        together.wait(20)
+        with lock:
+            under_way -= 1
+        return echo(asked)
+
+    texts = [str(number) for number in range(2 * MAX_CONCURRENT)]
+    with ScriptedLLM([slow] * len(texts)) as llm:
+        assert contents(complete(gateway(llm), [Prompt(text) for text in texts])) == texts
+    assert most == MAX_CONCURRENT
+
+
+def test_one_gateway_serves_threads_event_loops_and_a_second_life() -> None:
+    with ScriptedLLM([echo] * 30) as llm:
+        chat = gateway(llm)
+        threads = [threading.Thread(target=chat.complete, args=([Prompt("x")] * 5,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for _ in range(2):
+            asyncio.run(chat.acomplete([Prompt("x")] * 5))
+        for thread in threads:
+            thread.join()
+        assert chat.usage.calls == 20
+        chat.close()
+        chat.complete([Prompt("x")] * 10)
+        chat.close()
+    assert chat.usage == ChatUsage(calls=30, prompt_tokens=30, completion_tokens=30)
+
+
+def test_a_blocking_call_inside_a_running_event_loop_returns() -> None:
+    async def inside(chat: ChatGateway) -> list[Completed]:
+        return chat.complete([Prompt("x")])
+
+    with ScriptedLLM([echo]) as llm:
+        assert contents(asyncio.run(inside(gateway(llm)))) == ["x"]
+
+
+def test_what_a_prompt_asks_for_is_sent_and_nothing_else(complete: Complete) -> None:
+    conversation = (Message("system", "be short"), Message("user", "q"))
+    with ScriptedLLM([says("yes")] * 2) as llm:
+        complete(gateway(llm), [Prompt("plain")])
+        complete(gateway(llm, temperature=None), [Prompt(conversation, json=True, logprobs=True, max_tokens=5)])
+    plain, full = (request.body for request in llm.requests)
+    assert plain == {"model": "scripted", "messages": [{"role": "user", "content": "plain"}], "temperature": 0.0}
+    assert full == {
+        "model": "scripted",
+        "messages": [{"role": "system", "content": "be short"}, {"role": "user", "content": "q"}],
+        "response_format": {"type": "json_object"},
+        "logprobs": True,
+        "max_tokens": 5,
+    }
+
+
+def test_calls_beyond_the_budget_are_not_sent_and_say_how_to_raise_it(complete: Complete) -> None:
+    with ScriptedLLM([echo] * 5) as llm:
+        completed = complete(gateway(llm, max_calls=2), [Prompt("x")] * 5)
+    assert contents(completed) == ["x", "x", "LLMError", "LLMError", "LLMError"]
+    assert "budget of 2 calls is spent (2)" in str(completed[2])
+    assert "raise llm_max_calls (LODESTAR_LLM_MAX_CALLS)" in str(completed[2])
+    assert len(llm.requests) == 2
+
+
+def test_tokens_beyond_the_budget_are_not_spent(complete: Complete) -> None:
+    with ScriptedLLM([echo] * 5) as llm:
+        chat = gateway(llm, max_tokens=4)
+        found = [complete(chat, [Prompt("x")])[0] for _ in range(3)]
+    assert contents(found) == ["x", "x", "LLMError"]
+    assert "budget of 4 tokens is spent (4)" in str(found[2])
+    assert "raise llm_max_tokens (LODESTAR_LLM_MAX_TOKENS)" in str(found[2])
+    assert chat.usage.calls == 2
+
+
+class Waiting:
+    """A database that answers only once the language model was asked: the two are sent together."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+
+    def send(self, requests: Sequence[DatabaseRequest[Any]]) -> list[Any]:
+        assert self.asked.wait(20)
+        return [request.params["value"] for request in requests]
+
+
+class AsyncWaiting:
+    def __init__(self, waiting: Waiting) -> None:
+        self._waiting = waiting
+
+    async def send(self, requests: Sequence[DatabaseRequest[Any]]) -> list[Any]:
+        return await asyncio.to_thread(self._waiting.send, requests)
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_requests_and_prompts_of_a_group_are_sent_together_and_come_back_in_order(blocking: bool) -> None:
+    database = Waiting()
+
+    def noted(asked: Request) -> Reply:
+        database.asked.set()
+        return echo(asked)
+
+    def steps() -> Steps[list[Any]]:
+        return list((yield (request(1), Prompt("a"), Prompt("b"), request(2))))
+
+    with ScriptedLLM([noted] * 2) as llm:
+        chat = gateway(llm)
+        if blocking:
+            found = Runner(database, chat).run(steps())
+        else:
+            found = asyncio.run(AsyncRunner(AsyncWaiting(database), chat).run(steps()))
+    one, a, b, two = found
+    assert (one, two, *contents([a, b])) == (1, 2, "a", "b")
+
+
+def test_a_database_that_fails_ends_the_calls_under_way() -> None:
+    class Failing:
+        def send(self, requests: Sequence[DatabaseRequest[Any]]) -> list[Any]:
+            raise LLMError("the database's own")
+
+    def steps() -> Steps[list[Any]]:
+        return list((yield (request(1), Prompt("a"))))
+
+    with ScriptedLLM([Reply(hangs=True)]) as llm:
+        chat = gateway(llm, timeout_s=30)
+        with pytest.raises(LLMError, match="the database's own"):
+            Runner(Failing(), chat).run(steps())
+        chat.close()

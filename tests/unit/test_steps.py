@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from lodestar.engine.chat.prompts import ChatUsage, Completion, Prompt, prompted
+from lodestar.engine.database.requests import Request
+from lodestar.engine.database.templates import parse
+from lodestar.engine.errors import LLMError
+from lodestar.engine.running import AsyncRunner, Runner
+from lodestar.engine.steps import Call, Steps, alongside, charged, counted, drive, drive_async, requests_in
+from lodestar.engine.values import TokenUsage
+
+TEMPLATE = parse(
+    "x", "// X.\n// mode:    read\n// params:\n// returns: x :: INTEGER\n// needs:   nothing\nRETURN 1 AS x"
+)
+
+
+def request(value: int) -> Request[int]:
+    return Request(TEMPLATE, {"value": value}, lambda rows: int(rows[0][0]))
+
+
+def summed(*groups: int) -> Steps[int]:
+    """Send groups of these sizes, and return the sum of what came back."""
+    total = 0
+    for size in groups:
+        total += sum((yield tuple(request(i + 1) for i in range(size))))
+    return total
+
+
+ANSWER = Completion("four", usage=TokenUsage(7, 2))
+CACHED = Completion("four", usage=TokenUsage(7, 2), cached=True)
+
+
+def mixed() -> Steps[list[Any]]:
+    """Two requests and two prompts in one group, then a prompt alone."""
+    first = yield (request(1), Prompt("a"), request(2), Prompt("b"))
+    return [*first, *(yield from prompted([Prompt("c")]))]
+
+
+def run(steps: Steps[Any]) -> tuple[Any, list[int]]:
+    """The result, and the size of each group; a request is answered by its value."""
+    sizes: list[int] = []
+
+    def send(group: Sequence[Call]) -> list[int]:
+        sizes.append(len(group))
+        return Values().send(requests_in(group))
+
+    return drive(steps, send), sizes
+
+
+class Values:
+    """A database that answers a request with its value."""
+
+    def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
+        return [request.params["value"] for request in requests]
+
+
+class AsyncValues:
+    async def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
+        return Values().send(requests)
+
+
+def test_a_request_alongside_goes_with_the_first_group() -> None:
+    assert run(alongside(summed(1, 3, 2), request(9))) == ((1 + 6 + 3, 9), [2, 3, 2])
+
+
+def test_it_is_not_counted_and_not_sent_where_there_is_no_group() -> None:
+    assert run(alongside(counted(summed(1, 3)), request(9))) == (((7, 4), 9), [2, 3])
+    assert run(alongside(summed(), request(9))) == ((0, None), [])
+
+
+def test_prompts_are_charged_and_not_counted() -> None:
+    def send(group: Sequence[Call]) -> list[Any]:
+        said: dict[Any, Completion | LLMError] = {"a": ANSWER, "b": CACHED, "c": LLMError("down")}
+        return [said[call.content] if isinstance(call, Prompt) else call.params["value"] for call in group]
+
+    (answers, num_requests), usage = drive(charged(counted(mixed())), send)
+    assert answers[:4] == [1, ANSWER, 2, CACHED]
+    assert num_requests == 2
+    assert usage == ChatUsage(calls=2, cached=1, failed=1, prompt_tokens=7, completion_tokens=2)
+
+
+def test_tokens_that_an_endpoint_does_not_count_are_four_characters_each() -> None:
+    _, usage = drive(charged(prompted([Prompt("12345")])), lambda _: [Completion("1234")])
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.tokens) == (2, 1, 3)
+
+
+def test_no_prompts_are_no_group() -> None:
+    assert run(prompted([])) == ([], [])
+
+
+def test_without_a_language_model_each_prompt_is_an_error_that_says_what_to_set() -> None:
+    found = Runner(Values()).run(mixed())
+    assert asyncio.run(AsyncRunner(AsyncValues()).run(mixed()))[:3:2] == [1, 2]
+    assert found[:3:2] == [1, 2]
+    for error in (found[1], found[3], found[4]):
+        assert isinstance(error, LLMError)
+        assert "set LODESTAR_LLM_MODEL" in str(error)
+
+
+def test_a_gateway_of_requests_alone_refuses_prompts() -> None:
+    with pytest.raises(TypeError, match="run them with a Runner"):
+        run(mixed())
+
+
+def test_what_steps_compute_does_not_block_the_event_loop() -> None:
+    threads: list[int] = []
+
+    def noting() -> Steps[int]:
+        threads.append(threading.get_ident())
+        (value,) = yield (request(3),)
+        threads.append(threading.get_ident())
+        return int(value)
+
+    async def send(group: Sequence[Call]) -> list[Any]:
+        return Values().send(requests_in(group))
+
+    assert asyncio.run(drive_async(noting(), send)) == 3
+    assert threading.get_ident() not in threads
