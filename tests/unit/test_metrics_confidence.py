@@ -1,4 +1,4 @@
-"""Calibration, abstention and tokens by hand."""
+"""Calibration and abstention by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import astuple
 import pytest
 from lodestar.engine.evaluation.metrics.abstention import AbstentionScores, abstention_scores
 from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error, reliability
-from lodestar.engine.evaluation.metrics.tokens import MeanTokens, Tokens, mean_tokens
 
 CONFIDENCES = [0.0, 0.1, 0.5, 0.75, 1.0]
 RIGHT = [False, True, True, False, True]
@@ -57,9 +56,3 @@ def test_abstention_where_there_is_none() -> None:
     assert abstention_scores([True], [False]) == AbstentionScores(0.0, 0.0, 0, 1, 0)
     with pytest.raises(ValueError, match="found 1 and 0"):
         abstention_scores([True], [])
-
-
-def test_mean_tokens_lists_what_is_not_known() -> None:
-    assert mean_tokens([Tokens(100, 10), None, Tokens(0, 0), Tokens(200, 20)]) == MeanTokens(100.0, 10.0, 1)
-    with pytest.raises(ValueError, match="none known of 1"):
-        mean_tokens([None])

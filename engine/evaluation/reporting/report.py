@@ -20,7 +20,6 @@ from ..diagnosis import KINDS
 from ..metrics.abstention import abstention_scores
 from ..metrics.answers import Counted, micro_f1
 from ..metrics.calibration import expected_calibration_error, reliability
-from ..metrics.tokens import Tokens, mean_tokens
 from ..metrics.uncertainty import (
     bootstrap_interval,
     bootstrap_ratio_interval,
@@ -172,17 +171,17 @@ def _misses(records: Sequence[Record]) -> dict[str, Any]:
 
 def _cost(records: Sequence[Record], prices: tuple[float, float] | None) -> dict[str, Any]:
     stages = dict.fromkeys(stage for record in records for stage in record.seconds)
-    tokens = [
-        Tokens(record.num_prompt_tokens, record.num_completion_tokens or 0)
-        for record in records
-        if record.num_prompt_tokens is not None
-    ]
+    told = [record for record in records if record.num_prompt_tokens is not None]
+    tokens = {
+        "prompt": sum(record.num_prompt_tokens or 0 for record in told),
+        "completion": sum(record.num_completion_tokens or 0 for record in told),
+    }
     return {
         "stages": {stage: _stage(records, stage) for stage in sorted(stages, key=lambda name: name == _TOTAL)},
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3),
         "gpu_mb": _gpu_mb(),
-        "tokens": asdict(mean_tokens(tokens)) if tokens else None,
-        "price": sum(t.prompt * prices[0] + t.completion * prices[1] for t in tokens) / 1e6 if prices else None,
+        "tokens": {kind: number / len(told) for kind, number in tokens.items()} if told else None,
+        "price": (tokens["prompt"] * prices[0] + tokens["completion"] * prices[1]) / 1e6 if prices else None,
     }
 
 
