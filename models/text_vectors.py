@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 from .encoder import FloatArray, SentenceEncoder
+from .kept import Kept
 
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    sentence: FloatArray
-    tokens: FloatArray | None
+_Entry = tuple[FloatArray, FloatArray | None]
+"""The vector of a text, and those of its tokens where they were asked for."""
 
 
 class TextVectors:
@@ -26,54 +22,44 @@ class TextVectors:
 
     def __init__(self, encoder: SentenceEncoder, max_texts: int = 50_000) -> None:
         self.encoder = encoder
-        self.max_texts = max_texts
         self.encoding_s = 0.0
         """Seconds spent in the encoder so far."""
         self._turn = threading.RLock()
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._entries: Kept[str, _Entry] = Kept(max_texts)
 
     def encode(self, texts: Iterable[str]) -> None:
         """Encode those of the texts that are not here yet."""
         with self._turn:
-            missing = [t for t in dict.fromkeys(texts) if t not in self._entries]
-            if missing:
-                started = time.perf_counter()
-                vectors = self.encoder.encode(missing)
-                self.encoding_s += time.perf_counter() - started
-                for text, vector in zip(missing, vectors, strict=True):
-                    self._keep(text, _Entry(vector, None))
+            missing = [text for text in dict.fromkeys(texts) if text not in self._entries]
+            self._fill(missing, lambda: [(vector, None) for vector in self.encoder.encode(missing)])
 
     def encode_tokens(self, texts: Iterable[str]) -> None:
         """Encode those of the texts whose token vectors are not here yet."""
         with self._turn:
-            missing = [t for t in dict.fromkeys(texts) if t not in self._entries or self._entries[t].tokens is None]
-            if missing:
-                started = time.perf_counter()
-                encoded = self.encoder.encode_tokens(missing)
-                self.encoding_s += time.perf_counter() - started
-                for text, (sentence, tokens) in zip(missing, encoded, strict=True):
-                    self._keep(text, _Entry(sentence, tokens))
+            missing = [
+                text for text in dict.fromkeys(texts) if text not in self._entries or self._entries[text][1] is None
+            ]
+            self._fill(missing, lambda: self.encoder.encode_tokens(missing))
 
     def sentence(self, text: str) -> FloatArray:
         """Return the unit vector of a text, (dimension,)."""
         with self._turn:
             if text not in self._entries:
                 self.encode([text])
-            self._entries.move_to_end(text)
-            return self._entries[text].sentence
+            return self._entries[text][0]
 
     def tokens(self, text: str) -> FloatArray:
         """Return the unit vectors of a text's tokens, (num_tokens, dimension)."""
         with self._turn:
-            if text not in self._entries or self._entries[text].tokens is None:
-                self.encode_tokens([text])
-            self._entries.move_to_end(text)
-            tokens = self._entries[text].tokens
+            self.encode_tokens([text])
+            tokens = self._entries[text][1]
             assert tokens is not None
             return tokens
 
-    def _keep(self, text: str, entry: _Entry) -> None:
-        self._entries[text] = entry
-        self._entries.move_to_end(text)
-        while len(self._entries) > self.max_texts:
-            self._entries.popitem(last=False)
+    def _fill(self, missing: Sequence[str], encode: Callable[[], Iterable[_Entry]]) -> None:
+        if missing:
+            started = time.perf_counter()
+            entries = encode()
+            self.encoding_s += time.perf_counter() - started
+            for text, entry in zip(missing, entries, strict=True):
+                self._entries.keep(text, entry)
