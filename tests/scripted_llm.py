@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -23,13 +24,17 @@ MAX_HANG_S = 60.0
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server does with one request: sends this, `cut_after_bytes` of the body only, or nothing (`hangs`)."""
+    """What the server does with one request: sends this, `cut_after_bytes` of the body only, or nothing (`hangs`).
+
+    The pieces of a `stream` are sent as they come, until there are no more or nobody reads them; `body` is not.
+    """
 
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     cut_after_bytes: int | None = None
     hangs: bool = False
+    stream: Callable[[], Iterable[bytes]] | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,11 @@ def cut(after_bytes: int = 10) -> Reply:
     return Reply(200, whole.body, whole.headers, cut_after_bytes=after_bytes)
 
 
+def streamed(pieces: Callable[[], Iterable[bytes]], headers: Mapping[str, str] | None = None) -> Reply:
+    """Reply 200 with these pieces, one after the other."""
+    return Reply(headers={"Content-Type": "application/json", **(headers or {})}, stream=pieces)
+
+
 def hangs() -> Reply:
     """Take the request and never reply."""
     return Reply(hangs=True)
@@ -106,6 +116,7 @@ class ScriptedLLM:
         models: Iterable[str] | Reply = ("scripted",),
     ) -> None:
         self.requests: list[Request] = []
+        self.num_streamed = 0
         self._script = iter(script)
         self._models = (
             models
@@ -172,6 +183,14 @@ class ScriptedLLM:
                 self.send_response(reply.status)
                 for name, value in reply.headers.items():
                     self.send_header(name, value)
+                if reply.stream is not None:
+                    self.send_header("Connection", "close")
+                    self.end_headers()
+                    with suppress(ConnectionError):
+                        for piece in reply.stream():
+                            self.wfile.write(piece)
+                            llm.num_streamed += len(piece)
+                    return
                 self.send_header("Content-Length", str(len(reply.body)))
                 self.end_headers()
                 self.wfile.write(reply.body[: reply.cut_after_bytes])

@@ -62,8 +62,11 @@ class ChatEndpoint:
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the model's reply; raises `LLMError`."""
+        from .bounded import deadline_s
+
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(self._timeout_s) as bound:
+                deadline_s.set(bound.when() or math.inf)
                 return await self._complete(prompt)
         except TimeoutError:
             raise self._too_late(self._timeout_s) from None
@@ -72,9 +75,12 @@ class ChatEndpoint:
         """Return the ids of the models that the endpoint lists, None where it keeps no list; one attempt."""
         import openai
 
+        from .bounded import deadline_s
+
         client = self._opened().with_options(max_retries=0)
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(timeout_s) as bound:
+                deadline_s.set(bound.when() or math.inf)
                 raw = await client.models.with_raw_response.list()
             return [str(model["id"]) for model in json.loads(raw.text)["data"]]
         except openai.NotFoundError:
@@ -82,7 +88,7 @@ class ChatEndpoint:
         except TimeoutError:
             raise self._too_late(timeout_s) from None
         except openai.OpenAIError as error:
-            raise self._as_llm_error(error, num_attempts=1) from None
+            raise self._as_llm_error(error) from None
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -125,11 +131,15 @@ class ChatEndpoint:
         if self._client is None:
             import openai
 
+            from .bounded import BoundedClient
+
+            timeout = openai.Timeout(None, connect=CONNECT_TIMEOUT_S)  # all else is bounded by the call's deadline
             self._client = openai.AsyncOpenAI(
                 base_url=self.base_url,
                 api_key=self._api_key,
-                timeout=openai.Timeout(None, connect=CONNECT_TIMEOUT_S),
+                timeout=timeout,
                 max_retries=self._max_retries,
+                http_client=BoundedClient(timeout=timeout),
             )
         return self._client
 
@@ -150,18 +160,23 @@ class ChatEndpoint:
             if options and error.code != "context_length_exceeded":
                 unwanted = next((name for name in options if name in str(error.body)), next(iter(options)))
                 return {name: value for name, value in options.items() if name != unwanted}
-        raise self._as_llm_error(error, num_attempts=1 + self._max_retries) from None
+        raise self._as_llm_error(error) from None
 
     def _too_late(self, timeout_s: float) -> LLMError:
         return LLMError(
             f"{self._name} did not answer within {timeout_s:g} s: see whether it runs, or raise LODESTAR_LLM_TIMEOUT_S"
         )
 
-    def _as_llm_error(self, error: openai.OpenAIError, num_attempts: int) -> LLMError:
+    def _as_llm_error(self, error: openai.OpenAIError) -> LLMError:
         import openai
 
-        tried = f" in {num_attempts} attempts" if num_attempts > 1 else ""
-        if isinstance(error, openai.APIConnectionError):
+        from .bounded import UnreadableReplyError
+
+        tried = _tried(error) if isinstance(error, openai.APIError) else ""
+        unreadable = next((e for e in (error, error.__cause__) if isinstance(e, UnreadableReplyError)), None)
+        if unreadable:  # the cause of a connection error in versions 2 of the client
+            what = f"sent {unreadable}: see whether LODESTAR_LLM_BASE_URL is OpenAI-compatible"
+        elif isinstance(error, openai.APIConnectionError):
             what = f"could not be reached, or cut the connection{tried}: see whether it runs, and LODESTAR_LLM_BASE_URL"
         elif isinstance(error, openai.APIStatusError):
             what = _status_said(error, tried)
@@ -170,8 +185,19 @@ class ChatEndpoint:
         return LLMError(f"{self._name} {what}")
 
 
+def _tried(error: openai.APIError) -> str:
+    """Return how often the client has sent the request, as it notes itself, where that was more than once."""
+    num_retries = error.request.headers.get("x-stainless-retry-count", "0")
+    return f" in {int(num_retries) + 1} attempts" if num_retries.isdigit() and num_retries != "0" else ""
+
+
 def _status_said(error: openai.APIStatusError, tried: str) -> str:
     status = f"HTTP {error.status_code}{_code(error)}"
+    if 300 <= error.status_code < 400:
+        return (
+            f"sends callers on to {_redirected(error)} ({status}), where nothing was sent: "
+            "set LODESTAR_LLM_BASE_URL to the address that answers itself"
+        )
     if error.status_code in (401, 403):
         return f"refused the key ({status}): {_SET_KEY}"
     if error.status_code == 404:
@@ -212,6 +238,18 @@ def _checked_key(api_key: str, where: str) -> str:
     if not re.fullmatch(r"[!-~]+", key):
         raise LLMError(f"the key for the language model holds white space or non-ASCII characters: {_SET_KEY} again")
     return key
+
+
+def _redirected(error: openai.APIStatusError) -> str:
+    """Return host and port that a redirect points to, where they are printable."""
+    location = error.response.headers.get("location", "")
+    if not re.match(r"(https?:)?//", location, re.IGNORECASE):
+        return "another path"
+    try:
+        where = _place(location if not location.startswith("//") else f"https:{location}")
+    except LLMError:
+        return "another host"
+    return where if re.fullmatch(r"[A-Za-z0-9.:\[\]-]{1,100}", where) else "another host"
 
 
 def _code(error: openai.APIStatusError) -> str:

@@ -1,0 +1,71 @@
+"""The HTTP client beneath the `openai` client: no redirect is followed, and no body is larger than it may be.
+
+A reply is read piece by piece and unpacked here, so that neither an endless body nor one that is small only while it is
+packed fills the memory. Importing this module imports `openai`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+import openai
+
+MAX_BODY_BYTES = 8_000_000
+
+deadline_s: ContextVar[float] = ContextVar("deadline_s")
+"""When the call under way ends at the latest, on the clock of its event loop."""
+
+_BODY_HEADERS = {"content-encoding", "content-length", "transfer-encoding"}
+_GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
+
+
+class UnreadableReplyError(openai.OpenAIError):
+    """A reply that is too large, or packed in a way that was not asked for; the message continues "… sent"."""
+
+
+class BoundedClient(openai.DefaultAsyncHttpxClient):
+    """Sends requests as its parent does, proxies of the environment included."""
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        """Return the response with its body read and unpacked; raises `UnreadableReplyError`."""
+        request.headers["accept-encoding"] = "gzip"
+        options |= {"stream": True, "follow_redirects": False}
+        response = await super().send(request, **options)
+        try:
+            body = await _unpacked(response.aiter_raw(), response.headers.get("content-encoding", ""))
+        finally:
+            await response.aclose()
+        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _BODY_HEADERS]
+        if _asks_to_wait_s(response.headers) > deadline_s.get() - asyncio.get_running_loop().time():
+            headers.append(("x-should-retry", "false"))  # obeyed by the openai client: its wait would be for nothing
+        return type(response)(response.status_code, headers=headers, content=body, request=request)
+
+
+async def _unpacked(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
+    """Return what the pieces of a body hold; at most `MAX_BODY_BYTES` and a piece are ever in memory."""
+    encoding = encoding.strip().lower()
+    if encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:
+        raise UnreadableReplyError("a body in an encoding that was not asked for")
+    unpack = None if encoding in {"", "identity"} else zlib.decompressobj(_GZIP_OR_ZLIB)
+    body = bytearray()
+    num_read = 0
+    async for piece in pieces:
+        num_read += len(piece)
+        try:
+            body += piece if unpack is None else unpack.decompress(piece, MAX_BODY_BYTES + 1 - len(body))
+        except zlib.error:
+            raise UnreadableReplyError("a body that cannot be unpacked") from None
+        if max(num_read, len(body)) > MAX_BODY_BYTES:
+            raise UnreadableReplyError(f"a body of more than {MAX_BODY_BYTES / 1e6:g} MB")
+    return bytes(body)
+
+
+def _asks_to_wait_s(headers: Mapping[str, str]) -> float:
+    try:
+        return float(headers.get("retry-after", ""))
+    except ValueError:
+        return 0.0
