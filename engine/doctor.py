@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -130,7 +130,7 @@ def check_llm(settings: Settings) -> Finding:
 def _llm(settings: Settings) -> Finding:
     from .answering.llm import LLMAnswerer
 
-    chat = LLMAnswerer.of(settings).chat
+    chat = LLMAnswerer.of(replace(settings, llm_cache="")).chat  # which would be made
     try:
         listed = chat.models(min(settings.llm_timeout_s, LLM_TIMEOUT_S))
     finally:

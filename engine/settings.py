@@ -41,6 +41,9 @@ class Settings:
     llm_model: str = ""
     llm_prompt: str = ""
     llm_timeout_s: float = 60.0
+    llm_cache: str = ""
+    llm_max_calls: int = 0
+    llm_max_tokens: int = 0
     query_timeout_s: float = 30.0
     password: str = field(default="", repr=False)
     llm_api_key: str = field(default="", repr=False)
@@ -104,6 +107,8 @@ def _checked(chosen: Mapping[str, Any]) -> Settings:
                 raise UsageError(f"setting {setting.name}: expected a number of seconds, found {value!r}") from None
             if not 0 < value < float("inf"):
                 raise UsageError(f"setting {setting.name}: expected more than 0 seconds, found {value}")
+        elif isinstance(setting.default, int):
+            value = _whole_number(setting.name, value)
         elif not isinstance(value, str):
             raise UsageError(f"setting {setting.name}: expected text, found {value!r}")
         values[setting.name] = value
@@ -111,6 +116,13 @@ def _checked(chosen: Mapping[str, Any]) -> Settings:
     if settings.uri and settings.uri.partition("://")[0] not in SCHEMES:
         raise UsageError(f"database address {settings.uri!r}: expected one of {', '.join(s + '://' for s in SCHEMES)}")
     return settings
+
+
+def _whole_number(name: str, value: object) -> int:
+    digits = str(value).strip()
+    if isinstance(value, bool) or not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
+        raise UsageError(f"setting {name}: expected a whole number, 0 for no bound, found {value!r}")
+    return int(digits)
 
 
 def config_file(environ: Mapping[str, str]) -> Path | None:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from ..errors import LLMError
 from .body import completion_in
+from .cache import key_of
 from .prompts import Completion, Prompt
 
 if TYPE_CHECKING:
@@ -98,7 +99,14 @@ class ChatEndpoint:
         if client is not None:
             await client.close()
 
-    def options(self, prompt: Prompt) -> dict[str, Any]:
+    def key_of(self, prompt: Prompt) -> str:
+        """Return what stands for this call in a cache: the endpoint's address, the model, the messages, the options."""
+        parts = urlsplit(self.base_url)
+        return key_of(
+            f"{parts.scheme}://{self.where}{parts.path.rstrip('/')}", self.model, prompt, self._options(prompt)
+        )
+
+    def _options(self, prompt: Prompt) -> dict[str, Any]:
         """Return the options of a call, by their names in the protocol, whether or not the endpoint knows them."""
         wanted = {
             "response_format": {"type": "json_object"} if prompt.json else None,
@@ -112,7 +120,7 @@ class ChatEndpoint:
         import openai
 
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        options = {name: value for name, value in self.options(prompt).items() if name not in self._unknown}
+        options = {name: value for name, value in self._options(prompt).items() if name not in self._unknown}
         while True:
             request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
             try:
@@ -123,7 +131,7 @@ class ChatEndpoint:
                     return next_step
                 options = next_step
             else:
-                self._unknown |= self.options(prompt).keys() - options.keys()
+                self._unknown |= self._options(prompt).keys() - options.keys()
                 return completion_in(raw.text, prompt, self.model, self._name)
 
     def _opened(self) -> openai.AsyncOpenAI:

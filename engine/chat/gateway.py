@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Future
+from pathlib import Path
 
-from ..errors import LLMError
+from ..errors import LLMError, LodestarError
 from ..settings import Settings
 from .background import BackgroundLoop
+from .cache import ReplyCache
 from .endpoint import ChatEndpoint
-from .prompts import ChatUsage, Completed, Prompt, usage_of
+from .prompts import ChatUsage, Completed, Completion, Prompt, usage_of
 
 MAX_CONCURRENT = 8
 
@@ -18,12 +20,16 @@ MAX_CONCURRENT = 8
 class ChatGateway:
     """Asks one endpoint, from any thread and any event loop. Nothing is sent, and no thread started, before it is used.
 
-    max_calls, max_tokens: the budget of this gateway's life, 0 for none. A prompt beyond it is not sent. Tokens are
-    known when a reply is there, so that those of up to `MAX_CONCURRENT` prompts may go beyond `max_tokens`.
+    cache: where completions are kept, and looked up before anything is sent. max_calls, max_tokens: the budget of this
+    gateway's life, 0 for none. A prompt beyond it is not sent. Tokens are known when a reply is there, so that those of
+    up to `MAX_CONCURRENT` prompts may go beyond `max_tokens`.
     """
 
-    def __init__(self, endpoint: ChatEndpoint, *, max_calls: int = 0, max_tokens: int = 0) -> None:
+    def __init__(
+        self, endpoint: ChatEndpoint, *, cache: ReplyCache | None = None, max_calls: int = 0, max_tokens: int = 0
+    ) -> None:
         self.endpoint = endpoint
+        self._cache = cache
         self._max_calls = max_calls
         self._max_tokens = max_tokens
         self._usage = ChatUsage()  # written by the background loop's thread alone
@@ -33,14 +39,19 @@ class ChatGateway:
 
     @classmethod
     def of(cls, settings: Settings) -> ChatGateway:
-        """Return the gateway of these settings; raises `LLMError` when the model, or a key it needs, is missing."""
+        """Return the gateway of these settings.
+
+        Raises `LLMError` when the model, or a key it needs, is missing, `InputError` or `StorageError` for a cache that
+        is none or cannot be used.
+        """
         endpoint = ChatEndpoint(
             base_url=settings.llm_base_url,
             model=settings.llm_model,
             api_key=settings.llm_api_key,
             timeout_s=settings.llm_timeout_s,
         )
-        return cls(endpoint)
+        cache = ReplyCache(Path(settings.llm_cache)) if settings.llm_cache else None
+        return cls(endpoint, cache=cache, max_calls=settings.llm_max_calls, max_tokens=settings.llm_max_tokens)
 
     @property
     def usage(self) -> ChatUsage:
@@ -78,6 +89,22 @@ class ChatGateway:
         return list(await asyncio.gather(*map(self._outcome, prompts)))
 
     async def _outcome(self, prompt: Prompt) -> Completed:
+        if self._cache is None:
+            return await self._sent(prompt)
+        key = self.endpoint.key_of(prompt)
+        try:
+            kept = await asyncio.to_thread(self._cache.get, key)
+        except LodestarError as error:
+            return LLMError(str(error))
+        if kept is not None:
+            self._usage += usage_of(prompt, kept)
+            return kept
+        completed = await self._sent(prompt)
+        if isinstance(completed, Completion):
+            await asyncio.to_thread(self._cache.put, key, completed)
+        return completed
+
+    async def _sent(self, prompt: Prompt) -> Completed:
         async with self._limit:
             if over := self._over_budget():
                 return LLMError(over)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from lodestar.engine.chat.cache import ReplyCache
 from lodestar.engine.chat.endpoint import ChatEndpoint
 from lodestar.engine.chat.gateway import MAX_CONCURRENT, ChatGateway
 from lodestar.engine.chat.prompts import ChatUsage, Completed, Completion, Message, Prompt
@@ -15,8 +19,9 @@ from lodestar.engine.database.requests import Request as DatabaseRequest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.running import AsyncRunner, Runner
 from lodestar.engine.steps import Steps
+from lodestar.engine.values import TokenUsage
 
-from tests.scripted_llm import Reply, Request, ScriptedLLM, says, status
+from tests.scripted_llm import Reply, Request, ScriptedLLM, raw, refuses, says, status
 from tests.unit.test_steps import request
 
 Complete = Callable[[ChatGateway, Sequence[Prompt]], list[Completed]]
@@ -36,9 +41,11 @@ def complete(request: pytest.FixtureRequest) -> Complete:
     return lambda chat, prompts: asyncio.run(chat.acomplete(prompts))
 
 
-def gateway(llm: ScriptedLLM, *, max_calls: int = 0, max_tokens: int = 0, **options: Any) -> ChatGateway:
+def gateway(
+    llm: ScriptedLLM, *, cache: ReplyCache | None = None, max_calls: int = 0, max_tokens: int = 0, **options: Any
+) -> ChatGateway:
     endpoint = ChatEndpoint(**{"base_url": llm.base_url, "model": "scripted", "max_retries": 0, **options})
-    return ChatGateway(endpoint, max_calls=max_calls, max_tokens=max_tokens)
+    return ChatGateway(endpoint, cache=cache, max_calls=max_calls, max_tokens=max_tokens)
 
 
 def echo(asked: Request) -> Reply:
@@ -192,3 +199,64 @@ def test_a_database_that_fails_ends_the_calls_under_way() -> None:
         with pytest.raises(LLMError, match="the database's own"):
             Runner(Failing(), chat).run(steps())
         chat.close()
+
+
+def test_what_was_said_once_is_not_asked_again(complete: Complete, tmp_path: Path) -> None:
+    prompts = [Prompt("a"), Prompt("b", json=True)]
+    with ScriptedLLM([echo] * 3) as llm:
+        for expected in (ChatUsage(calls=2, prompt_tokens=2, completion_tokens=2), ChatUsage(cached=2)):
+            chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"), api_key="sk-secret", max_calls=2)
+            assert contents(complete(chat, prompts)) == ["a", "b"]
+            assert chat.usage == expected
+        assert complete(chat, [Prompt("a", json=True)]) == [
+            Completion("a", usage=TokenUsage(1, 1), model="scripted")
+        ]  # another question, as its options say
+    assert len(llm.requests) == 3
+    for file in tmp_path.iterdir():
+        assert b"sk-secret" not in file.read_bytes()
+
+
+def test_neither_a_failure_nor_a_refusal_is_kept(complete: Complete, tmp_path: Path) -> None:
+    with ScriptedLLM([status(500), refuses("no"), says(""), says("yes")]) as llm:
+        chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
+        found = [complete(chat, [Prompt("a")])[0] for _ in range(5)]
+    assert [one.cached if isinstance(one, Completion) else None for one in found] == [None, False, None, False, True]
+
+
+def test_a_cache_that_is_damaged_while_it_is_used_is_one_line_for_each_prompt(
+    complete: Complete, tmp_path: Path
+) -> None:
+    cache = ReplyCache(tmp_path / "replies")
+    with sqlite3.connect(tmp_path / "replies") as other:
+        other.execute("DROP TABLE completions")
+    with ScriptedLLM([echo]) as llm:
+        found = complete(gateway(llm, cache=cache), [Prompt("a"), Prompt("b")])
+    assert contents(found) == ["LLMError", "LLMError"]
+    assert "the cache of LLM replies cannot be used" in str(found[0])
+    assert llm.requests == []
+
+
+def test_logprobs_come_with_their_tokens(complete: Complete) -> None:
+    body = json.loads(says("Lima").body)
+    tokens = [{"token": "Li", "logprob": -0.25, "top_logprobs": []}, {"token": "ma", "logprob": -1}]
+    body["choices"][0]["logprobs"] = {"content": tokens}
+    with ScriptedLLM([raw(json.dumps(body))]) as llm:
+        (found,) = complete(gateway(llm), [Prompt("q", logprobs=True)])
+    assert isinstance(found, Completion)
+    assert found.logprobs == (("Li", -0.25), ("ma", -1.0))
+
+
+def test_an_endpoint_without_logprobs_replies_without(complete: Complete) -> None:
+    with ScriptedLLM([status(400, message="logprobs are not supported"), says("Lima"), says("Lima")]) as llm:
+        chat = gateway(llm)
+        for _ in range(2):
+            assert contents(complete(chat, [Prompt("q", logprobs=True)])) == ["Lima"]
+    assert ["logprobs" in request.body for request in llm.requests] == [True, False, False]
+    assert all("temperature" in request.body for request in llm.requests)
+
+
+def test_a_reply_as_long_as_the_prompt_allows_is_no_failure(complete: Complete) -> None:
+    cut = says("Li", finish_reason="length")
+    with ScriptedLLM([cut, cut]) as llm:
+        assert contents(complete(gateway(llm), [Prompt("q", max_tokens=1)])) == ["Li"]
+        assert contents(complete(gateway(llm), [Prompt("q")])) == ["LLMError"]

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from lodestar.engine.chat.cache import ReplyCache, key_of
+from lodestar.engine.chat.endpoint import ChatEndpoint
+from lodestar.engine.chat.gateway import ChatGateway
+from lodestar.engine.chat.prompts import Completion, Message, Prompt
+from lodestar.engine.errors import InputError, StorageError
+from lodestar.engine.settings import Settings
+from lodestar.engine.values import TokenUsage
+
+SAID = Completion("Lima – \ud800", usage=TokenUsage(7, 2), logprobs=(("Li", -0.25), ("ma", -0.5)), model="m")
+PROCESS = """
+import sys
+from pathlib import Path
+from lodestar.engine.chat.cache import ReplyCache
+from lodestar.engine.chat.prompts import Completion
+cache = ReplyCache(Path(sys.argv[1]))
+for number in range(200):
+    cache.put(f"{sys.argv[2]} {number}", Completion(sys.argv[2]))
+    cache.put("shared", Completion("shared"))
+    assert cache.get("shared").content == "shared"
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "replies.sqlite"
+
+
+def test_what_was_said_comes_back_whole_and_marked(path: Path) -> None:
+    cache = ReplyCache(path)
+    assert cache.get("key") is None
+    cache.put("key", SAID)
+    cache.close()
+    again = ReplyCache(path)
+    found = again.get("key")
+    assert found == Completion(SAID.content, None, SAID.usage, SAID.logprobs, "m", cached=True)
+    again.put("plain", Completion("x"))
+    assert again.get("plain") == Completion("x", cached=True)
+
+
+def test_a_refusal_is_not_kept(path: Path) -> None:
+    cache = ReplyCache(path)
+    cache.put("key", Completion("", refusal="no"))
+    assert cache.get("key") is None
+
+
+def test_only_its_owner_reads_the_file(path: Path) -> None:
+    ReplyCache(path).put("key", SAID)
+    for file in path.parent.iterdir():
+        assert file.stat().st_mode & 0o077 == 0
+
+
+def test_keys_differ_by_all_that_may_change_a_reply() -> None:
+    def key(text: str = "q", **options: object) -> str:
+        base: dict[str, object] = {"base_url": "http://h:1/v1", "model": "m", "temperature": 0.0}
+        endpoint = ChatEndpoint(**{**base, **{k: v for k, v in options.items() if k in base}})  # type: ignore[arg-type]
+        return endpoint.key_of(Prompt(text, **{k: v for k, v in options.items() if k not in base}))  # type: ignore[arg-type]
+
+    different = [
+        key(),
+        key("other"),
+        key(base_url="http://h:2/v1"),
+        key(base_url="https://h:1/v1"),
+        key(base_url="http://h:1/v2"),
+        key(model="n"),
+        key(temperature=None),
+        key(temperature=1.0),
+        key(json=True),
+        key(logprobs=True),
+        key(max_tokens=5),
+    ]
+    assert len(set(different)) == len(different)
+    assert key(base_url="http://user:secret@h:1/v1/?key=secret") == key()
+    endpoint = ChatEndpoint(base_url="http://h:1/v1", model="m", api_key="secret")
+    assert endpoint.key_of(Prompt((Message("user", "q"),))) == key()
+    assert key_of("", "", Prompt((Message("system", "q"),)), {}) != key_of("", "", Prompt("q"), {})
+
+
+@pytest.mark.parametrize(
+    "content", [b"not a database", b"SQLite format 3\0" + b"\xff" * 5_000, b"x" * 100_000], ids=["text", "torn", "long"]
+)
+def test_a_file_that_is_no_cache_is_named_and_left_as_it_was(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "replies.sqlite"
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=r"replies\.sqlite: expected a cache of LLM replies, .* delete it") as caught:
+        ReplyCache(file)
+    assert "\n" not in str(caught.value)
+    assert file.read_bytes() == content
+
+
+def test_somebody_elses_database_is_left_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "replies.sqlite"
+    with sqlite3.connect(file) as other:
+        other.execute("CREATE TABLE completions (key TEXT PRIMARY KEY, value TEXT)")
+    content = file.read_bytes()
+    settings = Settings(llm_base_url="http://h:1/v1", llm_model="m", llm_cache=str(file))
+    with pytest.raises(InputError, match="expected a cache of LLM replies"):
+        ChatGateway.of(settings)
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "value", ["", "{}", "[]", "null", '{"content": "x", "model": "", "usage": [1], "logprobs": []}']
+)
+def test_a_damaged_value_is_one_line(path: Path, value: str) -> None:
+    cache = ReplyCache(path)
+    with sqlite3.connect(path) as other:
+        other.execute("INSERT INTO completions VALUES ('key', ?)", (value,))
+    with pytest.raises(InputError, match="damaged file"):
+        cache.get("key")
+
+
+def test_a_file_that_is_torn_while_it_is_used_is_one_line(path: Path) -> None:
+    cache = ReplyCache(path)
+    for number in range(500):
+        cache.put(str(number), SAID)
+    cache.close()
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="damaged file"):
+        ReplyCache(path).get("7")
+
+
+def test_a_place_that_cannot_hold_a_file_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path, tmp_path / "file" / "below"):
+        with pytest.raises(StorageError, match="the cache of LLM replies cannot be used"):
+            ReplyCache(place)
+
+
+def test_a_reply_that_cannot_be_kept_is_said_once(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache = ReplyCache(path)
+    with sqlite3.connect(path) as other:
+        other.execute("DROP TABLE completions")
+    cache.put("a", SAID)
+    cache.put("b", SAID)
+    (record,) = caplog.records
+    assert "are not kept" in record.getMessage()
+
+
+def test_threads_share_one_cache(path: Path) -> None:
+    cache = ReplyCache(path)
+
+    def fill(name: int) -> None:
+        for number in range(100):
+            cache.put(f"{name} {number}", Completion(str(name)))
+            assert cache.get(f"{name} {number}") is not None
+
+    threads = [threading.Thread(target=fill, args=(name,)) for name in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(cache.get(f"{name} {number}") is not None for name in range(8) for number in range(100)) == 800
+
+
+def test_processes_share_one_file_that_all_of_them_make(path: Path) -> None:
+    processes = [
+        subprocess.Popen([sys.executable, "-c", PROCESS, str(path), str(name)], stderr=subprocess.PIPE, text=True)
+        for name in range(4)
+    ]
+    for process in processes:
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+        assert said == ""
+    cache = ReplyCache(path)
+    assert sum(cache.get(f"{name} {number}") is not None for name in range(4) for number in range(200)) == 800
