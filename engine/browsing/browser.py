@@ -69,11 +69,7 @@ class BrowserView:
         """Remove every picture from the database; return how much that was."""
         removed = ClearReport(0, 0, 0)
         while (batch := self._write(clear_pictures(_CLEAR_BATCH))).num_nodes:
-            removed = ClearReport(
-                removed.num_questions + batch.num_questions,
-                removed.num_nodes + batch.num_nodes,
-                removed.num_relationships + batch.num_relationships,
-            )
+            removed = ClearReport(*map(sum, zip(removed, batch, strict=True)))
         return removed
 
     def _server_command(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .requests import Request
 from .templates import template
@@ -50,8 +50,7 @@ class Picture:
     arrows: tuple[PictureArrow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ClearReport:
+class ClearReport(NamedTuple):
     """How much was removed."""
 
     num_questions: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,19 +82,12 @@ def _in_parallel(
     ask: Callable[[GoldQuestion], Record], questions: Sequence[GoldQuestion], workers: int
 ) -> Iterator[Record]:
     """Yield records as they are finished; what was not begun when the caller stops is not asked."""
-    remaining = iter(questions)
-    under_way: set[Future[Record]] = set()
     with ThreadPoolExecutor(workers, thread_name_prefix="lodestar-eval") as pool:
-        while True:
-            for question in remaining:
-                under_way.add(pool.submit(ask, question))
-                if len(under_way) == workers:
-                    break
-            if not under_way:
-                return
-            finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in finished:
+        try:
+            for future in as_completed([pool.submit(ask, question) for question in questions]):
                 yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
