@@ -9,6 +9,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+from .. import reporting
 from . import plots
 from .table import cost_line, figure_rows, lead, stage_rows
 
@@ -25,7 +26,7 @@ def report_page(report: Mapping[str, Any]) -> str:
         plots.misses(kinds) if kinds else "",
     ]
     failures = [f"{failure['id']}: {failure['failure']}" for failure in report["failures"]]
-    text = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    text = resources.files(reporting).joinpath("page.html").read_text(encoding="utf-8")
     return Template(text).substitute(
         title=escape(f"{report['what']['dataset']['name']}: {report['what']['recipe']['name']}"),
         lead=escape(lead(report)),
