@@ -34,10 +34,11 @@ unit: $(VENV)/.dev ## The tests that need no database
 integration: $(VENV)/.dev ## The tests against a real Neo4j, and through the command line
 	$(BIN)/python -m pytest tests/integration tests/e2e
 
-fuzz: $(VENV)/.dev ## Fuzz what reads files for SECONDS (60) each: lines, parsers, whole sources
+fuzz: $(VENV)/.dev ## Fuzz what reads files and replies for SECONDS (60) each: lines, parsers, sources, replies
 	$(BIN)/python -m tests.fuzz.run lines $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run parsers $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run sources $(SECONDS)
+	$(BIN)/python -m tests.fuzz.run replies $(SECONDS)
 
 bench: $(VENV)/.dev ## Latency and round trips, for docs/benchmarks.md; DATA=FOLDER has questions-dev.jsonl.gz
 	$(BIN)/python -m benchmarks.retrieval --data $(or $(DATA),$(error name the folder of questions-dev.jsonl.gz: make bench DATA=FOLDER))

@@ -19,7 +19,8 @@ MAX_BODY_BYTES = 8_000_000
 deadline_s: ContextVar[float] = ContextVar("deadline_s")
 """When the call under way ends at the latest, on the clock of its event loop."""
 
-_BODY_HEADERS = {"content-encoding", "content-length", "transfer-encoding"}
+_BODY_HEADERS = {"content-encoding", "content-length", "content-type", "transfer-encoding"}
+"""Left out of what is handed on: they are about the body as it came. A charset could name any decoder of Python's."""
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 
 
@@ -36,7 +37,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         options |= {"stream": True, "follow_redirects": False}
         response = await super().send(request, **options)
         try:
-            body = await _unpacked(response.aiter_raw(), response.headers.get("content-encoding", ""))
+            body = await unpacked(response.aiter_raw(), response.headers.get("content-encoding", ""))
         finally:
             await response.aclose()
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _BODY_HEADERS]
@@ -45,7 +46,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         return type(response)(response.status_code, headers=headers, content=body, request=request)
 
 
-async def _unpacked(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
+async def unpacked(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
     """Return what the pieces of a body hold; at most `MAX_BODY_BYTES` and a piece are ever in memory."""
     encoding = encoding.strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:

@@ -83,7 +83,7 @@ class ChatEndpoint:
             async with asyncio.timeout(timeout_s) as bound:
                 deadline_s.set(bound.when() or math.inf)
                 raw = await client.models.with_raw_response.list()
-            return [str(model["id"]) for model in json.loads(raw.text)["data"]]
+            return [str(model["id"]) for model in json.loads(raw.content)["data"]]
         except openai.NotFoundError:
             return None
         except TimeoutError:
@@ -132,7 +132,7 @@ class ChatEndpoint:
                 options = next_step
             else:
                 self._unknown |= self._options(prompt).keys() - options.keys()
-                return completion_in(raw.text, prompt, self.model, self._name)
+                return completion_in(raw.content, prompt, self.model, self._name)
 
     def _opened(self) -> openai.AsyncOpenAI:
         """The client, opened at the first call: importing it is slow."""

@@ -17,7 +17,13 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(  # pyright: ignore[reportAttributeAccessIssue]
-    include=["lodestar.loaders", "tests.reference_parsers", "tests.reference_lines"]
+    include=[
+        "lodestar.loaders",
+        "lodestar.engine.answering",
+        "lodestar.engine.chat",
+        "tests.reference_parsers",
+        "tests.reference_lines",
+    ]
 ):
     from tests.fuzz import targets
 

@@ -1,7 +1,8 @@
 """What the fuzzer runs on bytes: each target raises `AssertionError` when something is wrong with them.
 
 `lines`: LineFile against `reference_lines`. `parsers`: the SQL parsers against the reference parsers, and plain lines
-against the SQL parsers. `sources`: what reads whole files raises nothing but `InputError`, in one line.
+against the SQL parsers. `sources`: what reads whole files raises nothing but `InputError`, in one line. `replies`: what
+reads a language model's replies raises nothing but `LLMError`, in one line.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from lodestar.loaders.rog import RogSource
 from lodestar.loaders.source import RowPart
 
 from tests import reference_parsers as reference
+from tests.fuzz.replies import check_replies
 from tests.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
 from tests.plain_lines import num_plain
 from tests.reference_lines import reference_lines
@@ -184,4 +186,5 @@ TARGETS: Mapping[str, Callable[[bytes, Path], None]] = {
     "lines": check_lines,
     "parsers": check_parsers,
     "sources": check_sources,
+    "replies": check_replies,
 }

@@ -246,6 +246,29 @@ def test_logprobs_come_with_their_tokens(complete: Complete) -> None:
     assert found.logprobs == (("Li", -0.25), ("ma", -1.0))
 
 
+@pytest.mark.parametrize(
+    "listed", [None, [], {}, {"content": None}, {"content": 7}, {"content": [{"token": "x", "logprob": None}]}]
+)
+def test_logprobs_of_another_form_are_none(complete: Complete, listed: object) -> None:
+    body = json.loads(says("Lima").body)
+    body["choices"][0]["logprobs"] = listed
+    with ScriptedLLM([raw(json.dumps(body))]) as llm:
+        (found,) = complete(gateway(llm), [Prompt("q", logprobs=True)])
+    assert isinstance(found, Completion)
+    assert found.logprobs == ()
+
+
+@pytest.mark.parametrize("count", [-5, True, 1.5, 10**30, None, "7"])
+def test_tokens_that_are_no_count_are_counted_by_characters(complete: Complete, count: object) -> None:
+    body = json.loads(says("Lima").body) | {"usage": {"prompt_tokens": count, "completion_tokens": 1}}
+    with ScriptedLLM([raw(json.dumps(body))]) as llm:
+        chat = gateway(llm)
+        (found,) = complete(chat, [Prompt("12345")])
+    assert isinstance(found, Completion)
+    assert found.usage is None
+    assert (chat.usage.prompt_tokens, chat.usage.completion_tokens) == (2, 1)
+
+
 def test_an_endpoint_without_logprobs_replies_without(complete: Complete) -> None:
     with ScriptedLLM([status(400, message="logprobs are not supported"), says("Lima"), says("Lima")]) as llm:
         chat = gateway(llm)

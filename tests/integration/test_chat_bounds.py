@@ -170,6 +170,14 @@ def test_a_body_that_is_not_packed_as_asked_for_is_one_line(
         assert f"sent a body {what}" in line(complete(llm))
 
 
+@pytest.mark.parametrize("charset", ["zlib_codec", "hex", "utf-16", "nonsense"])
+def test_a_body_is_json_in_utf_8_whatever_its_charset_says(complete: Callable[..., Completed], charset: str) -> None:
+    named = {"Content-Type": f"application/json; charset={charset}"}
+    with ScriptedLLM([Reply(200, GOOD, named), Reply(400, GOOD, named), Reply(400, GOOD, named)]) as llm:
+        assert isinstance(complete(llm), Completion)
+        assert "refused the request (HTTP 400)" in line(complete(llm, temperature=None))
+
+
 def test_a_body_of_the_largest_size_is_read(complete: Callable[..., Completed]) -> None:
     body = GOOD + b" " * (MAX_BODY_BYTES - len(GOOD))
     with ScriptedLLM([raw(body)]) as llm:
