@@ -27,7 +27,7 @@ from .export.output import STDOUT, Output, appearing
 from .export.tsv import TsvNames, TsvTriples
 from .naming import Name, read_names
 from .progress import Progress, silent
-from .report import counted
+from .report import number_of
 from .terms import FREEBASE, is_absolute_iri
 
 FORMATS = ("tsv", "ntriples", "parquet")
@@ -80,9 +80,9 @@ class ExportReport:
         return asdict(self)
 
     def __str__(self) -> str:
-        what = counted(self.num_triples, "triple", "triples")
+        what = number_of(self.num_triples, "triple", "triples")
         if self.num_names:
-            what += f", {counted(self.num_names, 'name', 'names')}"
+            what += f", {number_of(self.num_names, 'name', 'names')}"
         size = _size(self.size_bytes + self.names_size_bytes)
         return f"{what}, {size} in {self.seconds:.1f} s ({self.num_triples / max(self.seconds, 1e-3):,.0f} triples/s)"
 

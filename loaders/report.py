@@ -84,34 +84,34 @@ class LoadReport:
 
     def __str__(self) -> str:
         counts = [
-            counted(self.num_triples, "triple", "triples"),
-            counted(self.num_entities, "entity", "entities"),
-            counted(self.num_relations, "relation", "relations"),
+            number_of(self.num_triples, "triple", "triples"),
+            number_of(self.num_entities, "entity", "entities"),
+            number_of(self.num_relations, "relation", "relations"),
         ]
         if self.num_literals:
-            counts.insert(2, counted(self.num_literals, "literal", "literals"))
+            counts.insert(2, number_of(self.num_literals, "literal", "literals"))
         if self.already_loaded:
             return f"{self.source} is already loaded: {', '.join(counts)}"
         rate = self.num_triples / max(self.seconds, 1e-3)
         notes = [f"{', '.join(counts)} in {self.seconds:.1f} s ({rate:,.0f} triples/s, {self.writer})"]
         if self.num_duplicates:
-            notes.append(f"{counted(self.num_duplicates, 'duplicate', 'duplicates')} stored once")
+            notes.append(f"{number_of(self.num_duplicates, 'duplicate', 'duplicates')} stored once")
         if self.num_names_ignored:
-            notes.append(f"{counted(self.num_names_ignored, 'name', 'names')} of unknown ids or said twice ignored")
+            notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or said twice ignored")
         if dropped := sum(self.categories.values()) - sum(
             self.categories.get(c, 0) for c in ("triple", "name", "reject")
         ):
-            notes.append(f"{counted(dropped, 'line', 'lines')} left out")
+            notes.append(f"{number_of(dropped, 'line', 'lines')} left out")
         if self.num_related:
             notes.append(
                 f"{self.num_related:,} of {self.num_relations:,} relations stored as :RELATED, "
                 "since Neo4j keeps at most 65,536 relationship types"
             )
         if self.num_rejects:
-            notes.append(f"{counted(self.num_rejects, 'line', 'lines')} rejected: see {self.rejects_file}")
+            notes.append(f"{number_of(self.num_rejects, 'line', 'lines')} rejected: see {self.rejects_file}")
         return "; ".join(notes)
 
 
-def counted(number: int, one: str, several: str) -> str:
+def number_of(number: int, one: str, several: str) -> str:
     """Return a number with what it counts."""
     return f"{number:,} {one if number == 1 else several}"

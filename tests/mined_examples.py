@@ -11,10 +11,10 @@ from lodestar.models.star.mined import (
     Hops,
     Mined,
     MinedQuestion,
+    MinedTopic,
     Mining,
     NegativePath,
     PathTrie,
-    Topic,
     read,
     write,
 )
@@ -54,7 +54,7 @@ def question(country: str, asks: str) -> MinedQuestion:
     return MinedQuestion(
         id=f"{asks}-{country}",
         text=ASKED[asks].format(country),
-        topics=(Topic(f"id-{country}", country),),
+        topics=(MinedTopic(f"id-{country}", country),),
         paths=(
             AnswerPath(0, (asks,), 1.0, 1.0, 0.9, shortest=True, positive=True),
             AnswerPath(0, ("borders", "borders"), 0.25, 0.5, 0.1, shortest=False, positive=False),

@@ -11,7 +11,7 @@ import re
 from ...engine.questions.gold import GoldQuestion
 from ..freebase_id import FREEBASE_ID
 from .answers import distinct_texts, freebase_answers
-from .record import Record
+from .record import QuestionFields
 
 _ENTITY = rf"\bns:({FREEBASE_ID})"
 _TOPIC = re.compile(_ENTITY)
@@ -23,11 +23,11 @@ class CwqQuestions:
 
     shape = "JSON with ID, question, answers, sparql"
 
-    def recognises(self, item: Record) -> bool:
+    def recognises(self, item: QuestionFields) -> bool:
         """Return whether it has an `ID` in capitals and a question."""
         return item.has("ID", "question")
 
-    def question(self, item: Record) -> GoldQuestion:
+    def question(self, item: QuestionFields) -> GoldQuestion:
         """Return the question; `InputError` without a list of answers, as where they are held back."""
         item.demand("answers")
         return GoldQuestion(

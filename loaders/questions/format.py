@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 from ...engine.questions.gold import GoldQuestion
 
 ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
-"""What one question is written as: a `Record` or a `Line`."""
+"""What one question is written as: `QuestionFields` or a `Line`."""
 
 
 class QuestionFormat(Protocol[ItemT_contra]):

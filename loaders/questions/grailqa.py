@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from ...engine.questions.gold import GoldPath, GoldQuestion
 from ..records import value_shown
 from .answers import distinct_texts, freebase_answers
-from .record import Record
+from .record import QuestionFields
 
 _PAIR = 2
 
@@ -23,16 +23,16 @@ class GrailqaQuestions:
 
     shape = "JSON with qid, question, answer, graph_query (or id, question, relations, topic_entities, answers)"
 
-    def recognises(self, item: Record) -> bool:
+    def recognises(self, item: QuestionFields) -> bool:
         """Return whether it has a `qid` or relations."""
         return item.has("question") and (item.has("qid") or item.has("relations", "answers"))
 
-    def question(self, item: Record) -> GoldQuestion:
+    def question(self, item: QuestionFields) -> GoldQuestion:
         """Return the question; `InputError` without a list of answers, as where they are held back."""
         return _flat(item) if item.has("relations") else _published(item)
 
 
-def _published(item: Record) -> GoldQuestion:
+def _published(item: QuestionFields) -> GoldQuestion:
     item.demand("answer")
     query = item.record("graph_query")
     topics = [node for node in query.records("nodes") if node.text("node_type") == "entity"]
@@ -48,7 +48,7 @@ def _published(item: Record) -> GoldQuestion:
     )
 
 
-def _flat(item: Record) -> GoldQuestion:
+def _flat(item: QuestionFields) -> GoldQuestion:
     item.demand("answers")
     topics = _pairs(item, "topic_entities")
     relations = distinct_texts(item.texts("relations"))
@@ -62,7 +62,7 @@ def _flat(item: Record) -> GoldQuestion:
     )
 
 
-def _pairs(item: Record, name: str) -> list[tuple[str, str]]:
+def _pairs(item: QuestionFields, name: str) -> list[tuple[str, str]]:
     rows = item.rows(name)
     for row in rows:
         if len(row) != _PAIR:
@@ -70,7 +70,7 @@ def _pairs(item: Record, name: str) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def _walks(query: Record, topics: list[Record]) -> Iterator[GoldPath]:
+def _walks(query: QuestionFields, topics: list[QuestionFields]) -> Iterator[GoldPath]:
     """Yield the shortest walk from each topic to the question node, edges taken either way."""
     edges = [(edge.text("start"), edge.text("relation"), edge.text("end")) for edge in query.records("edges")]
     goals = {node.text("nid") for node in query.records("nodes") if node.whole_number("question_node")}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ...engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from ..records import value_shown
 from .answers import distinct_answers, distinct_texts
-from .record import Record
+from .record import QuestionFields
 
 
 class LodestarQuestions:
@@ -20,11 +20,11 @@ class LodestarQuestions:
 
     shape = "JSON with id, question, topic_entities, answers"
 
-    def recognises(self, item: Record) -> bool:
+    def recognises(self, item: QuestionFields) -> bool:
         """Return whether it has a question and answers."""
         return item.has("question", "answers")
 
-    def question(self, item: Record) -> GoldQuestion:
+    def question(self, item: QuestionFields) -> GoldQuestion:
         """Return the question; `InputError` for an answer that is neither an id nor has a name."""
         item.demand("answers")
         num_hops = item.whole_number("num_hops")
@@ -40,7 +40,7 @@ class LodestarQuestions:
         )
 
 
-def _answers(item: Record) -> Iterator[GoldAnswer]:
+def _answers(item: QuestionFields) -> Iterator[GoldAnswer]:
     for value in item.values("answers"):
         written = item.inner("answers", value)
         entity = written if isinstance(written, str) else written.text("id")
@@ -50,9 +50,11 @@ def _answers(item: Record) -> Iterator[GoldAnswer]:
         yield GoldAnswer(entity or None, names)
 
 
-def _paths(item: Record) -> Iterator[GoldPath]:
+def _paths(item: QuestionFields) -> Iterator[GoldPath]:
     for value in item.values("paths"):
-        path = Record(value if isinstance(value, dict) else {"relations": value}, item.number, f"{item.where}, paths")
+        path = QuestionFields(
+            value if isinstance(value, dict) else {"relations": value}, item.number, f"{item.where}, paths"
+        )
         relations, entities = path.texts("relations"), path.texts("entities")
         if not all(relations) or not relations or (entities and len(entities) != len(relations) + 1):
             raise path.fault("relations, and no entities or one more", f"{len(relations)} and {len(entities)}")

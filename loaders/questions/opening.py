@@ -22,7 +22,7 @@ from ..records import (
 )
 from ..shown import shown
 from .line import Line
-from .record import Record
+from .record import QuestionFields
 
 _BUFFER_BYTES = 1 << 20
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -55,7 +55,7 @@ def lines(file: ByteFile) -> Iterator[Line]:
                 yield Line(text, number, f"{file.shown}:{number}", file.shown)
 
 
-def records(file: ByteFile) -> Iterator[Record]:
+def records(file: ByteFile) -> Iterator[QuestionFields]:
     """Yield the questions one by one: rows of parquet, JSON objects a line each, of an array, or of `Questions`.
 
     Lines and parquet are streamed, and parquet's graphs are not read; other JSON is read whole. Raises `InputError`,
@@ -101,15 +101,15 @@ def _unreadable(file: ByteFile, number: int, error: UnreadableError) -> InputErr
     return InputError(f"{file.shown}:{number + error.line - 1}: {error}: correct the file or fetch it again")
 
 
-def _numbered(file: ByteFile, values: Iterable[object]) -> Iterator[Record]:
+def _numbered(file: ByteFile, values: Iterable[object]) -> Iterator[QuestionFields]:
     for number, value in enumerate(values, start=1):
         yield _record(value, number, f"{file.shown}: question {number}")
 
 
-def _record(value: object, number: int, where: str) -> Record:
+def _record(value: object, number: int, where: str) -> QuestionFields:
     if not isinstance(value, dict):
         raise InputError(f"{where}: expected a JSON object, found {value_shown(value)}: correct the file")
-    return Record(value, number, where)
+    return QuestionFields(value, number, where)
 
 
 def _without_graphs(names: Sequence[str]) -> list[str]:

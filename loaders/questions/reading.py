@@ -20,11 +20,11 @@ from .lodestar import LodestarQuestions
 from .metaqa import MetaqaQuestions
 from .opening import holds_records, lines, records
 from .pathquestion import PathquestionQuestions
-from .record import Record
+from .record import QuestionFields
 from .rog import RogQuestions
 from .webqsp import WebqspQuestions
 
-_OF_RECORDS: Mapping[str, QuestionFormat[Record]] = {
+_OF_RECORDS: Mapping[str, QuestionFormat[QuestionFields]] = {
     "webqsp": WebqspQuestions(),
     "cwq": CwqQuestions(),
     "grailqa": GrailqaQuestions(),
@@ -40,7 +40,7 @@ _PACKED = ".gz"
 FORMATS = tuple(sorted([*_OF_RECORDS, *_OF_LINES]))
 """The names of the formats."""
 
-ItemT = TypeVar("ItemT", Record, Line)
+ItemT = TypeVar("ItemT", QuestionFields, Line)
 
 
 def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
@@ -80,7 +80,7 @@ def _read(
     return name, tuple(_checked(formats[name].question(item), item, ids) for item in chain([first], items))
 
 
-def _unknown(first: Record | Line, wanted: str | None, recognised: str | None) -> InputError:
+def _unknown(first: QuestionFields | Line, wanted: str | None, recognised: str | None) -> InputError:
     shapes = {name: format_.shape for formats in (_OF_RECORDS, _OF_LINES) for name, format_ in formats.items()}
     expected = f"{wanted} ({shapes[wanted]})" if wanted else f"one of {', '.join(FORMATS)}"
     found = f"{first.found}, which looks like {recognised}" if recognised else first.found
@@ -88,7 +88,7 @@ def _unknown(first: Record | Line, wanted: str | None, recognised: str | None) -
     return InputError(f"{first.where}: expected a question as {expected}, found {found}: {advice}")
 
 
-def _checked(question: GoldQuestion, item: Record | Line, ids: QuestionIds) -> GoldQuestion:
+def _checked(question: GoldQuestion, item: QuestionFields | Line, ids: QuestionIds) -> GoldQuestion:
     """Return the question with its id and its text trimmed; raise `InputError` where nothing or too much is asked."""
     text = question.text.strip()
     if not text:

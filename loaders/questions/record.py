@@ -15,7 +15,7 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class QuestionFields:
     """The fields of an object, and its place for messages; a field that is null counts as absent.
 
     Every method that reads a field raises `InputError`, with the place, when it holds something else.
@@ -68,12 +68,12 @@ class Record:
             return value
         raise self.fault(f"a whole number as {name}", value_shown(value))
 
-    def record(self, name: str) -> Record:
+    def record(self, name: str) -> QuestionFields:
         """Return the object in the field; one without fields where absent."""
         value = self.fields.get(name)
         return self._inner(name, {} if value is None else value)
 
-    def records(self, name: str) -> tuple[Record, ...]:
+    def records(self, name: str) -> tuple[QuestionFields, ...]:
         """Return a list of objects; none where absent."""
         return tuple(self._inner(f"{name} {i}", value) for i, value in enumerate(self.values(name), start=1))
 
@@ -86,7 +86,7 @@ class Record:
             raise self.fault(f"a list as {name}", value_shown(value))
         return value
 
-    def inner(self, name: str, value: object) -> Record | str:
+    def inner(self, name: str, value: object) -> QuestionFields | str:
         """Return what stands in a list of this name: an object or a text."""
         return self._inner(name, value) if isinstance(value, dict) else self._text(name, value)
 
@@ -94,10 +94,10 @@ class Record:
         """Return the error that says what was expected and what was found instead."""
         return InputError(f"{self.where}: expected {expected}, found {found}: correct the question or remove it")
 
-    def _inner(self, name: str, value: object) -> Record:
+    def _inner(self, name: str, value: object) -> QuestionFields:
         if not isinstance(value, dict):
             raise self.fault(f"an object as {name}", value_shown(value))
-        return Record(value, self.number, f"{self.where}, {name}")
+        return QuestionFields(value, self.number, f"{self.where}, {name}")
 
     def _texts(self, name: str, value: object) -> tuple[str, ...]:
         if not isinstance(value, list):

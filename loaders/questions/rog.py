@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...engine.questions.gold import GoldPath, GoldQuestion
 from .answers import distinct_texts, entity_id, freebase_answers
-from .record import Record
+from .record import QuestionFields
 
 
 class RogQuestions:
@@ -18,11 +18,11 @@ class RogQuestions:
 
     shape = "JSON with id, question, q_entity, answer"
 
-    def recognises(self, item: Record) -> bool:
+    def recognises(self, item: QuestionFields) -> bool:
         """Return whether it has topics as RoG or NSM call them."""
         return item.has("question") and (item.has("q_entity", "answer") or item.has("entities", "answers"))
 
-    def question(self, item: Record) -> GoldQuestion:
+    def question(self, item: QuestionFields) -> GoldQuestion:
         """Return the question; `InputError` without answers, or with ids for some of them."""
         topics = _topics(item)
         ids = [entity_id(topic) for topic in topics]
@@ -37,14 +37,14 @@ class RogQuestions:
         )
 
 
-def _topics(item: Record) -> list[str]:
+def _topics(item: QuestionFields) -> list[str]:
     if item.has("q_entity"):
         return list(item.texts("q_entity"))
     found = [item.inner("entities", value) for value in item.values("entities") if not isinstance(value, int)]
     return [topic if isinstance(topic, str) else topic.text("kb_id") or topic.text("text") for topic in found]
 
 
-def _answers(item: Record) -> list[tuple[str, list[str]]]:
+def _answers(item: QuestionFields) -> list[tuple[str, list[str]]]:
     if not item.has("answer"):
         item.demand("answers")
         return [(answer.text("kb_id"), [answer.text("text")]) for answer in item.records("answers")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...engine.questions.gold import GoldPath, GoldQuestion
 from .answers import distinct_texts, freebase_answers
-from .record import Record
+from .record import QuestionFields
 
 
 class WebqspQuestions:
@@ -17,11 +17,11 @@ class WebqspQuestions:
 
     shape = "JSON with QuestionId, RawQuestion, Parses"
 
-    def recognises(self, item: Record) -> bool:
+    def recognises(self, item: QuestionFields) -> bool:
         """Return whether it has parses."""
         return item.has("Parses")
 
-    def question(self, item: Record) -> GoldQuestion:
+    def question(self, item: QuestionFields) -> GoldQuestion:
         """Return the question as it was asked (`RawQuestion`), else as it was processed."""
         item.demand("Parses")
         parses = item.records("Parses")

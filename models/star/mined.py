@@ -37,7 +37,7 @@ class MinedFileError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class MinedTopic:
     """A topic entity; `mention` is the name that the question has for it."""
 
     id: str
@@ -88,7 +88,7 @@ class MinedQuestion:
 
     id: str
     text: str
-    topics: tuple[Topic, ...]
+    topics: tuple[MinedTopic, ...]
     paths: tuple[AnswerPath, ...]
     negatives: tuple[NegativePath, ...]
     reach: tuple[PathTrie, ...]
@@ -213,7 +213,7 @@ def _question(record: dict[str, Any]) -> MinedQuestion:
     return MinedQuestion(
         id=record["id"],
         text=record["text"],
-        topics=tuple(Topic(**topic) for topic in record["topics"]),
+        topics=tuple(MinedTopic(**topic) for topic in record["topics"]),
         paths=tuple(AnswerPath(**{**path, "hops": tuple(path["hops"])}) for path in record["paths"]),
         negatives=tuple(NegativePath(**{**path, "hops": tuple(path["hops"])}) for path in record["negatives"]),
         reach=tuple(record["reach"]),

@@ -17,7 +17,7 @@ from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
 from lodestar.engine.relations.index import open_index
 from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.supervision.mining.hops import written, written_trie
+from lodestar.engine.supervision.mining.hops import written_hop, written_trie
 from lodestar.engine.supervision.mining.labelling import Labeller
 from lodestar.engine.supervision.mining.miner import Miner, Walked
 from lodestar.engine.supervision.mining.options import MiningOptions
@@ -133,13 +133,13 @@ def test_the_answer_paths_are_those_of_the_whole_graph(
             assert not expected
         else:
             paths = {
-                (found.topics[p.topic].id, THROUGH.join(map(written, p.hops)), p.precision, p.recall)
+                (found.topics[p.topic].id, THROUGH.join(map(written_hop, p.hops)), p.precision, p.recall)
                 for p in found.paths
                 if all(len(hop) < 3 for hop in p.hops)
             }
             assert paths == expected
             for path in found.paths:
-                assert tuple(map(written, path.hops)) in reach(found, path.topic)
+                assert tuple(map(written_hop, path.hops)) in reach(found, path.topic)
 
 
 @settings(max_examples=50, deadline=None)

@@ -19,10 +19,10 @@ from lodestar.models.star.mined import (
     AnswerPath,
     MinedFileError,
     MinedQuestion,
+    MinedTopic,
     Mining,
     NegativePath,
     PathTrie,
-    Topic,
     is_mined,
     read,
     walks,
@@ -52,7 +52,7 @@ def trie(paths: list[tuple[str, ...]]) -> PathTrie:
 
 @st.composite
 def questions(draw: st.DrawFn) -> MinedQuestion:
-    topics = draw(st.lists(st.builds(Topic, TEXT, TEXT), min_size=1, max_size=2))
+    topics = draw(st.lists(st.builds(MinedTopic, TEXT, TEXT), min_size=1, max_size=2))
     topic = st.integers(0, len(topics) - 1)
     return MinedQuestion(
         id=draw(TEXT),

@@ -10,12 +10,12 @@ from lodestar.engine.errors import QueryTimeoutError, UsageError
 from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.steps import Steps
-from lodestar.engine.supervision.mining.hops import steps_of, written, written_trie
+from lodestar.engine.supervision.mining.hops import steps_of, written_hop, written_trie
 from lodestar.engine.supervision.mining.mine_file import Mined, mine_batch
 from lodestar.engine.supervision.mining.miner import Miner, Walked
 from lodestar.engine.supervision.mining.options import MiningOptions
 from lodestar.engine.supervision.mining.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, LeftOut
-from lodestar.models.star.mined import Topic, walks
+from lodestar.models.star.mined import MinedTopic, walks
 
 from tests.memory_graph import MemoryGraph
 from tests.mined_graphs import catalogue_of, hops, mediating_of
@@ -58,7 +58,7 @@ def walked(question: GoldQuestion, **options: Any) -> Walked:
 
 
 def paths(found: Walked) -> list[str]:
-    return [" | ".join(map(written, path.hops)) for path in found.paths]
+    return [" | ".join(map(written_hop, path.hops)) for path in found.paths]
 
 
 def reach(found: Walked) -> list[str]:
@@ -115,7 +115,7 @@ def test_a_path_to_a_literal() -> None:
 def test_topics_and_answers_by_name() -> None:
     question = GoldQuestion("q", "What is the capital of bolivia?", (GoldAnswer(None, ("La Paz",)),), (), ("Bolivia",))
     found = walked(question)
-    assert found.topics == (Topic("m.bolivia", "Bolivia"),)
+    assert found.topics == (MinedTopic("m.bolivia", "Bolivia"),)
     assert paths(found) == ["capital"]
 
 
@@ -123,8 +123,8 @@ def test_the_mention_is_the_sets_name_where_the_question_has_it() -> None:
     question = asked(
         "m.bolivia", "La Paz", text="capital of the Plurinational State", topic_names=("Plurinational State",)
     )
-    assert walked(question).topics == (Topic("m.bolivia", "Plurinational State"),)
-    assert walked(replace(question, text="capital")).topics == (Topic("m.bolivia", "Bolivia"),)
+    assert walked(question).topics == (MinedTopic("m.bolivia", "Plurinational State"),)
+    assert walked(replace(question, text="capital")).topics == (MinedTopic("m.bolivia", "Bolivia"),)
 
 
 def test_questions_that_teach_nothing_are_left_out_with_the_reason() -> None:

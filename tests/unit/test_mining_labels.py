@@ -11,7 +11,7 @@ import pytest
 from lodestar.engine.database.catalogue import Catalogue, RelationInfo
 from lodestar.engine.relations.index import open_index
 from lodestar.engine.supervision.mining.answer_paths import RightPath
-from lodestar.engine.supervision.mining.hops import HopTrie, WalkedPath, steps_of, written
+from lodestar.engine.supervision.mining.hops import HopTrie, WalkedPath, steps_of, written_hop
 from lodestar.engine.supervision.mining.labelling import NearestRelations
 from lodestar.engine.supervision.mining.negatives import negatives, replaced
 from lodestar.engine.supervision.mining.positives import labels
@@ -177,7 +177,7 @@ def test_the_last_relation_of_a_hop_is_replaced() -> None:
 
 def test_hops_are_written_as_they_are_walked() -> None:
     path = hops("^r", "a → ^b")
-    assert tuple(map(written, path)) == ("^r", "a → ^b")
+    assert tuple(map(written_hop, path)) == ("^r", "a → ^b")
     assert list(map(str, steps_of(path))) == ["^r", "a", "^b"]
 
 

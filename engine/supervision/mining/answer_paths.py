@@ -18,7 +18,7 @@ from ...retrieval.frontier import Frontier
 from ...steps import Steps, one
 from ...values import Step
 from .exploring import Explored, Explorer, Way, expand
-from .hops import WalkedPath, steps_of, written
+from .hops import WalkedPath, steps_of, written_hop
 from .placing import Placed
 
 
@@ -155,7 +155,7 @@ def _found(ask: Ask, met: _Met, last: Sequence[tuple[Way, Step, Frontier]]) -> F
     evaluated = [(right_path(ask, hops, frontier), frontier) for hops, frontier in known.items()]
     right = [path for path, _ in evaluated if path is not None]
     return Found(
-        paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(written, path.hops)))),
+        paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(written_hop, path.hops)))),
         reaching=frozenset({*met.reaching, *(steps_of(path.hops) for path in right)}),
         cut=met.cut,
         num_cut=sum(frontier.cut for path, frontier in evaluated if path is not None),

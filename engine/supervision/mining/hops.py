@@ -24,11 +24,11 @@ def steps_of(hops: WalkedPath) -> tuple[Step, ...]:
     return tuple(chain.from_iterable(hops))
 
 
-def written(hop: WalkedHop) -> str:
+def written_hop(hop: WalkedHop) -> str:
     """Return a hop as a mined file has it."""
     return THROUGH.join(map(str, hop))
 
 
 def written_trie(trie: HopTrie) -> Mapping[str, Any]:
     """Return a trie as a mined file has it."""
-    return {written(hop): written_trie(following) for hop, following in trie.items()}
+    return {written_hop(hop): written_trie(following) for hop, following in trie.items()}

@@ -13,7 +13,7 @@ from ....models.star.mined import AnswerPath, MinedQuestion
 from ....models.text_vectors import TextVectors
 from ....models.verbalise import Directed, RelationWords, verbalise_path
 from ...relations.index import RelationIndex
-from .hops import WalkedPath, steps_of, written, written_trie
+from .hops import WalkedPath, steps_of, written_hop, written_trie
 from .miner import Walked
 from .negatives import negatives
 from .options import MiningOptions
@@ -71,7 +71,7 @@ class Labeller:
             paths=tuple(
                 AnswerPath(
                     topic=path.topic,
-                    hops=tuple(map(written, path.hops)),
+                    hops=tuple(map(written_hop, path.hops)),
                     precision=path.precision,
                     recall=path.recall,
                     similarity=similarity,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from ....models.star.mined import Topic
+from ....models.star.mined import MinedTopic
 from ...database.catalogue import Catalogue
 from ...questions.gold import GoldQuestion
 from ...retrieval.frontier import FrontierTree
@@ -16,7 +16,7 @@ from .answer_paths import Ask, Found, RightPath, find_paths
 from .exploring import Explored, Explorer
 from .hops import HopTrie, WalkedPath
 from .options import MiningOptions
-from .placing import NO_PATH, LeftOut, Placed, placed
+from .placing import NO_PATH, LeftOut, Placed, placed_questions
 
 CUTS = ("reaches", "searches for answers", "answer paths")
 """What a bound may leave something out of: what can be walked from a topic, what leads from it to answers, ends."""
@@ -31,7 +31,7 @@ class Walked:
     """
 
     question: GoldQuestion
-    topics: tuple[Topic, ...]
+    topics: tuple[MinedTopic, ...]
     paths: tuple[RightPath, ...]
     reach: tuple[HopTrie, ...]
     reaching: tuple[frozenset[tuple[Step, ...]], ...]
@@ -53,7 +53,7 @@ class Miner:
     def mine(self, questions: Sequence[GoldQuestion]) -> Steps[list[Walked | LeftOut]]:
         """Return for each question what was found, or why it is left out; all share each round trip."""
         options = self.options
-        places, signatures = yield from placed(questions, return_to_topic=options.return_to_topic)
+        places, signatures = yield from placed_questions(questions, return_to_topic=options.return_to_topic)
         tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
         explorer = Explorer(tree, self.relations, self.mediating, options.max_paths)
         roots = [root for signature in signatures.values() if (root := tree.root(signature.entity))]

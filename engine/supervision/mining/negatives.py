@@ -18,7 +18,7 @@ from itertools import chain, islice
 from ....models.star.mined import NegativePath
 from ...values import Step
 from .answer_paths import RightPath
-from .hops import HopTrie, WalkedHop, WalkedPath, written
+from .hops import HopTrie, WalkedHop, WalkedPath, written_hop
 
 KINDS = ("similar", "random", "early", "overrun")
 
@@ -46,7 +46,7 @@ def negatives(
     for path in positives:
         for hops, kind in _of_positive(path, reach[path.topic], nearest, num_negatives, rng):
             if not is_answer(path.topic, hops):
-                found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(written, hops)), kind))
+                found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(written_hop, hops)), kind))
     return tuple(found.values())
 
 
@@ -59,7 +59,7 @@ def _of_positive(
         place = {relation: at for at, relation in enumerate(ordered)}
         # Its own relation in the other direction is in no list, and nearest of all.
         others = (other for other in reach if other != hop)
-        walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), written(other)))
+        walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), written_hop(other)))
         here = {other[-1].relation for other in reach if other == replaced(hop, other[-1].relation)}
         elsewhere = [relation for relation in ordered if relation not in here]
         for other in islice(chain(walkable, (replaced(hop, relation) for relation in elsewhere)), num_negatives):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ....models.star.mined import Topic
+from ....models.star.mined import MinedTopic
 from ...database.graph import Signature, read_signatures
 from ...database.mining import find_entities_by_name
 from ...questions.gold import GoldAnswer, GoldQuestion
@@ -31,11 +31,11 @@ class Placed:
     """A question with the topics that the graph has, and the ids of the right answers that it has."""
 
     question: GoldQuestion
-    topics: tuple[Topic, ...]
+    topics: tuple[MinedTopic, ...]
     answers: frozenset[str]
 
 
-def placed(
+def placed_questions(
     questions: Sequence[GoldQuestion], *, return_to_topic: bool = False
 ) -> Steps[tuple[list[Placed | LeftOut], dict[str, Signature]]]:
     """Look the questions up; return them with the signatures of their topics, which may be answers or not."""
@@ -64,7 +64,7 @@ def _placed(
     return_to_topic: bool,
 ) -> Placed | LeftOut:
     topics = tuple(
-        Topic(id_, _mention(question, id_, named, signatures[id_]))
+        MinedTopic(id_, _mention(question, id_, named, signatures[id_]))
         for id_ in _topic_ids(question, named)
         if id_ in signatures
     )
