@@ -20,6 +20,11 @@ class BackgroundLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._end: weakref.finalize[[asyncio.AbstractEventLoop], BackgroundLoop] | None = None
 
+    @property
+    def started(self) -> bool:
+        """Whether there is a loop now."""
+        return self._loop is not None
+
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Start the work and return what to wait for; cancelling that cancels the work."""
         with self._starting:

@@ -81,6 +81,8 @@ class ChatGateway:
 
     def close(self) -> None:
         """Give the connections back; calls under way are ended."""
+        if not self._loop.started:
+            return
         self._loop.submit(self.endpoint.close()).result()
         self._loop.close()
         self._limit = asyncio.Semaphore(MAX_CONCURRENT)  # the next loop's own

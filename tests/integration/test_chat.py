@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import os
+import signal
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +25,7 @@ from lodestar.engine.running import AsyncRunner, Runner
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import TokenUsage
 
-from tests.scripted_llm import Reply, Request, ScriptedLLM, raw, refuses, says, status
+from tests.scripted_llm import Reply, Request, ScriptedLLM, hangs, raw, refuses, says, status
 from tests.unit.test_steps import request
 
 Complete = Callable[[ChatGateway, Sequence[Prompt]], list[Completed]]
@@ -101,6 +105,39 @@ def test_one_gateway_serves_threads_event_loops_and_a_second_life() -> None:
         chat.complete([Prompt("x")] * 10)
         chat.close()
     assert chat.usage == ChatUsage(calls=30, prompt_tokens=30, completion_tokens=30)
+
+
+def chat_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "lodestar-chat"]
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_gateways_thread_ends_with_it(closed: bool) -> None:
+    before = chat_threads()
+    with ScriptedLLM([echo]) as llm:
+        chat = gateway(llm)
+        chat.close()
+        assert chat_threads() == before  # nothing was started
+        chat.complete([Prompt("x")])
+        (thread,) = set(chat_threads()) - set(before)
+        if closed:
+            chat.close()
+        del chat
+        gc.collect()
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def test_an_interrupt_ends_the_call() -> None:
+    with ScriptedLLM([hangs()]) as llm:
+        chat = gateway(llm, timeout_s=50)
+        started_s = time.monotonic()
+        timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            chat.complete([Prompt("x")])
+        assert time.monotonic() - started_s < 10
+        chat.close()
 
 
 def test_a_blocking_call_inside_a_running_event_loop_returns() -> None:
