@@ -62,6 +62,54 @@ class MemoryGraph:
     def _read_signatures(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [(i, self.names[i], self.degree(i), self.signature(i)) for i in params["ids"] if i in self.names]
 
+    def _read_signature_counts(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [(i, self.names[i], self._signature_counts(i)) for i in params["ids"] if i in self.names]
+
+    def _read_neighbours(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        numbers, found = params["numbers"], []
+        for place, id_ in enumerate([*params["whole"], *(part["id"] for part in params["parts"])]):
+            part = params["parts"][place - len(params["whole"])] if place >= len(params["whole"]) else None
+            for entering, relation in ((entering, relation) for entering in (0, 1) for relation in numbers):
+                ends = self._tails(id_, relation, inverse=bool(entering))
+                if part is not None:
+                    ends = ends[: part[("leaving", "entering")[entering]].get(relation, 0)]
+                for at, end in enumerate(ends):
+                    code = (2 * place + entering) * params["num_relations"] + numbers[relation]
+                    found.append((end, code * params["positions"] + (at if part is not None else 0)))
+        return self._neighbours(found, params["last"])
+
+    def _read_hub_neighbours(
+        self, params: Mapping[str, Any], names: Mapping[str, str], inverse: bool = False
+    ) -> list[Row]:
+        relation = self._stored(names["RELATION"], params["relation"] or names["RELATION"])
+        limit = params["limit"]
+        found = [
+            (end, place * limit + at)
+            for place, hub in enumerate(params["hubs"])
+            for at, end in enumerate(self._tails(hub, relation, inverse)[:limit])
+        ]
+        return self._neighbours(found, params["last"])
+
+    def _read_hub_neighbours_inverse(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
+        return self._read_hub_neighbours(params, names, inverse=True)
+
+    def _neighbours(self, found: list[tuple[str, int]], last: bool) -> list[Row]:
+        codes: dict[str, list[int]] = {}
+        for end, code in found:
+            codes.setdefault(end, []).append(code)
+        names = [self.literals.get(end, self.names.get(end)) for end in codes]
+        literals = [end for end in codes if end in self.literals]
+        signatures = [
+            None if end in self.literals or (last and self.names[end] is not None) else self._signature_counts(end)
+            for end in codes
+        ]
+        return [(list(codes), names, literals, list(codes.values()), signatures)]
+
+    def _signature_counts(self, id_: str) -> list[int]:
+        signature = self.signature(id_)
+        named = self.numbered
+        return [*signature, *(len(self._tails(id_, named[abs(n)], n < 0)) for n in signature)]
+
     def _find_entity_candidates(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [
             (query, i, name, [name.replace("_", " ")], self.degree(i))

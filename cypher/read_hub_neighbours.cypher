@@ -1,0 +1,32 @@
+// The first triples of one relation that leave hubs, in the order of the store. The relation's type stands in the text: only so
+// does Neo4j go to its relationships without looking at all the others of a hub. $relation tells apart those that share the
+// type RELATED and is null for a type of its own. A code is: place of the hub in $hubs · $limit + position. Otherwise as
+// read_neighbours.
+// mode:    read
+// params:  $hubs :: LIST<STRING>, $relation :: STRING, $limit :: INTEGER, $last :: BOOLEAN, $value_chars :: INTEGER
+// names:   RELATION
+// returns: ids :: LIST<STRING>, names :: LIST<STRING>, literals :: LIST<STRING>, codes :: LIST<LIST<INTEGER>>,
+//          signatures :: LIST<LIST<INTEGER>>
+// needs:   constraint entity_id
+UNWIND range(0, size($hubs) - 1) AS place
+MATCH (e:Entity {id: $hubs[place]})
+CALL (e) {
+  MATCH (e)-[r:{{RELATION}}]->(t:Entity|Literal)
+  WHERE $relation IS NULL OR coalesce(r.relation, 'RELATED') = $relation
+  RETURN t LIMIT $limit
+}
+WITH place, collect(t) AS found
+UNWIND range(0, size(found) - 1) AS position
+WITH found[position] AS t, place * $limit + position AS code
+WITH t, collect(code) AS codes
+WITH collect(t) AS neighbours, collect(codes) AS codes
+RETURN [t IN neighbours | t.id] AS ids,
+       [t IN neighbours | CASE
+          WHEN NOT t:Literal THEN t.name
+          WHEN size(t.value) <= $value_chars THEN t.value
+          ELSE left(t.value, $value_chars) + '…'
+        END] AS names,
+       [t IN neighbours WHERE t:Literal | t.id] AS literals,
+       codes,
+       [t IN neighbours |
+        CASE WHEN $last AND t.name IS NOT NULL THEN null ELSE t.signature_relations + t.signature_counts END] AS signatures

@@ -1,0 +1,159 @@
+"""Typed requests that read the surroundings of many entities at once, as columns: no object for each triple."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .graph import MAX_VALUE_CHARS, RELATED
+from .requests import Request, Row
+from .templates import template
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """Relation signatures of entities, end to end.
+
+    Row i is of the entity with number `of[i]` in the answer that it came with; its signature is
+    ``relations[starts[i]:starts[i + 1]]``: signed catalogue numbers (n leaves it, -n enters it), ascending, and beside
+    them in `counts` how many triples each has.
+    """
+
+    of: Ints
+    starts: Ints
+    relations: Ints
+    counts: Ints
+
+    @classmethod
+    def of_lists(cls, of: Sequence[int], lists: Sequence[Sequence[int]]) -> Signatures:
+        """Return the signatures that the database gave, each its relations followed by as many counts."""
+        sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)) // 2
+        values = np.fromiter(chain.from_iterable(lists), dtype=np.int64)
+        lasting = np.repeat(np.tile([True, False], len(lists)), np.repeat(sizes, 2))
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(np.array(of, dtype=np.int64), starts, values[lasting], values[~lasting])
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Entities and literals with what is known of them, each once; of a literal the name is its value.
+
+    ids, names: (num_nodes,). `literals` has the ids of the literals; `signatures` those of the entities that were asked
+    for.
+    """
+
+    ids: Sequence[str]
+    names: Sequence[str | None]
+    literals: frozenset[str]
+    signatures: Signatures
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Triples at the entities that were asked for, one row each, and the neighbours that they lead to.
+
+    sources: (num_rows,) place of the entity in the request. relations: (num_rows,) signed catalogue number, negative
+    where the triple enters the source. neighbours: (num_rows,) index into `nodes`. positions: (num_rows,) place in the
+    store's order among the source's triples of that relation; 0 where all triples of the source were asked for.
+    """
+
+    sources: Ints
+    relations: Ints
+    neighbours: Ints
+    positions: Ints
+    nodes: Described
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some triples of an entity: how many at most of each relation, by name, that leaves and that enters it."""
+
+    id: str
+    leaving: Mapping[str, int]
+    entering: Mapping[str, int]
+
+
+def read_signature_counts(ids: Sequence[str]) -> Request[Described]:
+    """The entities that exist among `ids`, with their signatures."""
+
+    def decode(rows: Sequence[Row]) -> Described:
+        signatures = Signatures.of_lists(range(len(rows)), [signature or () for _, _, signature in rows])
+        return Described([row[0] for row in rows], [row[1] for row in rows], frozenset(), signatures)
+
+    return Request(template("read_signature_counts"), {"ids": list(ids)}, decode)
+
+
+def read_neighbours(
+    whole: Sequence[str], parts: Sequence[Part], numbers: Mapping[str, int], *, last: bool
+) -> Request[Neighbours]:
+    """All triples of the entities `whole`, and parts of those of others; places count on from `whole` to `parts`.
+
+    `numbers` are the catalogue numbers of the relations that may occur; others are passed over. Neighbours come with
+    their signatures, only the unnamed ones when `last`.
+    """
+    order = sorted(numbers, key=lambda name: numbers[name])
+    signed = np.array([numbers[name] for name in order], dtype=np.int64)
+    num_positions = max((n for part in parts for n in (*part.leaving.values(), *part.entering.values())), default=1)
+
+    def decode(rows: Sequence[Row]) -> Neighbours:
+        codes, neighbours, nodes = _columns(rows)
+        rest, positions = np.divmod(codes, num_positions)
+        rest, relations = np.divmod(rest, len(order))
+        sources, entering = np.divmod(rest, 2)
+        return Neighbours(sources, signed[relations] * (1 - 2 * entering), neighbours, positions, nodes)
+
+    params: dict[str, Any] = {
+        "whole": list(whole),
+        "parts": [{"id": p.id, "leaving": dict(p.leaving), "entering": dict(p.entering)} for p in parts],
+        "numbers": {name: number for number, name in enumerate(order)},
+        "num_relations": len(order),
+        "positions": num_positions,
+        "last": last,
+        "value_chars": MAX_VALUE_CHARS,
+    }
+    return Request(template("read_neighbours"), params, decode)
+
+
+def read_hub_neighbours(
+    hubs: Sequence[str], relation: str, number: int, limit: int, *, stored_as: str | None, last: bool
+) -> Request[Neighbours]:
+    """The first `limit` triples of one relation at each of the hubs; it enters them where its `number` is negative.
+
+    `stored_as` is the relationship type of the relation where that is not its name.
+    """
+
+    def decode(rows: Sequence[Row]) -> Neighbours:
+        codes, neighbours, nodes = _columns(rows)
+        sources, positions = np.divmod(codes, limit)
+        return Neighbours(sources, np.full(len(codes), number, dtype=np.int64), neighbours, positions, nodes)
+
+    type_ = stored_as or relation
+    params: dict[str, Any] = {
+        "hubs": list(hubs),
+        "relation": relation if type_ == RELATED else None,
+        "limit": limit,
+        "last": last,
+    }
+    if number < 0:
+        return Request(template("read_hub_neighbours_inverse"), params, decode, names={"RELATION": type_})
+    params["value_chars"] = MAX_VALUE_CHARS
+    return Request(template("read_hub_neighbours"), params, decode, names={"RELATION": type_})
+
+
+def _columns(rows: Sequence[Row]) -> tuple[Ints, Ints, Described]:
+    """Return the codes of all triples, the neighbour of each, and the neighbours."""
+    ids, names, literals, codes, signatures = rows[0]
+    sizes = np.fromiter(map(len, codes), dtype=np.int64, count=len(codes))
+    given = [number for number, signature in enumerate(signatures) if signature is not None]
+    nodes = Described(
+        ids, names, frozenset(literals), Signatures.of_lists(given, [signatures[number] for number in given])
+    )
+    flat = np.fromiter(chain.from_iterable(codes), dtype=np.int64)
+    return flat, np.repeat(np.arange(len(codes)), sizes), nodes

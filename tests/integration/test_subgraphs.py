@@ -1,0 +1,138 @@
+"""Question subgraphs from a real Neo4j: what the definition gives, in one query a step, with hubs read by relation."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Collection, Mapping
+
+import neo4j
+import numpy as np
+import pytest
+from lodestar.engine.database.catalogue import Catalogue, read_catalogue
+from lodestar.engine.database.gateway import AsyncGateway, Connection, Gateway
+from lodestar.engine.errors import UnknownRelationError
+from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
+from lodestar.engine.retrieval.subgraph.bounds import SubgraphBounds
+from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphQuery
+
+from tests.number_proposer import NumberProposer
+from tests.plain_graph import write_graph
+from tests.reference_subgraph import Store, plain, reference
+
+pytestmark = pytest.mark.usefixtures("empty_graph")
+
+IDS = [f"e{i}" for i in range(14)]
+RELATIONS = ["alpha", "beta.x", "gamma`]->() //", "delta|y z", "RELATED"]
+LITERALS = {'"1821-07-28"': "1821-07-28", '"Firme y feliz"@es': "Firme y feliz", '""': ""}
+
+
+def store_of(driver: neo4j.Driver, catalogue: Catalogue, names: Mapping[str, str], literals: Collection[str]) -> Store:
+    """What stands at each entity, in the order in which the store gives it."""
+    numbers = {relation.name: relation.number for relation in catalogue.relations}
+    ends: dict[tuple[str, int], list[str]] = {}
+    entities = driver.execute_query("MATCH (e:Entity) RETURN e.id").records
+    for (id_,) in entities:
+        for sign, text in (
+            (1, "MATCH (:Entity {id: $id})-[r]->(t) RETURN coalesce(r.relation, type(r)), t.id"),
+            (-1, "MATCH (:Entity {id: $id})<-[r]-(t) RETURN coalesce(r.relation, type(r)), t.id"),
+        ):
+            for relation, end in driver.execute_query(text, id=id_).records:  # pyright: ignore[reportCallIssue, reportArgumentType]
+                ends.setdefault((id_, sign * numbers[relation]), []).append(end)
+    known = frozenset(id_ for (id_,) in entities)
+    return Store(ends, known - names.keys(), frozenset(literals), known)
+
+
+def queries(rng: random.Random) -> list[SubgraphQuery]:
+    return [
+        SubgraphQuery(
+            "?" * rng.randrange(4),
+            tuple(rng.sample([*IDS, "nowhere"], rng.randrange(1, 3))),
+            rng.randrange(1, 4),
+            SubgraphBounds(rng.choice([1, 2, 500]), rng.choice([3, 8, 2_000]), rng.choice([5, 15, 40, 10_000])),
+        )
+        for _ in range(25)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("hub_degree", [1, 3, 2_000])
+def test_neo4j_gives_what_the_definition_gives(
+    gateway: Gateway, connection: Connection, driver: neo4j.Driver, seed: int, hub_degree: int
+) -> None:
+    rng = random.Random(seed)
+    triples = [(rng.choice(IDS), rng.choice(RELATIONS), rng.choice([*IDS, *IDS, *LITERALS])) for _ in range(90)]
+    triples += [("e0", "alpha", "e0"), ("e0", "alpha", "e1"), ("e0", "beta.x", "e1")]
+    names = {id_: id_ for id_ in IDS if rng.random() < 0.7}
+    write_graph(driver, gateway, triples, names, literals=LITERALS, related={"delta|y z", "RELATED"})
+    catalogue = gateway.fetch(read_catalogue())
+    store = store_of(driver, catalogue, names, LITERALS)
+    relations = {relation.number: relation.name for relation in catalogue.relations}
+    asked = queries(rng)
+    for proposer in (None, NumberProposer()):
+        subgraphs = QuestionSubgraphs(
+            relations,
+            proposer=proposer,
+            num_relations=NumberProposer.num_relations,
+            stored_as=catalogue.stored_as,
+            hub_degree=hub_degree,
+        )
+        expected = [reference(store, query, proposer.choose if proposer else None) for query in asked]
+        batch = gateway.run(subgraphs.extract(asked))
+        assert [plain(subgraph) for subgraph in batch] == expected
+        assert [plain(gateway.run(subgraphs.extract([query]))[0]) for query in asked] == expected
+        assert any(plain_.left_out for plain_ in expected)
+
+        async def extracted(subgraphs: QuestionSubgraphs = subgraphs) -> SubgraphBatch:
+            other = AsyncGateway(connection)
+            try:
+                return await other.run(subgraphs.extract(asked))
+            finally:
+                await other.close()
+
+        assert [plain(subgraph) for subgraph in asyncio.run(extracted())] == expected
+    names_found = dict(zip(batch.table.ids, batch.table.names, strict=True))
+    assert {id_: name for id_, name in names_found.items() if name is not None} == {
+        id_: (names | LITERALS)[id_] for id_ in names_found if id_ in names or id_ in LITERALS
+    }
+
+
+def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gateway, driver: neo4j.Driver) -> None:
+    hub = [("hub", relation, f"{relation}{i}") for relation in ("a", "b", "c") for i in range(30)]
+    through = [("t", "in", "cvt"), ("cvt", "out", "u"), ("t", "a", "hub")]
+    names = {id_: id_ for h, _, t in [*hub, *through] for id_ in (h, t) if id_ != "cvt"}
+    write_graph(driver, gateway, [*hub, *through], names)
+    catalogue = gateway.fetch(read_catalogue())
+    subgraphs = QuestionSubgraphs({r.number: r.name for r in catalogue.relations}, hub_degree=10)
+    bounds = SubgraphBounds(fan_out=5)
+
+    def round_trips(*asked: SubgraphQuery) -> int:
+        before = gateway.round_trips
+        batch = gateway.run(subgraphs.extract(asked))
+        assert all(subgraph.num_triples for subgraph in batch)
+        return gateway.round_trips - before
+
+    one_hop = SubgraphQuery("", ("t",), 1, bounds)
+    assert round_trips(one_hop) == 3, "signatures, the hop's first step, its step out of the mediator"
+    assert round_trips(*[one_hop] * 5) == 3
+    at_hub = SubgraphQuery("", ("hub",), 1, bounds)
+    assert round_trips(at_hub) == 1 + 4, (
+        "signatures, and for the hub a query for a, b and c that leave and a that enters"
+    )
+    assert round_trips(one_hop, at_hub, SubgraphQuery("", ("u",), 2, bounds)) == 1 + (1 + 4) + 1 + 1 + 0
+    (cut,) = gateway.run(subgraphs.extract([at_hub]))
+    assert cut.num_triples == 16
+    assert cut.left_out[cut.hops == 0].tolist() == [[75, 0, 0]]
+
+
+def test_a_relation_that_the_catalogue_lacks_is_said(gateway: Gateway, driver: neo4j.Driver) -> None:
+    write_graph(driver, gateway, [("a", "r", "b")], {"a": "a", "b": "b"})
+    with pytest.raises(UnknownRelationError, match="relation number 1 of the graph is not in its catalogue"):
+        gateway.run(QuestionSubgraphs({}).extract([SubgraphQuery("", ("a",))]))
+
+
+def test_nothing_asked_is_nothing_read(gateway: Gateway) -> None:
+    before = gateway.round_trips
+    batch = gateway.run(QuestionSubgraphs({}).extract([]))
+    assert (len(batch), len(batch.heads), gateway.round_trips - before) == (0, 0, 0)
+    assert np.array_equal(batch.node_starts, [0])

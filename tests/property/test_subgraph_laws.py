@@ -1,0 +1,164 @@
+"""Question subgraphs on random multigraphs: what the definition in plain loops gives, whatever the bounds and the batch."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
+from lodestar.engine.retrieval.subgraph.bounds import SubgraphBounds, even_limit, limited
+from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphQuery
+
+from tests.memory_graph import MemoryGraph
+from tests.number_proposer import NumberProposer
+from tests.reference_subgraph import Store, plain, reference
+
+IDS = [f"e{i}" for i in range(8)]
+LITERALS = {'"1"': "1", '"two"@en': "two"}
+RELATIONS = ["alpha", "beta", "gamma", "delta"]
+
+triples = st.lists(
+    st.tuples(st.sampled_from(IDS), st.sampled_from(RELATIONS), st.sampled_from([*IDS, *LITERALS])),
+    min_size=1,
+    max_size=30,
+)
+unnamed = st.sets(st.sampled_from(IDS), max_size=4)
+related = st.sets(st.sampled_from(RELATIONS), max_size=2)
+bounds = st.builds(
+    SubgraphBounds,
+    fan_out=st.integers(1, 4) | st.just(500),
+    node_triples=st.integers(1, 8) | st.just(2_000),
+    question_triples=st.integers(0, 20) | st.just(10_000),
+)
+queries = st.lists(
+    st.builds(
+        SubgraphQuery,
+        st.sampled_from(["", "alpha?", "which gamma has delta"]),
+        st.lists(st.sampled_from([*IDS, "nowhere", *LITERALS]), max_size=3).map(tuple),
+        st.integers(0, 3),
+        bounds,
+    ),
+    max_size=4,
+)
+hub_degrees = st.sampled_from([1, 3, 2_000])
+
+
+def store_of(graph: MemoryGraph) -> Store:
+    ends: dict[tuple[str, int], list[str]] = {}
+    for head, relation, tail in graph.triples:
+        ends.setdefault((head, graph.relations[relation]), []).append(tail)
+        if tail not in graph.literals:
+            ends.setdefault((tail, -graph.relations[relation]), []).append(head)
+    mediators = frozenset(id_ for id_, name in graph.names.items() if name is None)
+    return Store(ends, mediators, frozenset(graph.literals), frozenset(graph.names))
+
+
+def graph_of(edges: list[tuple[str, str, str]], bare: set[str], shared: set[str]) -> MemoryGraph:
+    names = {id_: id_ for id_ in IDS if id_ not in bare}
+    return MemoryGraph(edges, names, literals=LITERALS, related=shared)
+
+
+def extract(
+    graph: MemoryGraph, asked: list[SubgraphQuery], hub_degree: int, proposer: NumberProposer | None = None
+) -> SubgraphBatch:
+    subgraphs = QuestionSubgraphs(
+        graph.numbered,
+        proposer=proposer,
+        num_relations=NumberProposer.num_relations,
+        stored_as=graph.stored_as,
+        hub_degree=hub_degree,
+    )
+    return graph.run(subgraphs.extract(asked))
+
+
+@settings(max_examples=300, deadline=None)
+@given(triples, unnamed, related, queries, hub_degrees, st.booleans())
+def test_a_batch_is_what_the_definition_gives(
+    edges: list[tuple[str, str, str]],
+    bare: set[str],
+    shared: set[str],
+    asked: list[SubgraphQuery],
+    hub_degree: int,
+    proposed: bool,
+) -> None:
+    graph = graph_of(edges, bare, shared)
+    proposer = NumberProposer() if proposed else None
+    batch = extract(graph, asked, hub_degree, proposer)
+    store = store_of(graph)
+    assert [plain(subgraph) for subgraph in batch] == [
+        reference(store, query, proposer.choose if proposer else None) for query in asked
+    ]
+    assert list(batch.unknown_topics) == [
+        tuple(t for t in dict.fromkeys(query.topics) if t not in store.entities) for query in asked
+    ]
+
+
+@settings(deadline=None)
+@given(triples, unnamed, queries)
+def test_a_batch_is_one_disjoint_graph(
+    edges: list[tuple[str, str, str]], bare: set[str], asked: list[SubgraphQuery]
+) -> None:
+    batch = extract(graph_of(edges, bare, set()), asked, 3)
+    assert np.array_equal(batch.node_questions[batch.heads], batch.triple_questions)
+    assert np.array_equal(batch.node_questions[batch.tails], batch.triple_questions)
+    assert len(batch.node_questions) == len(batch.entities) == len(batch.hops) == len(batch.left_out)
+    for query, subgraph in zip(asked, batch, strict=True):
+        assert not subgraph.is_literal[subgraph.heads].any()
+        assert subgraph.num_triples <= query.bounds.question_triples
+        assert (subgraph.is_literal == [id_ in LITERALS for id_ in subgraph.ids]).all()
+
+
+@settings(deadline=None)
+@given(triples, unnamed, queries)
+def test_without_cuts_more_hops_only_add(
+    edges: list[tuple[str, str, str]], bare: set[str], asked: list[SubgraphQuery]
+) -> None:
+    graph = graph_of(edges, bare, set())
+    wide = [SubgraphQuery(query.question, query.topics, query.num_hops) for query in asked]
+    wider = [SubgraphQuery(query.question, query.topics, query.num_hops + 1) for query in asked]
+    for less, more in zip(extract(graph, wide, 3), extract(graph, wider, 3), strict=True):
+        assert not less.is_cut and not more.is_cut
+        assert plain(less).triples <= plain(more).triples
+        assert plain(less).hops.items() <= plain(more).hops.items()
+
+
+@settings(deadline=None)
+@given(triples, unnamed, queries, st.sampled_from([1, 3]))
+def test_no_hub_is_walked_over(
+    edges: list[tuple[str, str, str]], bare: set[str], asked: list[SubgraphQuery], hub_degree: int
+) -> None:
+    graph = graph_of(edges, bare, set())
+    walked: list[tuple[str, int]] = []
+    read_neighbours = graph._read_neighbours
+
+    def noted(params, names):  # type: ignore[no-untyped-def]
+        walked.extend((part["id"], len(part["leaving"]) + len(part["entering"])) for part in params["parts"])
+        return read_neighbours(params, names)
+
+    graph._read_neighbours = noted  # type: ignore[method-assign]
+    extract(graph, asked, hub_degree, NumberProposer())
+    assert all(graph.degree(id_) < hub_degree * num_relations for id_, num_relations in walked)
+
+
+@given(st.lists(st.integers(0, 20), max_size=8), st.integers(0, 60))
+def test_the_even_limit_is_the_largest(counts: list[int], total: int) -> None:
+    def taken(n: int) -> int:
+        return sum(min(count, n) for count in counts)
+
+    limit = even_limit(np.array(counts, dtype=np.int64), total)
+    assert limit == 0 or taken(limit) <= total
+    assert limit == max(counts, default=0) or taken(limit + 1) > total
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), max_size=8), bounds, st.integers(0, 30))
+def test_what_is_left_out_and_what_is_read_make_the_whole(
+    groups: list[tuple[int, int]], bound: SubgraphBounds, room: int
+) -> None:
+    nodes = np.array([node for node, _ in groups], dtype=np.int64)
+    counts = np.array([count for _, count in groups], dtype=np.int64)
+    limits, left_out = limited(nodes, counts, bound, room)
+    assert np.array_equal(limits + left_out.sum(axis=1), counts)
+    assert (left_out >= 0).all()
+    assert limits.max(initial=0) <= bound.fan_out
+    assert np.bincount(nodes, weights=limits, minlength=1).max() <= bound.node_triples
+    assert limits.sum() <= room

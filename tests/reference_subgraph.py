@@ -1,0 +1,101 @@
+"""Question subgraphs as they are defined, in plain loops over a graph in memory: what the real ones are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lodestar.engine.retrieval.subgraph.batch import Subgraph
+from lodestar.engine.retrieval.subgraph.walking import SubgraphQuery
+
+Group = tuple[str, int]
+"""The triples of one relation at a node: the node's id, and the signed number of the relation."""
+
+Chooser = Callable[[str, Sequence[int]], Sequence[int]]
+"""From a question and the relations at hand, signed, to those that are walked, best first."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """Entities with what stands at each, in the order of the store; unnamed ones are mediators."""
+
+    ends: Mapping[Group, Sequence[str]]
+    mediators: frozenset[str]
+    literals: frozenset[str]
+    entities: frozenset[str]
+
+
+@dataclass
+class Plain:
+    """A subgraph by ids."""
+
+    hops: dict[str, int]
+    triples: set[tuple[str, int, str]] = field(default_factory=set)
+    left_out: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+
+
+def plain(subgraph: Subgraph) -> Plain:
+    """A subgraph's columns as ids, with their order checked."""
+    ids = subgraph.ids
+    rows = list(zip(subgraph.heads.tolist(), subgraph.relations.tolist(), subgraph.tails.tolist(), strict=True))
+    assert rows == sorted(set(rows)), "triples are sorted and none is there twice"
+    nodes = list(zip(subgraph.hops.tolist(), ids, strict=True))
+    assert nodes == sorted(nodes), "nodes are sorted by hops and id"
+    assert subgraph.is_topic.tolist() == [hops == 0 for hops, _ in nodes]
+    return Plain(
+        dict(zip(ids, subgraph.hops.tolist(), strict=True)),
+        {(ids[head], relation, ids[tail]) for head, relation, tail in rows},
+        {id_: (a, b, c) for id_, (a, b, c) in zip(ids, subgraph.left_out.tolist(), strict=True) if a or b or c},
+    )
+
+
+def reference(store: Store, query: SubgraphQuery, choose: Chooser | None = None) -> Plain:
+    """The subgraph of a question."""
+    found = Plain({topic: 0 for topic in query.topics if topic in store.entities})
+    walked: set[str] = set()
+    for hop in range(1, query.num_hops + 1):
+        for is_second_step in (False, True):
+            front = [
+                node
+                for node, hops in sorted(found.hops.items())
+                if node not in walked
+                and node not in store.literals
+                and ((hops == hop and node in store.mediators) if is_second_step else hops < hop)
+            ]
+            walked |= set(front)
+            relations = sorted({number for node, number in store.ends if node in front}, key=lambda n: (abs(n), n < 0))
+            chosen = list(choose(query.question, relations)) if choose else relations
+            groups = [(node, number) for number in chosen for node in front if (node, number) in store.ends]
+            _walk(store, query, found, groups, hop)
+    found.left_out = {node: counts for node, counts in found.left_out.items() if any(counts)}
+    return found
+
+
+def _walk(store: Store, query: SubgraphQuery, found: Plain, groups: list[Group], hop: int) -> None:
+    """Read the groups as far as the bounds let."""
+    bounds = query.bounds
+    counts = {group: len(store.ends[group]) for group in groups}
+    by_relation = {group: min(count, bounds.fan_out) for group, count in counts.items()}
+    by_node: dict[Group, int] = {}
+    for node in dict.fromkeys(node for node, _ in groups):
+        here = [group for group in groups if group[0] == node]
+        by_node |= zip(here, _share([by_relation[g] for g in here], bounds.node_triples), strict=True)
+    room = bounds.question_triples - len(found.triples)
+    limits = dict(zip(groups, _share([by_node[g] for g in groups], room), strict=True))
+    for group in groups:
+        node, number = group
+        cuts = (counts[group] - by_relation[group], by_relation[group] - by_node[group], by_node[group] - limits[group])
+        before = found.left_out.get(node, (0, 0, 0))
+        found.left_out[node] = (before[0] + cuts[0], before[1] + cuts[1], before[2] + cuts[2])
+        for end in store.ends[group][: limits[group]]:
+            found.triples.add((node, number, end) if number > 0 else (end, -number, node))
+            found.hops.setdefault(end, hop)
+
+
+def _share(counts: Sequence[int], total: int) -> list[int]:
+    """The most that each may have, all alike; one for each of the first where there is not enough for all."""
+    alike = max(n for n in range(max(counts, default=0) + 1) if n == 0 or sum(min(c, n) for c in counts) <= total)
+    if alike == 0:
+        served = [place for place, count in enumerate(counts) if count][:total]
+        return [int(place in served) for place in range(len(counts))]
+    return [min(count, alike) for count in counts]

@@ -1,0 +1,98 @@
+"""What every `RelationProposer` keeps to; the meta-test finds one that is not held to it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+
+import lodestar.engine.retrieval.subgraph
+import numpy as np
+import pytest
+from lodestar.engine.retrieval.scoring import PathQuery
+from lodestar.engine.retrieval.similarity import SimilarityScorer
+from lodestar.engine.retrieval.subgraph.proposing import (
+    RelationProposer,
+    RelationQuery,
+    SimilarityProposer,
+    best_relations,
+)
+from lodestar.engine.values import Entity, EntityCandidate, RelationPath, Step
+from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.text_vectors import TextVectors
+from lodestar.models.verbalise import RelationWords
+
+from tests.number_proposer import NumberProposer
+
+NAMES = {1: "capital", 2: "currency_used", 3: "adjoin_s"}
+WORDS = {
+    1: RelationWords("country", ("capital",)),
+    2: RelationWords("country", ("currency used",)),
+    3: RelationWords("", ("borders",)),
+}
+SIGNED = np.array([-3, -2, -1, 1, 2, 3], dtype=np.int64)
+QUERIES = [
+    RelationQuery("What is the capital of Peru?", ("Peru",), SIGNED),
+    RelationQuery("What money do they use in Santiago de Chile?", ("Santiago_de_Chile",), SIGNED[3:]),
+    RelationQuery("Which countries border it?", (), SIGNED[:0]),
+]
+
+
+@cache
+def vectors() -> TextVectors:
+    return TextVectors(SentenceEncoder("all-MiniLM-L6-v2"))
+
+
+PROPOSERS: dict[str, Callable[[], RelationProposer]] = {
+    "NumberProposer": NumberProposer,
+    "SimilarityProposer": lambda: SimilarityProposer(WORDS, vectors()),
+}
+
+
+@pytest.mark.parametrize("name", PROPOSERS)
+def test_each_candidate_has_a_score_whatever_it_is_asked_with(name: str) -> None:
+    proposer = PROPOSERS[name]()
+    scores = proposer.score(QUERIES)
+    assert [len(s) for s in scores] == [len(query.relations) for query in QUERIES]
+    for query, together in zip(QUERIES, scores, strict=True):
+        assert together.dtype == np.float32
+        assert np.isfinite(together).all()
+        (alone,) = proposer.score([query])
+        np.testing.assert_allclose(alone, together, atol=1e-5)
+        backwards = RelationQuery(query.question, query.topics, query.relations[::-1])
+        np.testing.assert_allclose(proposer.score([backwards])[0][::-1], together, atol=1e-5)
+    assert proposer.score([]) == []
+
+
+def test_every_proposer_is_held_to_it() -> None:
+    found = set()
+    for module in pkgutil.iter_modules(lodestar.engine.retrieval.subgraph.__path__):
+        loaded = importlib.import_module(f"lodestar.engine.retrieval.subgraph.{module.name}")
+        found |= {name for name in vars(loaded) if name.endswith("Proposer")} - {"RelationProposer"}
+    assert found == {"SimilarityProposer"}
+    assert found <= PROPOSERS.keys()
+
+
+def test_similarity_is_what_the_path_scorer_gives_a_path_of_one_hop() -> None:
+    words = {NAMES[number]: of for number, of in WORDS.items()}
+    scorer = SimilarityScorer(words, vectors().encoder, vectors=vectors())
+    for query in QUERIES[:2]:
+        topic = EntityCandidate(Entity("t", query.topics[0]), "", "", 0)
+        paths = tuple(RelationPath((Step(NAMES[abs(n)], n < 0),)) for n in query.relations.tolist())
+        asked = PathQuery(query.question, (topic,) * len(paths), paths, (0.0,) * len(paths))
+        (expected,) = scorer.score([asked])
+        (scores,) = SimilarityProposer(WORDS, vectors()).score([query])
+        np.testing.assert_allclose(scores, expected.extend, atol=1e-5)
+
+
+def test_what_is_asked_for_comes_first() -> None:
+    first, second, _ = SimilarityProposer(WORDS, vectors()).score(QUERIES)
+    assert SIGNED[np.argmax(first)] == 1
+    assert SIGNED[3:][np.argmax(second)] == 2
+
+
+def test_equal_scores_come_by_number_leaving_before_entering() -> None:
+    assert best_relations(SIGNED, np.zeros(6, dtype=np.float32), 4).tolist() == [1, -1, 2, -2]
+    assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 2).tolist() == [3, 2]
+    assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 9).tolist() == [3, 2, 1, -1, -2, -3]
