@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit, urlunsplit
@@ -74,7 +75,7 @@ def _fetch(jar: Jar, base_url: str, folder: Path, download: _Download) -> None:
     )
     pooch.get_logger().setLevel("ERROR")
     try:
-        store.fetch(jar.file_name, downloader=cast(Any, download))
+        store.fetch(jar.file_name, downloader=cast(Any, partial(download, jar)))
     except requests.HTTPError as error:
         code = error.response.status_code if error.response is not None else "no status"
         raise DownloadError(
@@ -97,12 +98,12 @@ class _CancelledError(Exception):
 
 
 class _Download:
-    """What `pooch` calls to fetch one file: streams it, counts the bytes, stops when cancelled."""
+    """What `pooch` calls to fetch one jar: streams it, counts the bytes, stops when cancelled or past its size."""
 
     def __init__(self, session: requests.Session, bar: ByteProgress, cancelled: threading.Event) -> None:
         self.session, self.bar, self.cancelled = session, bar, cancelled
 
-    def __call__(self, url: str, output_file: str, _pooch: object) -> None:
+    def __call__(self, jar: Jar, url: str, output_file: str, _pooch: object) -> None:
         received_bytes = 0
         try:
             self._check()
@@ -114,6 +115,8 @@ class _Download:
                         file.write(chunk)
                         received_bytes += len(chunk)
                         self.bar.advance(len(chunk))
+                        if received_bytes > jar.size_bytes:
+                            raise ValueError("larger than the pinned file")
         except BaseException:
             self.bar.advance(-received_bytes)
             raise

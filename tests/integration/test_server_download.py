@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,12 +26,14 @@ JARS = tuple(
 
 @dataclass
 class Repository:
-    """A Maven repository that can misbehave: `wrong` content, `broken` after so many half answers, `gone`."""
+    """A Maven repository that can misbehave: `wrong` content, `broken` after so many half answers, `gone`, `endless`."""
 
     url: str = ""
     requests: list[str] = field(default_factory=list)
     wrong: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
+    endless: set[str] = field(default_factory=set)
+    num_endless_bytes: int = 0
     broken: dict[str, int] = field(default_factory=dict)
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
@@ -41,6 +44,11 @@ class Repository:
             return
         content = CONTENTS[artifact]
         handler.send_response(200)
+        if artifact in self.endless:
+            handler.end_headers()
+            with suppress(ConnectionError):
+                while True:
+                    self.num_endless_bytes += handler.wfile.write(content)
         handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
         if self.broken.get(artifact, 0):
@@ -131,6 +139,15 @@ def test_another_file_than_the_pinned_one_is_not_kept(repository: Repository, tm
     repository.wrong = set()
     cache.ensure(progress=False)
     assert whole(cache)
+
+
+def test_a_jar_without_an_end_is_left_where_it_passes_its_size(repository: Repository, tmp_path: Path) -> None:
+    repository.endless = {"part7"}
+    cache = JarCache(tmp_path, JARS)
+    with pytest.raises(DownloadError, match=r"part7-1\.0\.jar is not the pinned file"):
+        cache.ensure(progress=False)
+    assert repository.num_endless_bytes < 50_000_000  # three times what the sockets hold
+    assert leftovers(cache) == []
 
 
 def test_a_repository_without_the_jar_is_one_line(repository: Repository, tmp_path: Path) -> None:
