@@ -1,4 +1,4 @@
-"""The HTTP client beneath the `openai` client: no redirect is followed, and no body is larger than it may be.
+"""The HTTP client beneath the `openai` client: no redirect is followed, no body too large, nothing past its deadline.
 
 A reply is read piece by piece and unpacked here, so that neither an endless body nor one that is small only while it is
 packed fills the memory. Importing this module imports `openai`.
@@ -7,8 +7,10 @@ packed fills the memory. Importing this module imports `openai`.
 from __future__ import annotations
 
 import asyncio
+import math
 import zlib
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -16,12 +18,20 @@ import openai
 
 MAX_BODY_BYTES = 8_000_000
 
-deadline_s: ContextVar[float] = ContextVar("deadline_s")
+_ends_s: ContextVar[float] = ContextVar("ends_s")
 """When the call under way ends at the latest, on the clock of its event loop."""
 
 _BODY_HEADERS = {"content-encoding", "content-length", "content-type", "transfer-encoding"}
 """Left out of what is handed on: they are about the body as it came. A charset could name any decoder of Python's."""
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
+
+
+@asynccontextmanager
+async def deadline(timeout_s: float) -> AsyncIterator[None]:
+    """Bound what the block sends, its attempts and waits included; raises `TimeoutError`."""
+    async with asyncio.timeout(timeout_s) as bound:
+        _ends_s.set(bound.when() or math.inf)
+        yield
 
 
 class UnreadableReplyError(openai.OpenAIError):
@@ -41,7 +51,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         finally:
             await response.aclose()
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _BODY_HEADERS]
-        if _asks_to_wait_s(response.headers) > deadline_s.get() - asyncio.get_running_loop().time():
+        if _asks_to_wait_s(response.headers) > _ends_s.get() - asyncio.get_running_loop().time():
             headers.append(("x-should-retry", "false"))  # obeyed by the openai client: its wait would be for nothing
         return type(response)(response.status_code, headers=headers, content=body, request=request)
 

@@ -6,14 +6,12 @@ are tried again, after the wait that the server asks for (Retry-After) or a grow
 
 from __future__ import annotations
 
-import asyncio
 import json
-import math
-import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..errors import LLMError
+from .address import checked_key, place
 from .body import completion_in
 from .cache import key_of
 from .prompts import Completion, Prompt
@@ -24,10 +22,6 @@ if TYPE_CHECKING:
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 CONNECT_TIMEOUT_S = 10.0
 MAX_RETRIES = 2
-
-_SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
-_NO_KEY = "no-key"
-"""Sent to servers that want none: the client insists on a key."""
 
 _REFUSABLE = (400, 422)
 """How endpoints say that they do not know an option."""
@@ -51,8 +45,8 @@ class ChatEndpoint:
     ) -> None:
         self.base_url = base_url or OPENAI_BASE_URL
         self.model = model
-        self.where = _place(self.base_url)
-        self._api_key = _checked_key(api_key, self.where)
+        self.where = place(self.base_url)
+        self._api_key = checked_key(api_key, self.where)
         self._timeout_s = timeout_s
         self._max_retries = max_retries
         self._temperature = temperature
@@ -63,11 +57,10 @@ class ChatEndpoint:
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the model's reply; raises `LLMError`."""
-        from .bounded import deadline_s
+        from .bounded import deadline
 
         try:
-            async with asyncio.timeout(self._timeout_s) as bound:
-                deadline_s.set(bound.when() or math.inf)
+            async with deadline(self._timeout_s):
                 return await self._complete(prompt)
         except TimeoutError:
             raise self._too_late(self._timeout_s) from None
@@ -76,12 +69,12 @@ class ChatEndpoint:
         """Return the ids of the models that the endpoint lists, None where it keeps no list; one attempt."""
         import openai
 
-        from .bounded import deadline_s
+        from .bounded import deadline
+        from .failures import failure_said
 
         client = self._opened().with_options(max_retries=0)
         try:
-            async with asyncio.timeout(timeout_s) as bound:
-                deadline_s.set(bound.when() or math.inf)
+            async with deadline(timeout_s):
                 raw = await client.models.with_raw_response.list()
             return [str(model["id"]) for model in json.loads(raw.content)["data"]]
         except openai.NotFoundError:
@@ -89,7 +82,7 @@ class ChatEndpoint:
         except TimeoutError:
             raise self._too_late(timeout_s) from None
         except openai.OpenAIError as error:
-            raise self._as_llm_error(error) from None
+            raise LLMError(f"{self._name} {failure_said(error)}") from None
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -162,112 +155,17 @@ class ChatEndpoint:
         """
         import openai
 
+        from .failures import failure_said
+
         if isinstance(error, openai.APIStatusError) and error.status_code in _REFUSABLE:
             if error.code == "content_filter":
                 return Completion("", refusal="its content filter stopped the prompt", model=self.model)
             if options and error.code != "context_length_exceeded":
                 unwanted = next((name for name in options if name in str(error.body)), next(iter(options)))
                 return {name: value for name, value in options.items() if name != unwanted}
-        raise self._as_llm_error(error) from None
+        raise LLMError(f"{self._name} {failure_said(error)}") from None
 
     def _too_late(self, timeout_s: float) -> LLMError:
         return LLMError(
             f"{self._name} did not answer within {timeout_s:g} s: see whether it runs, or raise LODESTAR_LLM_TIMEOUT_S"
         )
-
-    def _as_llm_error(self, error: openai.OpenAIError) -> LLMError:
-        import openai
-
-        from .bounded import UnreadableReplyError
-
-        tried = _tried(error) if isinstance(error, openai.APIError) else ""
-        unreadable = next((e for e in (error, error.__cause__) if isinstance(e, UnreadableReplyError)), None)
-        if unreadable:  # the cause of a connection error in versions 2 of the client
-            what = f"sent {unreadable}: see whether LODESTAR_LLM_BASE_URL is OpenAI-compatible"
-        elif isinstance(error, openai.APIConnectionError):
-            what = f"could not be reached, or cut the connection{tried}: see whether it runs, and LODESTAR_LLM_BASE_URL"
-        elif isinstance(error, openai.APIStatusError):
-            what = _status_said(error, tried)
-        else:
-            what = f"could not be called: {type(error).__name__}"
-        return LLMError(f"{self._name} {what}")
-
-
-def _tried(error: openai.APIError) -> str:
-    """Return how often the client has sent the request, as it notes itself, where that was more than once."""
-    num_retries = error.request.headers.get("x-stainless-retry-count", "0")
-    return f" in {int(num_retries) + 1} attempts" if num_retries.isdigit() and num_retries != "0" else ""
-
-
-def _status_said(error: openai.APIStatusError, tried: str) -> str:
-    status = f"HTTP {error.status_code}{_code(error)}"
-    if 300 <= error.status_code < 400:
-        return (
-            f"sends callers on to {_redirected(error)} ({status}), where nothing was sent: "
-            "set LODESTAR_LLM_BASE_URL to the address that answers itself"
-        )
-    if error.status_code in (401, 403):
-        return f"refused the key ({status}): {_SET_KEY}"
-    if error.status_code == 404:
-        return (
-            f"was not found ({status}): check LODESTAR_LLM_MODEL, and that LODESTAR_LLM_BASE_URL is the address before "
-            "/chat/completions (it often ends in /v1)"
-        )
-    if error.status_code == 429:
-        return f"is over its rate limit or quota ({status}){_wait(error)}: try again later"
-    if error.status_code >= 500:
-        return f"failed{tried} ({status}){_wait(error)}: try again later"
-    return f"refused the request ({status})"
-
-
-def _place(base_url: str) -> str:
-    """Return host and port, the part of an address that is no secret."""
-    try:
-        parts = urlsplit(base_url)
-        scheme, host, port = parts.scheme, parts.hostname, parts.port
-    except ValueError:
-        scheme, host, port = "", None, None
-    if not host or scheme not in {"http", "https"}:
-        raise LLMError(
-            "the language model's address (LODESTAR_LLM_BASE_URL): expected http://… or https://… with a host"
-        )
-    shown = f"[{host}]" if ":" in host else host
-    return f"{shown}:{port}" if port else shown
-
-
-def _checked_key(api_key: str, where: str) -> str:
-    key = api_key.strip()
-    if not key:
-        if where.partition(":")[0].endswith("openai.com"):
-            raise LLMError(
-                f"no key for the language model at {where}: {_SET_KEY}, or LODESTAR_LLM_BASE_URL for your own server"
-            )
-        return _NO_KEY
-    if not re.fullmatch(r"[!-~]+", key):
-        raise LLMError(f"the key for the language model holds white space or non-ASCII characters: {_SET_KEY} again")
-    return key
-
-
-def _redirected(error: openai.APIStatusError) -> str:
-    """Return host and port that a redirect points to, where they are printable."""
-    location = error.response.headers.get("location", "")
-    if not re.match(r"(https?:)?//", location, re.IGNORECASE):
-        return "another path"
-    try:
-        where = _place(location if not location.startswith("//") else f"https:{location}")
-    except LLMError:
-        return "another host"
-    return where if re.fullmatch(r"[A-Za-z0-9.:\[\]-]{1,100}", where) else "another host"
-
-
-def _code(error: openai.APIStatusError) -> str:
-    """Return an error's machine-readable code, such as insufficient_quota: nothing else of a body is safe to show."""
-    return f", {error.code}" if error.code and re.fullmatch(r"[a-z]+(_[a-z]+){1,6}", error.code) else ""
-
-
-def _wait(error: openai.APIStatusError) -> str:
-    try:
-        seconds = float(error.response.headers.get("retry-after", ""))
-    except ValueError:
-        return ""
-    return f" and asks to wait {seconds:,.0f} s" if math.isfinite(seconds) and seconds > 0 else ""

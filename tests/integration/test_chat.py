@@ -273,6 +273,13 @@ def test_a_cache_that_is_damaged_while_it_is_used_is_one_line_for_each_prompt(
     assert llm.requests == []
 
 
+def test_a_proxy_of_the_environment_is_used(complete: Complete, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedLLM() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
+        (found,) = complete(gateway(proxy, base_url="http://llm.invalid/v1"), [Prompt("q")])
+    assert "at llm.invalid was not found (HTTP 404)" in str(found)  # as the proxy says, there being no such host
+
+
 def test_logprobs_come_with_their_tokens(complete: Complete) -> None:
     body = json.loads(says("Lima").body)
     tokens = [{"token": "Li", "logprob": -0.25, "top_logprobs": []}, {"token": "ma", "logprob": -1}]
