@@ -23,8 +23,8 @@ from lodestar.engine.training.relation_pairs import relation_pairs
 from lodestar.engine.training.star import read_mined, star_config, trained
 from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.reading import read_questions
+from lodestar.models.star.inputs.pairs import RelationPairs
 from lodestar.models.star.mined import Mined
-from lodestar.models.star.pairs import RelationPairs
 from lodestar.models.star.train_star import Watcher
 
 from .results import AskedGraph, graphs

@@ -20,16 +20,16 @@ from pathlib import Path
 from statistics import median
 
 import torch
-from lodestar.models.star.backbone import pretrained_backbone
 from lodestar.models.star.checkpoint import read_checkpoint
 from lodestar.models.star.config import StarConfig
-from lodestar.models.star.cross_encoder import CrossAttentiveScorer
-from lodestar.models.star.examples import ExampleSet, Floats, examples_of
+from lodestar.models.star.inputs.examples import ExampleSet, Floats, examples_of
+from lodestar.models.star.inputs.texts import Texts
+from lodestar.models.star.learning.pool_objective import PoolObjective, PoolOptions
+from lodestar.models.star.learning.readers import CrossReader
 from lodestar.models.star.mined import read
-from lodestar.models.star.pool_objective import PoolObjective, PoolOptions
-from lodestar.models.star.readers import CrossReader
-from lodestar.models.star.texts import Texts
-from lodestar.models.star.training import TrainingOptions, train
+from lodestar.models.star.networks.backbone import pretrained_backbone
+from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
+from lodestar.models.training.loop import TrainingOptions, train
 
 from .shortlisting import stop_scores
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lodestar.models.star.checkpoint import Checkpoint
-from lodestar.models.star.dual_objective import DualObjective, DualOptions
-from lodestar.models.star.examples import ExampleSet, Floats
+from lodestar.models.star.inputs.examples import ExampleSet, Floats
+from lodestar.models.star.learning.dual_objective import DualObjective, DualOptions
 
 
 def stop_scores(checkpoint: Checkpoint, examples: ExampleSet) -> list[Floats]:

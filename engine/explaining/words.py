@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from ...models.star.backbone import SPECIAL_TOKENS
+from ...models.star.networks.backbone import SPECIAL_TOKENS
 from .explanation import Word
 
 Spelling = Literal["##", "Ġ", "▁"]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...models.similarity import mask_topic
-from ...models.star.pairs import RelationPair, RelationPairs
+from ...models.star.inputs.pairs import RelationPair, RelationPairs
 from ..questions.gold import GoldQuestion, QuestionSet
 from ..relations.words import words_of_name
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from ...models.encoder import EncoderUnavailableError
 from ...models.star.checkpoint import Description
 from ...models.star.config import PAPER, StarConfig, seeded, with_training
+from ...models.star.inputs.pairs import RelationPairs
 from ...models.star.mined import Mined, MinedFileError, MinedQuestion, read
-from ...models.star.pairs import RelationPairs
-from ...models.star.processes import process_group, wait_for_all
-from ...models.star.state import TrainingStateError
 from ...models.star.train_star import Watcher, train_star
+from ...models.training.processes import process_group, wait_for_all
+from ...models.training.state import TrainingStateError
 from ..code_hash import code_sha256
 from ..errors import EncoderError, InputError, StorageError, UsageError
 from ..resolving import change, filled

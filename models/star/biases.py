@@ -10,7 +10,7 @@ import numpy as np
 
 from ..text_vectors import TextVectors
 from ..verbalise import verbalise_path
-from .examples import Example, ExampleSet, Floats
+from .inputs.examples import Example, ExampleSet, Floats
 from .mined import Hops
 
 TAIL = 0.2

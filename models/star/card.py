@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from .checkpoint import Description, TrainedOn
-from .figures import NAMES
+from .learning.figures import NAMES
 
 if TYPE_CHECKING:
-    from .training import Trained
+    from ..training.loop import Trained
 
 
 def model_card(description: Description, trained: Mapping[str, Trained]) -> str:

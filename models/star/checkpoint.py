@@ -22,10 +22,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from ..file_hash import file_sha256
-from .backbone import Backbone, describe_backbone, stored_backbone
-from .cross_encoder import CrossAttentiveScorer
-from .dual_encoder import DualEncoder
-from .texts import Texts
+from .inputs.texts import Texts
+from .networks.backbone import Backbone, describe_backbone, stored_backbone
+from .networks.cross_encoder import CrossAttentiveScorer
+from .networks.dual_encoder import DualEncoder
 
 FORMAT = 1
 

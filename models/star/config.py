@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from .dual_objective import DualOptions
-from .pool_objective import PoolOptions
-from .ranges import check_ranges
-from .training import TrainingOptions
+from ..training.loop import TrainingOptions
+from ..training.ranges import check_ranges
+from .learning.dual_objective import DualOptions
+from .learning.pool_objective import PoolOptions
 
 Scorer = Literal["cross", "similarity"]
 

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..shortlist import others_below
-from .examples import Example, Floats
-from .figures import first_path_figures
-from .objective import Figures
+from ..training.objective import Figures
+from .inputs.examples import Example, Floats
+from .learning.figures import first_path_figures
 
 MIXES = tuple(round(0.05 * step, 2) for step in range(21))
 

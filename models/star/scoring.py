@@ -14,9 +14,9 @@ from torch import Tensor
 
 from ..kept import Kept
 from ..verbalise import Hop, verbalise_hop
-from .backbone import device_of
-from .batches import cross_batch, parted, path_words
 from .checkpoint import Checkpoint
+from .inputs.batches import cross_batch, parted, path_words
+from .networks.backbone import device_of
 
 Floats = npt.NDArray[np.float32]
 Hops = tuple[Hop, ...]

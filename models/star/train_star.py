@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from .backbone import pretrained_backbone
-from .calibration import fitted
+from ..training.calibration import fitted
+from ..training.loop import Trained, TrainingOptions, train
+from ..training.objective import Objective
+from ..training.processes import shard
 from .card import model_card
 from .checkpoint import (
     CheckpointError,
@@ -23,19 +25,17 @@ from .checkpoint import (
     write_checkpoint,
 )
 from .config import StarConfig
-from .cross_encoder import CrossAttentiveScorer
-from .dual_encoder import DualEncoder
-from .dual_objective import DualObjective
-from .examples import Example, ExampleSet, Floats, examples_of
+from .inputs.examples import Example, ExampleSet, Floats, examples_of
+from .inputs.pairs import RelationPairs
+from .inputs.texts import Texts
+from .learning.dual_objective import DualObjective
+from .learning.pool_objective import PoolObjective
+from .learning.readers import CrossReader
 from .mined import Mined
 from .mixing import mixed
-from .objective import Objective
-from .pairs import RelationPairs
-from .pool_objective import PoolObjective
-from .processes import shard
-from .readers import CrossReader
-from .texts import Texts
-from .training import Trained, TrainingOptions, train
+from .networks.backbone import pretrained_backbone
+from .networks.cross_encoder import CrossAttentiveScorer
+from .networks.dual_encoder import DualEncoder
 
 DUAL, CROSS = "dual encoder", "cross-attentive scorer"
 PARTS = {DUAL: "dual", CROSS: "cross"}

@@ -13,8 +13,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from lodestar.models.kept import Kept
-from lodestar.models.star.batches import part_of
-from lodestar.models.star.losses import listwise, path_weighted_contrastive
+from lodestar.models.star.inputs.batches import part_of
+from lodestar.models.star.inputs.paths import ROOT, PathTable
+from lodestar.models.star.learning.losses import listwise, path_weighted_contrastive
+from lodestar.models.star.learning.path_weights import path_weights
 from lodestar.models.star.mined import (
     AnswerPath,
     MinedFileError,
@@ -29,8 +31,6 @@ from lodestar.models.star.mined import (
     write,
 )
 from lodestar.models.star.mixing import mixed
-from lodestar.models.star.path_weights import path_weights
-from lodestar.models.star.paths import ROOT, PathTable
 from lodestar.models.verbalise import RelationWords
 
 RELATIONS = {"a": ("", "alpha"), "b.c": ("b", "see"), "d|e": ("d", "e", "f"), "é_ü": ("é", "ü")}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from lodestar.engine.training.relation_pairs import relation_pairs
-from lodestar.models.star.pairs import sampled
+from lodestar.models.star.inputs.pairs import sampled
 
 
 def gold(id_: str, text: str, *relations: str, topic: str = "Peru", paths: int = 1) -> GoldQuestion:

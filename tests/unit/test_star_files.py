@@ -21,9 +21,9 @@ from lodestar.models.star.checkpoint import (
     read_description,
     write_checkpoint,
 )
-from lodestar.models.star.dual_encoder import DualEncoder
-from lodestar.models.star.examples import examples_of
+from lodestar.models.star.inputs.examples import examples_of
 from lodestar.models.star.mined import MinedFileError, is_mined, read
+from lodestar.models.star.networks.dual_encoder import DualEncoder
 from safetensors.torch import load_file
 
 from tests.mined_examples import example, mined_file

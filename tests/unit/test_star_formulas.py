@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.shortlist import GAP
-from lodestar.models.star.attention import attend
-from lodestar.models.star.batches import part_of
-from lodestar.models.star.calibration import PENALTY, fitted
-from lodestar.models.star.dual_objective import promises
-from lodestar.models.star.figures import first_path_figures
-from lodestar.models.star.losses import listwise, path_weighted_contrastive
+from lodestar.models.star.inputs.batches import part_of
+from lodestar.models.star.inputs.paths import ROOT, PathTable
+from lodestar.models.star.learning.dual_objective import promises
+from lodestar.models.star.learning.figures import first_path_figures
+from lodestar.models.star.learning.losses import listwise, path_weighted_contrastive
+from lodestar.models.star.learning.path_weights import path_weights
+from lodestar.models.star.learning.pool import pool_of
+from lodestar.models.star.learning.shares import shares_of
 from lodestar.models.star.mixing import best_mix, mixed
-from lodestar.models.star.path_weights import path_weights
-from lodestar.models.star.paths import ROOT, PathTable
-from lodestar.models.star.pool import pool_of
-from lodestar.models.star.shares import shares_of
+from lodestar.models.star.networks.attention import attend
+from lodestar.models.training.calibration import PENALTY, fitted
 from lodestar.models.verbalise import RelationWords
 from torch import nn
 

@@ -14,18 +14,18 @@ import torch
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.retrieval.star import StarScorer
 from lodestar.engine.values import Entity, EntityCandidate, RelationPath, Step
-from lodestar.models.star.backbone import END, PATH, QUESTION, Backbone, pretrained_backbone
-from lodestar.models.star.batches import cross_batch, dual_batch
 from lodestar.models.star.checkpoint import Checkpoint, read_checkpoint
-from lodestar.models.star.cross_encoder import CrossAttentiveScorer
-from lodestar.models.star.dual_encoder import DualEncoder
-from lodestar.models.star.dual_objective import DualObjective, DualOptions
-from lodestar.models.star.objective import Objective
-from lodestar.models.star.pairs import RelationPair, RelationPairs
-from lodestar.models.star.pool_objective import PoolObjective, PoolOptions
-from lodestar.models.star.readers import CrossReader, DualReader
+from lodestar.models.star.inputs.batches import cross_batch, dual_batch
+from lodestar.models.star.inputs.pairs import RelationPair, RelationPairs
+from lodestar.models.star.inputs.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, Texts
+from lodestar.models.star.learning.dual_objective import DualObjective, DualOptions
+from lodestar.models.star.learning.pool_objective import PoolObjective, PoolOptions
+from lodestar.models.star.learning.readers import CrossReader, DualReader
+from lodestar.models.star.networks.backbone import END, PATH, QUESTION, Backbone, pretrained_backbone
+from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
+from lodestar.models.star.networks.dual_encoder import DualEncoder
 from lodestar.models.star.scoring import Hops, StarModel
-from lodestar.models.star.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, Texts
+from lodestar.models.training.objective import Objective
 from lodestar.models.verbalise import Directed, RelationWords
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize

@@ -14,10 +14,10 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.training.star import _check_apart, star_config, trained
 from lodestar.models.star.config import PAPER, StarConfig, seeded, with_training
 from lodestar.models.star.mined import Mined
-from lodestar.models.star.objective import Figures
-from lodestar.models.star.state import TrainingState, TrainingStateError, read_state, write_state
 from lodestar.models.star.train_star import CROSS, DUAL, Watcher, train_star
-from lodestar.models.star.training import TrainingOptions, _Training, train
+from lodestar.models.training.loop import TrainingOptions, _Training, train
+from lodestar.models.training.objective import Figures
+from lodestar.models.training.state import TrainingState, TrainingStateError, read_state, write_state
 from safetensors.torch import load_file
 from torch import Tensor, nn
 

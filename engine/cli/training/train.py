@@ -95,8 +95,8 @@ def star(
       torchrun --nproc-per-node 4 -m lodestar train star --dataset … --dev … --out star
     """
     from ....loaders.progress import progress_bar
-    from ....models.star.processes import is_first_process
     from ....models.star.train_star import Watcher
+    from ....models.training.processes import is_first_process
     from ...training.relation_pairs import relation_pairs
     from ...training.star import star_config, trained
 
@@ -137,7 +137,7 @@ def _print(description: Description, out: Path, *, as_json: bool) -> None:
 
 
 def _shown(figures: Mapping[str, float]) -> str:
-    from ....models.star.figures import NAMES
+    from ....models.star.learning.figures import NAMES
 
     return ", ".join(f"{name} {figures[name]:.3f}" for name in NAMES)
 
@@ -152,7 +152,7 @@ def _mined(file: str, out: Path, mining: Mapping[str, Any], flags: Mapping[str, 
     """Return a mined file, or mine a question set into the folder of the checkpoint first: one process for all."""
     from ....loaders.progress import progress_bar
     from ....models.star.mined import is_mined
-    from ....models.star.processes import is_first_process
+    from ....models.training.processes import is_first_process
     from ...api import Engine
     from ...server.locking import locked
     from ...supervision.mining.mine_file import mine_file

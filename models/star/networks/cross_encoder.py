@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from ..inputs.texts import PairBatch
 from .attention import attend
 from .backbone import Backbone, hidden_states
-from .texts import PairBatch
 
 
 @dataclass(frozen=True, slots=True)

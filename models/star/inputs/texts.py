@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..kept import Kept
-from .backbone import SPECIAL_TOKENS
+from ...kept import Kept
+from ..networks.backbone import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

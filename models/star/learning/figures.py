@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .examples import Example, Floats
-from .objective import Figures
+from ...training.objective import Figures
+from ..inputs.examples import Example, Floats
 
 NAMES = ("hits_at_1_any", "hits_at_1_expected", "f1")
 

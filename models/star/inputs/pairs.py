@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..verbalise import Directed, RelationWords, verbalise_hop
+from ...verbalise import Directed, RelationWords, verbalise_hop
 
 
 @dataclass(frozen=True, slots=True)

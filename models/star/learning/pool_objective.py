@@ -12,19 +12,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .batches import batches_of_files, part_of
-from .examples import Candidates, Example, ExampleSet, Floats
+from ...training.objective import Figures
+from ...training.ranges import check_ranges
+from ..inputs.batches import batches_of_files, part_of
+from ..inputs.examples import Candidates, Example, ExampleSet, Floats
+from ..inputs.paths import Ints
+from ..inputs.texts import Texts
+from ..mixing import MIXES, best_mix, mixed
 from .figures import first_path_figures
 from .losses import listwise, path_weighted_contrastive
-from .mixing import MIXES, best_mix, mixed
-from .objective import Figures
 from .path_weights import path_weights
-from .paths import Ints
 from .pool import Negatives, Pool, pool_of
-from .ranges import check_ranges
 from .readers import Asked, Reader
 from .shares import Positives, shares_of
-from .texts import Texts
 
 EXAMPLES_AT_ONCE = 16
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from ..encoder import EncoderUnavailableError, SentenceEncoder
+from ...encoder import EncoderUnavailableError, SentenceEncoder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
-from .backbone import device_of
-from .batches import cross_batch, dual_batch, path_words
-from .examples import Candidates, Example, ExampleSet
-from .texts import Texts
+from ..inputs.batches import cross_batch, dual_batch, path_words
+from ..inputs.examples import Candidates, Example, ExampleSet
+from ..inputs.texts import Texts
+from ..networks.backbone import device_of
 
 Asked = Sequence[tuple[Example, Candidates]]
 """Examples of one file, each with some of its candidates."""

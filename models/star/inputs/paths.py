@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..verbalise import Hop, RelationWords, verbalise_hop
-from .mined import Hops, hop_of
+from ...verbalise import Hop, RelationWords, verbalise_hop
+from ..mined import Hops, hop_of
 
 Ints = npt.NDArray[np.int64]
 

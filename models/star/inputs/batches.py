@@ -9,9 +9,9 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from ..verbalise import Hop, verbalise_hop
-from .cross_encoder import CrossBatch
-from .dual_encoder import DualBatch
+from ...verbalise import Hop, verbalise_hop
+from ..networks.cross_encoder import CrossBatch
+from ..networks.dual_encoder import DualBatch
 from .examples import Candidates, Example
 from .paths import Ints, PathTable
 from .texts import TextBatch, Texts

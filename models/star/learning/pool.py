@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from .examples import Candidates, Example, Floats
+from ..inputs.examples import Candidates, Example, Floats
 
 Negatives = Literal["reach", "hard", "walks"]
 """reach: the paths in the graph that the dual encoder ranks first (our own). hard: those of hard path mining (STAR,

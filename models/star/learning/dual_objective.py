@@ -11,18 +11,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .backbone import device_of
-from .batches import batches_of_files, dual_batch, part_of, parted
-from .dual_encoder import DualEncoder
-from .examples import Candidates, Example, ExampleSet, Floats
+from ...training.objective import Figures
+from ...training.ranges import check_ranges
+from ..inputs.batches import batches_of_files, dual_batch, part_of, parted
+from ..inputs.examples import Candidates, Example, ExampleSet, Floats
+from ..inputs.pairs import RelationPairs, sampled
+from ..inputs.paths import Ints, PathTable
+from ..inputs.texts import Texts
+from ..networks.backbone import device_of
+from ..networks.dual_encoder import DualEncoder
 from .figures import first_path_figures
 from .losses import listwise
-from .objective import Figures
-from .pairs import RelationPairs, sampled
-from .paths import Ints, PathTable
-from .ranges import check_ranges
 from .shares import Positives, shares_of
-from .texts import Texts
 
 EVALUATION_BATCH = 64
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from .examples import Example, Floats
+from ..inputs.examples import Example, Floats
 
 Positives = Literal["f1", "hard", "single"]
 """f1: every path to a right answer, by how well its ends agree with the answers (our own). hard: those of hard path

@@ -19,9 +19,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from ..inputs.paths import PathLevel
+from ..inputs.texts import TextBatch
 from .backbone import Backbone, hidden_states
-from .paths import PathLevel
-from .texts import TextBatch
 
 INITIAL_SCALE = 20.0
 INITIAL_HOP_COST = -3.0

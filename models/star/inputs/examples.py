@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..similarity import mask_topic
-from .mined import Mined, MinedQuestion, walks, words_of
+from ...similarity import mask_topic
+from ..mined import Mined, MinedQuestion, walks, words_of
 from .paths import Ints, PathTable
 
 Floats = npt.NDArray[np.float32]

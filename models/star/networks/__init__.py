@@ -1,0 +1,1 @@
+"""The networks, and the encoder inside them."""
