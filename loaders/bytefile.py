@@ -61,6 +61,10 @@ class ByteFile:
             self._position_bytes = self._raw.tell()
         return self._position_bytes
 
+    def is_at(self, path: Path) -> bool:
+        """Return whether the path leads to this file, whatever it is called there."""
+        return path.exists() and self._path.exists() and self._path.samefile(path)
+
     def digest(self) -> str:
         """Return the SHA-256 of the file's bytes, in hexadecimal."""
         with self.faults_translated(), self._opened() as file:

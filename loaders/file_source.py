@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from .bytefile import ByteFile
 from .source import RelationFacts, digest_of
@@ -26,6 +27,10 @@ class FileSource:
     def position_bytes(self) -> int:
         """How much of them is read."""
         return sum(file.position_bytes for file in self._read_files)
+
+    def reads(self, path: Path) -> bool:
+        """Return whether this is one of the files."""
+        return any(file.is_at(path) for file in self._read_files)
 
     def digest(self) -> str:
         """Return the hash of the files and the options."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
+from .bytefile import ByteFile
 from .file_source import FileSource
 from .freebase_noise import noise_parameters, read_noise_rules
 from .languages import DEFAULT_LANGUAGES, Languages
@@ -35,9 +37,14 @@ class FreebaseSource(FileSource):
         self.max_rejects = MAX_REJECTS
         self._chosen = Languages.of(languages)
         self.languages = self._chosen.preferred
-        self._rules = read_noise_rules(noise_path)
+        self._noise = None if noise_path is None else ByteFile(noise_path)
+        self._rules = read_noise_rules(self._noise)
         self._file = LineFile(path)
         super().__init__([self._file])
+
+    def reads(self, path: Path) -> bool:
+        """Return whether this is the dump or the file of rules."""
+        return super().reads(path) or (self._noise is not None and self._noise.is_at(path))
 
     def options(self) -> Mapping[str, object]:
         """Return the languages and the rules of what is noise."""

@@ -36,18 +36,17 @@ class NoiseRule:
         return not self.noise or self.tail != "*"
 
 
-def read_noise_rules(path: str | None = None) -> list[NoiseRule]:
+def read_noise_rules(file: ByteFile | None = None) -> list[NoiseRule]:
     """Return the rules of a file, by default those that come with Lodestar; raise `InputError` for what is no rule."""
-    if path is None:
+    if file is None:
         text, place = Path(__file__).with_name(DEFAULT_FILE).read_text(encoding="utf-8"), DEFAULT_FILE
     else:
-        file = ByteFile(path)
         with file.faults_translated(), file.unpacked() as stream:
             raw = b"".join(iter(lambda: stream.read(1 << 20) or b"", b""))
         try:
             text, place = raw.decode("utf-8-sig"), file.shown
         except UnicodeDecodeError as error:
-            raise InputError(f"{path}: expected UTF-8, found byte 0x{raw[error.start]:02x}") from error
+            raise InputError(f"{file.shown}: expected UTF-8, found byte 0x{raw[error.start]:02x}") from error
     rules = []
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()

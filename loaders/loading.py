@@ -26,6 +26,7 @@ from .online import BATCH_SIZE, OnlineWriter
 from .progress import Progress, silent
 from .report import LoadReport
 from .source import Source
+from .staging.rejects import check_free, check_place
 from .staging.stage import Counts, Stage
 from .subset import Subset
 
@@ -120,6 +121,7 @@ def load(
     if options.writer == "bulk":
         raise UsageError("--writer bulk works on the files of an embedded server: leave out --uri, or load online")
     started_s = time.monotonic()
+    _check_rejects_place(source, options)
     sha256 = content_sha256(source, options.subset)
     with load_lock(gateway) as check_lock:
         plan = planned(sha256, options, *_seen(gateway))
@@ -144,6 +146,7 @@ def load_embedded(
     The server runs afterwards, whichever writer it was.
     """
     started_s = time.monotonic()
+    _check_rejects_place(source, options)
     sha256 = content_sha256(source, options.subset)
     with instance.loading() as incoming:
         plan = _plan_embedded(instance, sha256, options)
@@ -204,6 +207,8 @@ def _staged(source: Source, sha256: str, options: LoadOptions, progress: Progres
     with locked(folder.with_suffix(".lock"), f"another load of {source.name} is under way"), Stage(folder) as stage:
         counts = stage.completed(sha256)
         if counts is None:
+            if options.rejects_file:
+                check_free(options.rejects_file, force=options.force)
             check_room_for_stage(folder, source.size_bytes)
             limit = source.max_rejects if options.max_rejects is None else options.max_rejects
             counts = stage.fill(
@@ -253,6 +258,11 @@ def _manifest(source: Source, sha256: str, plan: Plan, counts: Counts, options: 
 def _report(manifest: Manifest, counts: Counts, num_related: int, options: LoadOptions, started_s: float) -> LoadReport:
     rejects_file = str(_rejects_file(options, manifest.sha256))
     return LoadReport.of(manifest, counts, num_related, time.monotonic() - started_s, rejects_file)
+
+
+def _check_rejects_place(source: Source, options: LoadOptions) -> None:
+    if options.rejects_file:
+        check_place(options.rejects_file, source.reads)
 
 
 def _rejects_file(options: LoadOptions, sha256: str) -> Path:

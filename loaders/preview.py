@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from .disk_space import STAGE_BYTES_A_BYTE, graph_bytes
 from .loading import BULK_FROM_TRIPLES, LoadOptions
 from .source import Source
+from .staging.rejects import check_free, check_place
 from .staging.stage import Stage
 
 SAMPLE_BATCHES = 4
@@ -64,6 +64,9 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
     Counts of a sample are of that sample; the estimate of the whole goes by bytes, so duplicates that lie far apart are
     counted twice. Raises `InputError` as a load does.
     """
+    if options.rejects_file:
+        check_place(options.rejects_file, source.reads)
+        check_free(options.rejects_file, force=options.force)
     folder = options.staging / f"preview-{source.digest()[:16]}"
     limit = source.max_rejects if options.max_rejects is None else options.max_rejects
     with Stage(folder) as stage:
@@ -73,7 +76,7 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
                 "sample",
                 subset=options.subset,
                 max_rejects=limit,
-                rejects_file=options.rejects_file or Path(f"{folder}.rejects.tsv"),
+                rejects_file=None,
                 sample_batches=SAMPLE_BATCHES,
             )
             share = stage.share_read

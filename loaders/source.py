@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..engine.database.catalogue import LABEL_SEPARATOR
@@ -105,6 +106,10 @@ class Source(Protocol):
     @property
     def position_bytes(self) -> int:
         """How much of `size_bytes` is read by now."""
+        ...
+
+    def reads(self, path: Path) -> bool:
+        """Return whether this is one of the files that it reads."""
         ...
 
     def digest(self) -> str:

@@ -59,6 +59,9 @@ class TripleSource:
     size_bytes: int | None = None
     position_bytes: int = 0
 
+    def reads(self, path: Path) -> bool:
+        return False
+
     def digest(self) -> str:
         return hashlib.sha256(repr((list(self.all_triples), dict(self.all_names))).encode()).hexdigest()
 

@@ -109,13 +109,14 @@ class Stage:
         *,
         subset: Subset,
         max_rejects: int,
-        rejects_file: Path,
+        rejects_file: Path | None,
         progress: Progress = silent,
         sample_batches: int | None = None,
     ) -> Counts:
         """Read a source to its end and number what it says; what the folder held before is gone.
 
         `sample_batches` ends the reading of every part after so many batches; `share_read` then has the share by bytes.
+        Rejects are only counted where they have no file.
         Raises `InputError` for a fault of the source or more rejects than allowed, `StorageError` for a full disk.
         """
         self.delete()

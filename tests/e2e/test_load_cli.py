@@ -95,7 +95,12 @@ def test_rejects_are_written_down_up_to_a_limit(lodestar: Run, driver: neo4j.Dri
     assert few.returncode == 3
     assert "3 lines rejected, more than --max-rejects 2" in few.stderr
     assert num_triples(driver) == 0
-    ran = lodestar("tsv", str(kg), "--max-rejects", "3", "--rejects", str(rejects), "--json")
+    again = lodestar("tsv", str(kg), "--max-rejects", "3", "--rejects", str(rejects))
+    assert again.returncode == 2
+    assert again.stderr.splitlines()[-1] == (
+        f"lodestar: --rejects {rejects}: there is a file already: name another one, or give --force to overwrite it"
+    )
+    ran = lodestar("tsv", str(kg), "--max-rejects", "3", "--rejects", str(rejects), "--force", "--json")
     assert ran.returncode == 0, ran.stderr
     assert (json.loads(ran.stdout)["num_rejects"], num_triples(driver)) == (3, 2)
     assert [line.split("\t")[:2] for line in rejects.read_text().splitlines()] == [

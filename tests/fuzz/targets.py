@@ -17,6 +17,7 @@ from unittest.mock import patch
 from lodestar.engine.errors import InputError
 from lodestar.loaders import delimited, freebase, ntriples
 from lodestar.loaders import lines as lines_module
+from lodestar.loaders.bytefile import ByteFile
 from lodestar.loaders.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats import detect
 from lodestar.loaders.freebase_noise import noise_parameters, read_noise_rules
@@ -163,7 +164,7 @@ def check_sources(data: bytes, folder: Path) -> None:
             case 1:
                 read_rows(GraphmlSource(str(path)))
             case 2:
-                noise_parameters(read_noise_rules(str(path)))
+                noise_parameters(read_noise_rules(ByteFile(str(path))))
             case 3:
                 detect(str(path))
             case 4:

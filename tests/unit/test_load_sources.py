@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
+from lodestar.loaders.bytefile import ByteFile
 from lodestar.loaders.delimited import CsvSource, DelimitedSource, TsvSource
 from lodestar.loaders.formats import FORMATS, detect, source_class
 from lodestar.loaders.freebase import FreebaseSource
@@ -382,7 +383,7 @@ def test_no_rules_leave_everything_in(tmp_path: Path) -> None:
 def test_a_rule_that_is_none_is_said(tmp_path: Path, text: bytes, fault: str) -> None:
     path = written(tmp_path, text, "noise.txt")
     with pytest.raises(InputError) as caught:
-        read_noise_rules(path)
+        read_noise_rules(ByteFile(path))
     assert str(caught.value) == path + fault
 
 

@@ -21,7 +21,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MODE = (
     click.option("--append", is_flag=True, help="Add to what the graph holds."),
     click.option("--replace", is_flag=True, help="Put this in the place of what the graph holds."),
-    click.option("--force", is_flag=True, help="Load again even though this content is loaded already."),
+    click.option(
+        "--force",
+        is_flag=True,
+        help="Load again though this content is loaded already, and overwrite the file of --rejects.",
+    ),
     click.option(
         "--writer",
         type=click.Choice(["auto", "bulk", "online"]),
@@ -37,7 +41,11 @@ _REJECTS = (
         type=click.IntRange(min=0),
         help="Lines that may be rejected before the load is given up (default: 0; freebase: 1000).",
     ),
-    click.option("--rejects", type=click.Path(dir_okay=False), help="File of rejected lines, with number and reason."),
+    click.option(
+        "--rejects",
+        type=click.Path(dir_okay=False),
+        help="File to write the rejected lines to, with number and reason.",
+    ),
 )
 _SUBSET = (
     click.option(
@@ -66,12 +74,16 @@ def load_options(function: F) -> F:
 
 def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
     """Take the shared options out of `flags` and return them."""
+    from ....loaders.bytefile import ByteFile
     from ....loaders.loading import LoadOptions
+    from ....loaders.staging.rejects import check_place
 
     append, replaces = flags.pop("append"), flags.pop("replace")
     if append and replaces:
         raise UsageError("--append and --replace exclude each other: give one of them")
     rejects = flags.pop("rejects")
+    if rejects and flags["relations"]:
+        check_place(Path(rejects), ByteFile(flags["relations"]).is_at)
     return LoadOptions(
         staging=settings.home_dir / "staging",
         mode="append" if append else "replace" if replaces else "new",
