@@ -1,0 +1,98 @@
+"""Path Pooling on random multigraphs: what writing every path out gives, whatever the order, the names and the batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lodestar.models.path_pooling.pooling import Kernel, Pooling, pooled_scores, reselected
+from lodestar.models.path_pooling.triples import ScoredTriples
+
+from tests.reference_pooling import PlainTriple, reference_scores
+
+NUM_NODES = 7
+scores = st.integers(0, 8).map(lambda n: n / 8) | st.floats(0, 1)  # eighths meet often: equally good ways
+nodes = st.integers(0, NUM_NODES - 1)
+questions = st.tuples(st.lists(st.tuples(nodes, nodes, scores), max_size=14), st.lists(nodes, max_size=3, unique=True))
+kernels: list[Kernel] = ["dijkstra", "bfs", "random-walk"]
+poolings = st.builds(
+    Pooling,
+    kernel=st.sampled_from(kernels),
+    pool=st.sampled_from(["mean", "max"]),
+    position=st.sampled_from([1.0, 0.5, 3.0, -2.0]),
+    max_length=st.integers(1, 4),
+    num_walks=st.integers(1, 8),
+)
+exact_poolings = poolings.filter(lambda pooling: pooling.kernel != "random-walk")
+PlainQuestion = tuple[list[PlainTriple], list[int]]
+
+
+def batch_of(asked: list[PlainQuestion]) -> ScoredTriples:
+    triples = [(h + NUM_NODES * q, t + NUM_NODES * q, s) for q, (given, _) in enumerate(asked) for h, t, s in given]
+    heads, tails, values = (np.array([t[i] for t in triples]) for i in range(3))
+    return ScoredTriples(
+        heads.astype(np.int64),
+        tails.astype(np.int64),
+        values.astype(np.float64),
+        np.array([topic + NUM_NODES * q for q, (_, topics) in enumerate(asked) for topic in topics], dtype=np.int64),
+        np.arange(len(asked) + 1) * NUM_NODES,
+        np.cumsum([0, *(len(given) for given, _ in asked)]),
+    )
+
+
+@given(st.lists(questions, max_size=4), poolings)
+def test_a_batch_is_pooled_as_the_paths_written_out(asked: list[PlainQuestion], pooling: Pooling) -> None:
+    expected = [score for triples, topics in asked for score in reference_scores(triples, topics, pooling)]
+    np.testing.assert_allclose(pooled_scores(batch_of(asked), pooling), expected, rtol=1e-12)
+
+
+@given(questions, st.randoms(use_true_random=False), exact_poolings)
+def test_neither_the_order_of_triples_nor_the_numbers_of_nodes_matter(
+    asked: PlainQuestion, random: object, pooling: Pooling
+) -> None:
+    triples, topics = asked
+    order, names = np.arange(len(triples)), np.arange(NUM_NODES)
+    random.shuffle(order)  # type: ignore[attr-defined]
+    random.shuffle(names)  # type: ignore[attr-defined]
+    renamed = [(int(names[triples[i][0]]), int(names[triples[i][1]]), triples[i][2]) for i in order]
+    shuffled = pooled_scores(batch_of([(renamed, [int(names[t]) for t in topics])]), pooling)
+    np.testing.assert_array_equal(shuffled, pooled_scores(batch_of([asked]), pooling)[order])
+
+
+@given(questions, poolings)
+def test_scores_stay_within_their_bounds(asked: PlainQuestion, pooling: Pooling) -> None:
+    triples = batch_of([asked])
+    if not triples.num_triples:
+        return
+    bonus, slack = triples.scores.min() / pooling.position, 1e-12
+    pooled = pooled_scores(triples, pooling)
+    assert pooled.min() >= triples.scores.min() + min(0.0, bonus) - slack
+    assert pooled.max() <= triples.scores.max() + max(0.0, bonus) + slack
+
+
+@given(st.lists(questions, max_size=3), poolings, st.integers(0, 14), st.none() | st.integers(0, 14))
+def test_keeping_fewer_is_a_prefix(asked: list[PlainQuestion], pooling: Pooling, keep: int, coarse: int | None) -> None:
+    triples = batch_of(asked)
+    fewer, _ = reselected(triples, keep, pooling, coarse=coarse)
+    more, _ = reselected(triples, keep + 1, pooling, coarse=coarse)
+    for question in range(len(asked)):
+        of_fewer, of_more = (kept[triples.questions[kept] == question] for kept in (fewer, more))
+        assert of_fewer.tolist() == of_more[: len(of_fewer)].tolist()
+        assert len(of_fewer) == min(keep, len(asked[question][0]), *([] if coarse is None else [coarse]))
+
+
+@given(questions, poolings)
+def test_reranking_keeps_every_triple(asked: PlainQuestion, pooling: Pooling) -> None:
+    triples = batch_of([asked])
+    places, pooled = reselected(triples, None, pooling, coarse=None)
+    assert sorted(places.tolist()) == list(range(triples.num_triples))
+    assert (np.diff(pooled) <= 0).all()
+    np.testing.assert_array_equal(pooled, pooled_scores(triples, pooling)[places])
+
+
+@pytest.mark.parametrize("kernel", kernels)
+def test_a_seed_gives_the_same_scores_again(kernel: Kernel) -> None:
+    triples = batch_of([([(0, 1, 0.5), (0, 2, 0.25), (1, 3, 0.75), (2, 3, 0.125)], [0])])
+    pooling = Pooling(kernel, num_walks=2, seed=5)
+    np.testing.assert_array_equal(pooled_scores(triples, pooling), pooled_scores(triples, pooling))

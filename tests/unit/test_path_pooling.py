@@ -1,0 +1,160 @@
+"""Path Pooling by hand: s' = pooled score of the path + least score / (place · a), the best over the paths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lodestar.models.path_pooling.pooling import Pooling, pooled_scores, reselected
+from lodestar.models.path_pooling.triples import ScoredTriples
+
+MEAN = Pooling()
+BFS = Pooling(kernel="bfs")
+MAX = Pooling(pool="max")
+
+
+def question(triples: list[tuple[int, int, float]], topics: list[int], num_nodes: int = 9) -> ScoredTriples:
+    return ScoredTriples.of_question(
+        np.array([h for h, _, _ in triples], dtype=np.int64),
+        np.array([t for _, t, _ in triples], dtype=np.int64),
+        np.array([s for _, _, s in triples], dtype=np.float64),
+        np.array(topics, dtype=np.int64),
+        num_nodes,
+    )
+
+
+def pooled(triples: list[tuple[int, int, float]], topics: list[int], pooling: Pooling = MEAN) -> list[float]:
+    return [float(score) for score in pooled_scores(question(triples, topics), pooling)]
+
+
+def test_a_chain_from_the_topic_shares_its_scores() -> None:
+    """0 → 1 → 2 with 0.2, 0.8: paths (0.2) and (0.2, 0.8) of mean 0.5; the least score is 0.2."""
+    assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0]) == pytest.approx([0.5 + 0.2, 0.5 + 0.1])
+
+
+def test_a_chain_to_the_topic_is_read_from_its_own_start() -> None:
+    """2 → 1 → 0, topic 0: the path (0.8, 0.2) has the triple at 2 first; alone, (0.2) has mean 0.2 at place 1."""
+    assert pooled([(2, 1, 0.8), (1, 0, 0.2)], [0]) == pytest.approx([0.5 + 0.2, max(0.5 + 0.1, 0.2 + 0.2)])
+
+
+def test_the_best_path_through_a_triple_counts() -> None:
+    """0 → 1 leads on to 2 (0.9) and to 3 (0.1): means 0.4, 0.65 and 0.25."""
+    assert pooled([(0, 1, 0.4), (1, 2, 0.9), (1, 3, 0.1)], [0]) == pytest.approx([0.65 + 0.1, 0.65 + 0.05, 0.25 + 0.05])
+
+
+def test_a_path_may_lie_between_two_topics() -> None:
+    """Topics 0 and 2: from 0 and to 2 it is the same path; alone, 1 → 2 is a path to 2 as well, 0.9 + 0.3."""
+    assert pooled([(0, 1, 0.3), (1, 2, 0.9)], [0, 2]) == pytest.approx([0.6 + 0.3, 0.9 + 0.3])
+
+
+def test_the_maximum_in_place_of_the_mean() -> None:
+    assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], MAX) == pytest.approx([0.8 + 0.2, 0.8 + 0.1])
+
+
+def test_a_divides_the_bonus() -> None:
+    assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], Pooling(position=4)) == pytest.approx([0.5 + 0.05, 0.5 + 0.025])
+
+
+def test_of_equally_short_ways_the_better_is_taken() -> None:
+    """0 → 3 by 1 (0.2, 0.6) or by 2 (0.4, 0.6): the way by 1 ends at 1 → 3, on no shortest path, alone 0.6 + 0.2."""
+    triples = [(0, 1, 0.2), (1, 3, 0.6), (0, 2, 0.4), (2, 3, 0.6)]
+    assert pooled(triples, [0]) == pytest.approx([0.2 + 0.2, 0.6 + 0.2, 0.5 + 0.2, 0.5 + 0.1])
+
+
+def test_equally_good_ways_are_all_taken() -> None:
+    triples = [(0, 1, 0.4), (1, 3, 0.6), (0, 2, 0.4), (2, 3, 0.6)]
+    assert pooled(triples, [0]) == pytest.approx([0.5 + 0.4, 0.5 + 0.2, 0.5 + 0.4, 0.5 + 0.2])
+
+
+def test_parallel_relations_are_triples_of_their_own() -> None:
+    """The better of two relations 0 → 1 is on the path; the other is a path of its own."""
+    assert pooled([(0, 1, 0.2), (0, 1, 0.6), (1, 2, 1.0)], [0]) == pytest.approx([0.2 + 0.2, 0.8 + 0.2, 0.8 + 0.1])
+
+
+def test_a_self_loop_is_a_path_of_its_own() -> None:
+    for pooling in (MEAN, BFS):
+        assert pooled([(0, 0, 0.5), (0, 1, 0.25)], [0], pooling) == pytest.approx([0.75, 0.5])
+
+
+def test_what_no_topic_reaches_is_a_path_of_its_own() -> None:
+    triples = [(0, 1, 0.5), (3, 4, 0.25)]
+    for pooling in (MEAN, BFS, Pooling(kernel="random-walk")):
+        assert pooled(triples, [0], pooling) == pytest.approx([0.75, 0.5])
+        assert pooled(triples, [8], pooling) == pytest.approx([0.75, 0.5]), "no topic among the triples"
+        assert pooled(triples, [], pooling) == pytest.approx([0.75, 0.5]), "no topic at all"
+
+
+def test_one_triple_and_none() -> None:
+    for pooling in (MEAN, BFS, Pooling(kernel="random-walk")):
+        assert pooled([(0, 1, 0.5)], [0], pooling) == [1.0]
+        assert pooled([], [0], pooling) == []
+        assert len(reselected(question([], [0]), 3, pooling)[0]) == 0
+
+
+def test_of_negative_scores_the_bonus_is_negative() -> None:
+    """Logits −1 and −3, mean −2, least −3: the bonus takes more from the first triple than from the second."""
+    assert pooled([(0, 1, -1.0), (1, 2, -3.0)], [0]) == pytest.approx([max(-1 - 3, -2 - 3), -2 - 1.5])
+
+
+def test_bfs_takes_longer_ways_too() -> None:
+    """0 → 2 directly (0.2) and by 1 (0.4, 1.0): the longer way is no shortest path, but one of at most 4 triples."""
+    triples = [(0, 2, 0.2), (0, 1, 0.4), (1, 2, 1.0)]
+    assert pooled(triples, [0]) == pytest.approx([0.2 + 0.2, 0.4 + 0.2, 1.0 + 0.2])
+    assert pooled(triples, [0], BFS) == pytest.approx([0.2 + 0.2, 0.7 + 0.2, 0.7 + 0.1])
+
+
+def test_bfs_ends_at_its_longest() -> None:
+    triples = [(0, 1, 0.5), (1, 2, 0.5), (2, 3, 1.0)]
+    bfs = Pooling(kernel="bfs", max_length=2)
+    assert pooled(triples, [0], bfs) == pytest.approx([0.5 + 0.5, 0.5 + 0.25, 1.0 + 0.5])
+
+
+def test_random_walks_take_the_only_way_there_is() -> None:
+    walks = Pooling(kernel="random-walk", num_walks=1)
+    assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], walks) == pytest.approx([0.5 + 0.2, 0.5 + 0.1])
+
+
+def test_the_least_score_is_that_of_the_question() -> None:
+    batch = ScoredTriples(
+        np.array([0, 2]),
+        np.array([1, 3]),
+        np.array([0.5, 0.25]),
+        np.array([0, 2]),
+        np.array([0, 2, 2, 4]),
+        np.array([0, 1, 1, 2]),
+    )
+    assert pooled_scores(batch, MEAN).tolist() == [1.0, 0.5]
+
+
+def test_reselection_takes_the_best_by_score_then_by_pooled_score() -> None:
+    """Of four triples three are pooled; 0 → 1 (0.3) gains from 1 → 2 (0.9) and comes before 5 → 6, alone 0.55 + 0.3."""
+    triples = question([(5, 6, 0.55), (0, 1, 0.3), (1, 2, 0.9), (7, 8, 0.1)], [0])
+    places, scores = reselected(triples, 2, MEAN, coarse=3)
+    assert places.tolist() == [1, 0]
+    assert scores == pytest.approx([0.6 + 0.3, 0.55 + 0.3])
+    assert sorted(reselected(triples, 99, MEAN)[0].tolist()) == [0, 1, 2, 3], "there are no more"
+
+
+def test_of_equal_scores_the_earlier_triple_comes_first() -> None:
+    assert reselected(question([(3, 4, 0.5), (5, 6, 0.5), (7, 8, 0.5)], [0]), 2, MEAN)[0].tolist() == [0, 1]
+
+
+def test_columns_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 heads, 1 tails, 2 scores"):
+        ScoredTriples.of_question(np.array([0, 1]), np.array([1]), np.array([0.1, 0.2]), np.array([0]), 2)
+    with pytest.raises(ValueError, match="not a finite number"):
+        question([(0, 1, float("nan"))], [0])
+    with pytest.raises(ValueError, match="any number but 0"):
+        Pooling(position=0)
+
+
+def test_many_paths_are_written_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    triples = [(h, t, (3 * h + t) / 40) for h in range(9) for t in range(9) if h != t]
+    at_once = pooled(triples, [0, 4], BFS)
+    monkeypatch.setattr("lodestar.models.path_pooling.written.BLOCK_PATHS", 5)
+    assert pooled(triples, [0, 4], BFS) == at_once
+
+
+def test_a_long_chain_is_pooled_in_one_go() -> None:
+    chain = [(node, node + 1, 0.5) for node in range(2_000)]
+    values = pooled_scores(question(chain, [0], 2_001), MEAN)
+    assert values == pytest.approx(0.5 + 0.5 / np.arange(1, 2_001))
