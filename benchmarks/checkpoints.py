@@ -21,7 +21,7 @@ from lodestar.engine.supervision.mining.mine_file import mine_file
 from lodestar.engine.supervision.mining.options import MiningOptions
 from lodestar.engine.training.relation_pairs import relation_pairs
 from lodestar.engine.training.star import read_mined, star_config, trained
-from lodestar.loaders.loading import LoadOptions, load_embedded
+from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.reading import read_questions
 from lodestar.models.star.inputs.pairs import RelationPairs
 from lodestar.models.star.mined import Mined

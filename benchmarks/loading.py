@@ -32,21 +32,21 @@ from isal import igzip
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.server.instance import Instance
 from lodestar.engine.settings import Settings
-from lodestar.loaders.bulk import BulkWriter, relation_table
-from lodestar.loaders.delimited import TsvSource
-from lodestar.loaders.freebase import FreebaseSource
-from lodestar.loaders.line_block import LINES
-from lodestar.loaders.lines import LineFile
-from lodestar.loaders.loading import LoadOptions, load, load_embedded
-from lodestar.loaders.parsers import parser
-from lodestar.loaders.relation_types import relation_rows
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.formats.freebase.dump import FreebaseSource
+from lodestar.loaders.loads.loading import LoadOptions, load, load_embedded
+from lodestar.loaders.parsers.parser import parser
+from lodestar.loaders.plain_lines.encoded_files import EncodedFiles
+from lodestar.loaders.plain_lines.taking import PlainLines
+from lodestar.loaders.reading.line_block import LINES
+from lodestar.loaders.reading.lines import LineFile
 from lodestar.loaders.source import LinePart, Source
-from lodestar.loaders.staging.encoded import EncodedFiles
-from lodestar.loaders.staging.plain_lines import PlainLines
-from lodestar.loaders.staging.rejects import Rejects
-from lodestar.loaders.staging.stage import Stage
-from lodestar.loaders.staging.wanted import WantedRelations
+from lodestar.loaders.stage.rejects import Rejects
+from lodestar.loaders.stage.stage import Stage
+from lodestar.loaders.stage.wanted_relations import WantedRelations
 from lodestar.loaders.subset import Subset
+from lodestar.loaders.writing.bulk_writer import BulkWriter, relation_table
+from lodestar.loaders.writing.relation_types import relation_rows
 from pyarrow import csv as arrow_csv
 
 PREFIX = "<http://rdf.freebase.com/ns/"

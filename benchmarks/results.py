@@ -23,10 +23,10 @@ from lodestar.engine.evaluation.running import RunOptions, run_all
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.server.instance import Instance
 from lodestar.engine.settings import Settings, resolve
-from lodestar.loaders.delimited import TsvSource
-from lodestar.loaders.loading import LoadOptions, load_embedded
-from lodestar.loaders.metaqa import MetaqaSource
-from lodestar.loaders.pathquestion import PathquestionSource
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.formats.metaqa_kb import MetaqaSource
+from lodestar.loaders.formats.pathquestion_kb import PathquestionSource
+from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.reading import read_questions
 from lodestar.loaders.source import Source
 from lodestar.models.star.checkpoint import read_description

@@ -1,1 +1,1 @@
-"""Loaders: one file per source format, and the writer that puts a source into the graph."""
+"""Knowledge graphs and question sets out of files, into a graph and out of it again."""

@@ -27,7 +27,7 @@ ROWS = pa.schema(
 )
 
 
-class Row(NamedTuple):
+class StatementRow(NamedTuple):
     """One statement, or what else a line is.
 
     The category is `triple`, `name` (head is the id, tail the text, tag `name`, `alias` or None), `reject` (with the
@@ -46,22 +46,22 @@ class Row(NamedTuple):
     reason: str | None = None
 
 
-def triple_row(line: int, head: str, relation: str, tail: str) -> Row:
+def triple_row(line: int, head: str, relation: str, tail: str) -> StatementRow:
     """Return the row of a triple whose tail is an entity."""
-    return Row(line, "triple", head, relation, tail, False)
+    return StatementRow(line, "triple", head, relation, tail, False)
 
 
-def name_row(line: int, id_: str, name: str) -> Row:
+def name_row(line: int, id_: str, name: str) -> StatementRow:
     """Return the row of a name."""
-    return Row(line, "name", head=id_, tail=name)
+    return StatementRow(line, "name", head=id_, tail=name)
 
 
-def reject_row(line: int, reason: str, text: str) -> Row:
+def reject_row(line: int, reason: str, text: str) -> StatementRow:
     """Return the row of what cannot be read."""
-    return Row(line, "reject", tail=text, reason=reason)
+    return StatementRow(line, "reject", tail=text, reason=reason)
 
 
-def row_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+def row_batches(rows: Iterable[StatementRow]) -> Iterator[pa.RecordBatch]:
     """Yield the rows as record batches of `ROWS`."""
     return record_batches(rows, ROWS)
 

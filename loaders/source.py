@@ -1,30 +1,22 @@
-"""What every source format offers, and what may stand in a graph.
+"""What every source format offers.
 
-A format is one file with a class that follows `Source`; `formats.py` lists them by name.
+A format is one file with a class that follows `Source`; `formats/by_name.py` lists them by name.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..engine.database.catalogue import LABEL_SEPARATOR
-from ..engine.database.templates import quoted
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .lines import LineFile
-    from .plain_triples import PlainForm
-
-MAX_ID_BYTES = 8_000
-"""Neo4j's range index takes keys of about 8,160 bytes."""
+    from .plain_lines.encoding import PlainForm
+    from .reading.lines import LineFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,51 +128,3 @@ NO_ID = r"[^\s\S]"
 def digest_of(kind: str, options: Mapping[str, object], contents: Iterable[str]) -> str:
     """Return the SHA-256, in hexadecimal, of a source with these options and these digests of what it reads."""
     return hashlib.sha256(json.dumps([kind, options, list(contents)], sort_keys=True).encode()).hexdigest()
-
-
-def fault_of_id(id_: str) -> str | None:
-    """Return why this cannot be an entity's id, or None when it can."""
-    if not id_:
-        return "an id is empty"
-    if "\0" in id_:
-        return "an id has a zero byte in it"
-    if len(id_) > MAX_ID_BYTES // 4 and len(id_.encode()) > MAX_ID_BYTES:
-        return f"an id is longer than {MAX_ID_BYTES:,} bytes"
-    return None
-
-
-def fault_of_relation(name: str) -> str | None:
-    """Return why this cannot be a relation's name, or None when it can."""
-    if not name:
-        return "the relation is empty"
-    if len(name.encode()) > MAX_ID_BYTES:
-        return f"the relation is longer than {MAX_ID_BYTES:,} bytes"
-    try:
-        quoted(name)
-    except ValueError:
-        return "the relation has a zero byte or \\u in it, which Neo4j cannot have in a relationship type"
-    return None
-
-
-def search_name(name: str) -> str:
-    """Return a name as it is searched for: composed (NFC), underscores opened, trimmed."""
-    return unicodedata.normalize("NFC", name).replace("_", " ").strip()
-
-
-def domain_of(relation: str) -> str | None:
-    """Return the type of the heads that a Freebase-like name tells (``domain.type`` of ``domain.type.property``)."""
-    type_, _, property_ = relation.partition("|")[0].rpartition(".")
-    return type_ if property_ and "." in type_ else None
-
-
-_WORD_BREAK = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
-
-
-def label_of(relation: str) -> str:
-    """Return the readable words of a relation's name: its last part, for a compound one the last parts of both."""
-    parts = []
-    for step in relation.split("|"):
-        last = re.split(r"[./#:]", step.rstrip("./#:"))[-1]
-        if words := " ".join(filter(None, _WORD_BREAK.split(last))).lower():
-            parts.append(words)
-    return LABEL_SEPARATOR.join(dict.fromkeys(parts)) or relation

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.engine.database.gateway import Gateway
-from lodestar.loaders.loading import LoadOptions
-from lodestar.loaders.loading import load as load_source
-from lodestar.loaders.report import LoadReport
-from lodestar.loaders.rows import Row, name_row, row_batches, triple_row
+from lodestar.loaders.loads.loading import LoadOptions
+from lodestar.loaders.loads.loading import load as load_source
+from lodestar.loaders.loads.report import LoadReport
+from lodestar.loaders.rows import StatementRow, name_row, row_batches, triple_row
 from lodestar.loaders.source import Part, RelationFacts, RowPart, Source
 
 COUNTRIES: tuple[tuple[str, str, str], ...] = (
@@ -81,7 +81,9 @@ class TripleSource:
 class RowSource(TripleSource):
     """A `Source` of rows as a parser gives them."""
 
-    def __init__(self, rows: Sequence[Row], *, unnamed_ids: str | None = None, languages: Sequence[str] = ()) -> None:
+    def __init__(
+        self, rows: Sequence[StatementRow], *, unnamed_ids: str | None = None, languages: Sequence[str] = ()
+    ) -> None:
         super().__init__((), unnamed_ids=unnamed_ids, languages=languages)
         self.rows = rows
 

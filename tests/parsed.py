@@ -7,9 +7,9 @@ from functools import cache
 
 import duckdb
 import pyarrow as pa
-from lodestar.loaders.freebase_noise import NoiseRule, noise_parameters
-from lodestar.loaders.line_block import LINES
-from lodestar.loaders.parsers import parser
+from lodestar.loaders.formats.freebase.noise import NoiseRule, noise_parameters
+from lodestar.loaders.parsers.parser import parser
+from lodestar.loaders.reading.line_block import LINES
 
 from tests.reference_parsers import Parsed
 

@@ -1,1 +1,1 @@
-"""Question sets: one file per published format, and the reading that finds which it is."""
+"""Question sets: the reading of their files, which finds the format."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from ...engine.questions.gold import GoldAnswer
-from ..freebase_id import FREEBASE_ID
+from ..formats.freebase.ids import FREEBASE_ID
 
 _MAX_SHARED = 1 << 17
 _ENTITY = re.compile(rf":?({FREEBASE_ID})")

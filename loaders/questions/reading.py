@@ -10,19 +10,19 @@ from typing import TypeVar
 from ...engine.errors import InputError, UsageError
 from ...engine.questions.gold import GoldQuestion, QuestionSet
 from ...engine.values import MAX_QUESTION_CHARS
-from ..bytefile import ByteFile
-from .cwq import CwqQuestions
-from .format import QuestionFormat
-from .grailqa import GrailqaQuestions
-from .ids import QuestionIds
-from .line import Line
-from .lodestar import LodestarQuestions
-from .metaqa import MetaqaQuestions
-from .opening import holds_records, lines, records
-from .pathquestion import PathquestionQuestions
-from .record import QuestionFields
-from .rog import RogQuestions
-from .webqsp import WebqspQuestions
+from ..reading.byte_file import ByteFile
+from .formats.cwq_questions import CwqQuestions
+from .formats.grailqa_questions import GrailqaQuestions
+from .formats.lodestar_questions import LodestarQuestions
+from .formats.metaqa_questions import MetaqaQuestions
+from .formats.pathquestion_questions import PathquestionQuestions
+from .formats.rog_questions import RogQuestions
+from .formats.webqsp_questions import WebqspQuestions
+from .question_format import QuestionFormat
+from .question_ids import QuestionIds
+from .question_line import Line
+from .question_record import QuestionFields
+from .records_or_lines import holds_records, lines, records
 
 _OF_RECORDS: Mapping[str, QuestionFormat[QuestionFields]] = {
     "webqsp": WebqspQuestions(),

@@ -20,7 +20,7 @@ from lodestar.engine.database.catalogue import read_graph_state
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import DatabaseUnavailableError, GraphError
 from lodestar.engine.server.instance import Instance
-from lodestar.loaders.verifying import verify
+from lodestar.loaders.loads.verifying import verify
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied
 from tests.snapshot import Snapshot, snapshot

@@ -15,18 +15,19 @@ from pathlib import Path
 from unittest.mock import patch
 
 from lodestar.engine.errors import InputError
-from lodestar.loaders import delimited, freebase, ntriples
-from lodestar.loaders import lines as lines_module
-from lodestar.loaders.bytefile import ByteFile
-from lodestar.loaders.delimited import CsvSource, TsvSource
-from lodestar.loaders.formats import detect
-from lodestar.loaders.freebase_noise import noise_parameters, read_noise_rules
-from lodestar.loaders.graphml import GraphmlSource
-from lodestar.loaders.layout import Layout
-from lodestar.loaders.lines import LineFile
-from lodestar.loaders.ntriples import ALIASES, NAMES
-from lodestar.loaders.plain_triples import PlainForm
-from lodestar.loaders.rog import RogSource
+from lodestar.loaders.formats import delimited, ntriples
+from lodestar.loaders.formats.by_name import detect
+from lodestar.loaders.formats.delimited import CsvSource, TsvSource
+from lodestar.loaders.formats.delimited_columns import Layout
+from lodestar.loaders.formats.freebase import dump as freebase
+from lodestar.loaders.formats.freebase.noise import noise_parameters, read_noise_rules
+from lodestar.loaders.formats.graphml import GraphmlSource
+from lodestar.loaders.formats.ntriples import ALIASES, NAMES
+from lodestar.loaders.formats.question_subgraphs import RogSource
+from lodestar.loaders.plain_lines.encoding import PlainForm
+from lodestar.loaders.reading import lines as lines_module
+from lodestar.loaders.reading.byte_file import ByteFile
+from lodestar.loaders.reading.lines import LineFile
 from lodestar.loaders.source import RowPart
 
 from tests import reference_parsers as reference

@@ -14,11 +14,11 @@ from lodestar.engine.database.catalogue import check_signatures
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.server.instance import Instance
-from lodestar.loaders import relation_types
-from lodestar.loaders.loading import LoadOptions, load_embedded
-from lodestar.loaders.rows import Row, name_row, triple_row
+from lodestar.loaders.loads.loading import LoadOptions, load_embedded
+from lodestar.loaders.loads.verifying import verify
+from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
-from lodestar.loaders.verifying import verify
+from lodestar.loaders.writing import relation_types
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, RowSource, TripleSource, load
@@ -39,11 +39,11 @@ kinds = st.sampled_from(
 rows = st.lists(
     st.builds(triple_row, st.just(1), ids, relations, ids)
     | st.builds(
-        lambda head, relation, value, kind: Row(1, "triple", head, relation, value, True, *kind),
+        lambda head, relation, value, kind: StatementRow(1, "triple", head, relation, value, True, *kind),
         ids, relations, st.just("") | text | st.just("x" * 9_000), kinds,
     )
     | st.builds(name_row, st.just(1), ids, text)
-    | st.builds(lambda id_, name, language, tag: Row(1, "name", id_, None, name, None, None, language, tag),
+    | st.builds(lambda id_, name, language, tag: StatementRow(1, "name", id_, None, name, None, None, language, tag),
                 ids, text, st.sampled_from([None, "en", "es"]), st.sampled_from([None, "name", "alias"])),
     min_size=150, max_size=300,
 ).filter(lambda found: any(row.category == "triple" for row in found))  # fmt: skip
@@ -83,7 +83,7 @@ def test_the_same_graph_by_both_writers(
     driver: neo4j.Driver,
     instance: Instance,
     tmp_path: Path,
-    found: list[Row],
+    found: list[StatementRow],
     unnamed_ids: str | None,
 ) -> None:
     source = RowSource(found, unnamed_ids=unnamed_ids, languages=("es", "en"))
@@ -103,7 +103,7 @@ def test_texts_that_are_hard_to_put_into_a_file(
         [
             triple_row(1, "e", "r", "f"),
             *(name_row(1, "e", name) for name in names),
-            *(Row(1, "triple", "e", "r", value, True) for value in values),
+            *(StatementRow(1, "triple", "e", "r", value, True) for value in values),
         ]
     )
     emptied(driver, "neo4j")

@@ -12,8 +12,8 @@ import pytest
 from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.database.templates import template
 from lodestar.engine.errors import GraphError, InputError, StorageError, UsageError
-from lodestar.loaders.exporting import ExportReport, ExportRequest, export
-from lodestar.loaders.terms import FREEBASE
+from lodestar.loaders.export.exporting import ExportReport, ExportRequest, export
+from lodestar.loaders.formats.freebase.ids import FREEBASE
 from pyarrow import parquet
 
 from tests.property.test_term_laws import read_iri, read_literal, read_node, read_tsv_literal

@@ -21,11 +21,11 @@ from lodestar.engine.database.catalogue import (
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.database.requests import Request
 from lodestar.engine.errors import GraphError, InputError, LoadInProgressError, UsageError
-from lodestar.loaders.delimited import TsvSource
-from lodestar.loaders.loading import Mode
-from lodestar.loaders.lock import load_lock
-from lodestar.loaders.unloading import unload
-from lodestar.loaders.verifying import verify
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.loads.load_lock import load_lock
+from lodestar.loaders.loads.loading import Mode
+from lodestar.loaders.loads.unloading import unload
+from lodestar.loaders.loads.verifying import verify
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.snapshot import snapshot

@@ -18,13 +18,13 @@ import neo4j
 import pytest
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.server.instance import Instance
-from lodestar.loaders.exporting import ExportRequest, export
-from lodestar.loaders.formats import source_class
-from lodestar.loaders.freebase_noise import read_noise_rules
-from lodestar.loaders.loading import LoadOptions, load_embedded
+from lodestar.loaders.export.exporting import ExportRequest, export
+from lodestar.loaders.export.terms import tsv_literal
+from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.formats.freebase.noise import read_noise_rules
+from lodestar.loaders.loads.loading import LoadOptions, load_embedded
+from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.source import Source
-from lodestar.loaders.terms import tsv_literal
-from lodestar.loaders.verifying import verify
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied
 from tests.graphs import load

@@ -14,13 +14,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.database.statements import HeadTriples, StatedTail
 from lodestar.engine.errors import InputError
-from lodestar.loaders.export.ntriples import NTriples
+from lodestar.loaders.export.ntriples_writer import NTriples
 from lodestar.loaders.export.output import appearing
-from lodestar.loaders.export.tsv import TsvNames, TsvTriples
-from lodestar.loaders.formats import source_class
-from lodestar.loaders.naming import Name
-from lodestar.loaders.parsers import parser
-from lodestar.loaders.source import LinePart, Source, fault_of_id, fault_of_relation
+from lodestar.loaders.export.tsv_writer import TsvNames, TsvTriples
+from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.ids_and_names import fault_of_id, fault_of_relation
+from lodestar.loaders.parsers.parser import parser
+from lodestar.loaders.source import LinePart, Source
+from lodestar.loaders.writing.stored_names import Name
 
 from tests.property.test_term_laws import datatypes, ids, languages, texts
 

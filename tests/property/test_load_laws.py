@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lodestar.loaders import lines as lines_module
-from lodestar.loaders.delimited import CsvSource, TsvSource
-from lodestar.loaders.lines import LineFile
-from lodestar.loaders.source import search_name
+from lodestar.loaders.formats.delimited import CsvSource, TsvSource
+from lodestar.loaders.ids_and_names import search_name
+from lodestar.loaders.reading import lines as lines_module
+from lodestar.loaders.reading.lines import LineFile
 
 from tests.read_source import read_source
 from tests.reference_lines import reference_lines

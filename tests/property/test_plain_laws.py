@@ -6,9 +6,10 @@ import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.loaders import delimited, freebase, ntriples
-from lodestar.loaders.freebase_noise import NoiseRule, read_noise_rules
-from lodestar.loaders.layout import Layout
+from lodestar.loaders.formats import delimited, ntriples
+from lodestar.loaders.formats.delimited_columns import Layout
+from lodestar.loaders.formats.freebase import dump as freebase
+from lodestar.loaders.formats.freebase.noise import NoiseRule, read_noise_rules
 
 from tests import line_strategies as lines
 from tests.parsed import delimited_parameters, freebase_parameters

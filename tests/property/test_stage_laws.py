@@ -12,13 +12,14 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lodestar.loaders.delimited import TsvSource
-from lodestar.loaders.naming import Name, read_names, with_load, without_load, write_names
-from lodestar.loaders.rows import Row, name_row, triple_row
-from lodestar.loaders.signatures import signatures
-from lodestar.loaders.source import NO_ID, LinePart, Part, Source, search_name
-from lodestar.loaders.staging.stage import Counts, Stage
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.ids_and_names import search_name
+from lodestar.loaders.rows import StatementRow, name_row, triple_row
+from lodestar.loaders.source import NO_ID, LinePart, Part, Source
+from lodestar.loaders.stage.stage import Counts, Stage
 from lodestar.loaders.subset import Subset
+from lodestar.loaders.writing.signatures import signatures
+from lodestar.loaders.writing.stored_names import Name, read_names, with_load, without_load, write_names
 
 from tests.graphs import RowSource, TripleSource
 
@@ -49,7 +50,7 @@ def read(stage: Stage) -> list[tuple[str, str, str, bool]]:
     return [
         (row["head"], row["relation"], row["tail"], literal)
         for literal in (False, True)
-        for batch in stage.rows("triple_rows", 7, relations=numbers, literals=literal)
+        for batch in stage.rows("results/triple_rows", 7, relations=numbers, literals=literal)
         for row in batch.to_pylist()
     ]
 
@@ -60,18 +61,18 @@ def test_a_stage_is_the_set_of_what_the_source_says(
     rows: list[tuple[str, str, str]], said: list[tuple[str, str, str, tuple[str | None, str | None]]]
 ) -> None:
     stated = [triple_row(i, *row) for i, row in enumerate(rows)]
-    stated += [Row(0, "triple", head, relation, value, True, *kind) for head, relation, value, kind in said]
+    stated += [StatementRow(0, "triple", head, relation, value, True, *kind) for head, relation, value, kind in said]
     source = RowSource(stated)
     with tempfile.TemporaryDirectory() as folder:
         stage, counts = staged(source, folder)
         found = read(stage)
-        named = {row["id"]: row["value"] for b in stage.rows("literal_rows", 9) for row in b.to_pylist()}
+        named = {row["id"]: row["value"] for b in stage.rows("results/literal_rows", 9) for row in b.to_pylist()}
         values = [
             (row["value"], row["datatype"], row["language"])
-            for b in stage.rows("literal_rows", 9)
+            for b in stage.rows("results/literal_rows", 9)
             for row in b.to_pylist()
         ]
-        entities = [row["id"] for batch in stage.rows("entity_rows", 3) for row in batch.to_pylist()]
+        entities = [row["id"] for batch in stage.rows("results/entity_rows", 3) for row in batch.to_pylist()]
         stage.close()
     assert len(found) == len(set(found)) == counts.num_triples
     assert {row[:3] for row in found if not row[3]} == set(rows)
@@ -100,7 +101,7 @@ def test_names_are_stated_in_order_and_written_as_python_writes_them(
             expected[id_][id_] = None
     with tempfile.TemporaryDirectory() as folder:
         stage, _ = staged(source, folder)
-        found = {row["id"]: row for batch in stage.rows("entity_rows", 4) for row in batch.to_pylist()}
+        found = {row["id"]: row for batch in stage.rows("results/entity_rows", 4) for row in batch.to_pylist()}
         stage.close()
     for id_ in entities:
         names = [Name(name, is_alias=position > 0) for position, name in enumerate(expected.get(id_, ()))]
@@ -184,7 +185,7 @@ def test_plain_lines_are_staged_as_if_they_were_parsed(
     seed: Random,
     subset: Subset,
 ) -> None:
-    monkeypatch.setattr("lodestar.loaders.lines.BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr("lodestar.loaders.reading.lines.BLOCK_BYTES", block_bytes)
     lines = [*map("\t".join, rows), *others]
     seed.shuffle(lines)
     lines[:0] = ["a\tr.x\ta", "p\tr.x\tq"]  # an entity to look around, and a triple without a hub

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.lines import MAX_LINE_BYTES, LineFile
+from lodestar.loaders.reading.lines import MAX_LINE_BYTES, LineFile
 
 
 def written(folder: Path, content: bytes, name: str = "file") -> str:
@@ -55,12 +55,12 @@ def test_lines(tmp_path: Path, content: bytes, lines: list[str], pack: Callable[
 
 
 def test_a_block_ends_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.loaders.lines.MAX_LINE_BYTES", 20)
+    monkeypatch.setattr("lodestar.loaders.reading.lines.MAX_LINE_BYTES", 20)
     content = "a\r\nlonger than twelve\n\né漢😀\r\n".encode() * 5 + b"x" * 21 + b"\r\ny"
     whole = read(written(tmp_path, content))
     assert [line for line, *_ in whole[1]] == [21]
     for block_bytes in range(1, 70):
-        monkeypatch.setattr("lodestar.loaders.lines.BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr("lodestar.loaders.reading.lines.BLOCK_BYTES", block_bytes)
         assert read(written(tmp_path, content)) == whole
 
 
@@ -173,7 +173,7 @@ def test_a_file_that_went_away_is_said(tmp_path: Path) -> None:
 
 
 def test_how_far_the_reading_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.loaders.lines.BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr("lodestar.loaders.reading.lines.BLOCK_BYTES", 1 << 16)
     content = os.urandom(2_000_000).hex().encode() + b"\n" + b"some more lines\n" * 100_000
     for packed in (content, gzip.compress(content)):
         file = LineFile(written(tmp_path, packed))

@@ -14,29 +14,27 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.bytefile import ByteFile
-from lodestar.loaders.delimited import CsvSource, DelimitedSource, TsvSource
-from lodestar.loaders.formats import FORMATS, detect, source_class
-from lodestar.loaders.freebase import FreebaseSource
-from lodestar.loaders.freebase_id import FREEBASE_ID
-from lodestar.loaders.freebase_noise import noise_parameters, read_noise_rules
-from lodestar.loaders.graphml import GraphmlSource
-from lodestar.loaders.metaqa import MetaqaSource
-from lodestar.loaders.ntriples import NtriplesSource
-from lodestar.loaders.pathquestion import PathquestionSource
-from lodestar.loaders.rog import RogSource
-from lodestar.loaders.source import (
+from lodestar.loaders.formats.by_name import FORMATS, detect, source_class
+from lodestar.loaders.formats.delimited import CsvSource, DelimitedSource, TsvSource
+from lodestar.loaders.formats.freebase.dump import FreebaseSource
+from lodestar.loaders.formats.freebase.ids import FREEBASE_ID
+from lodestar.loaders.formats.freebase.noise import noise_parameters, read_noise_rules
+from lodestar.loaders.formats.graphml import GraphmlSource
+from lodestar.loaders.formats.metaqa_kb import MetaqaSource
+from lodestar.loaders.formats.ntriples import NtriplesSource
+from lodestar.loaders.formats.pathquestion_kb import PathquestionSource
+from lodestar.loaders.formats.question_subgraphs import RogSource
+from lodestar.loaders.ids_and_names import (
     MAX_ID_BYTES,
-    NO_ID,
-    LinePart,
-    Source,
     domain_of,
     fault_of_id,
     fault_of_relation,
     label_of,
     search_name,
 )
-from lodestar.loaders.staging.stage import Stage
+from lodestar.loaders.reading.byte_file import ByteFile
+from lodestar.loaders.source import NO_ID, LinePart, Source
+from lodestar.loaders.stage.stage import Stage
 from lodestar.loaders.subset import Subset
 from pyarrow import parquet
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lodestar.loaders.freebase import FreebaseSource
-from lodestar.loaders.freebase_noise import read_noise_rules
-from lodestar.loaders.ntriples import NtriplesSource
-from lodestar.loaders.parsers import ParserError, parser
+from lodestar.loaders.formats.freebase.dump import FreebaseSource
+from lodestar.loaders.formats.freebase.noise import read_noise_rules
+from lodestar.loaders.formats.ntriples import NtriplesSource
+from lodestar.loaders.parsers.parser import ParserError, parser
 
 from tests.parsed import connection, delimited_parameters, freebase_parameters, parsed
 from tests.read_source import read_source

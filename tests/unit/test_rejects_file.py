@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.loaders.delimited import TsvSource
-from lodestar.loaders.freebase import FreebaseSource
-from lodestar.loaders.loading import LoadOptions
-from lodestar.loaders.preview import preview
-from lodestar.loaders.staging.rejects import Rejects, check_free, check_place
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.formats.freebase.dump import FreebaseSource
+from lodestar.loaders.loads.loading import LoadOptions
+from lodestar.loaders.loads.preview import preview
+from lodestar.loaders.stage.rejects import Rejects, check_free, check_place
 
 
 @pytest.fixture

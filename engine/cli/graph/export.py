@@ -12,7 +12,7 @@ from ...errors import UsageError
 from ..options import database_options, json_option, settings_from
 
 if TYPE_CHECKING:
-    from ....loaders.exporting import ExportRequest
+    from ....loaders.export.exporting import ExportRequest
 
 
 @click.command()
@@ -49,9 +49,9 @@ def command(
       lodestar export kg.nt.gz
       lodestar export | head
     """
-    from ....loaders.exporting import ExportRequest, export
+    from ....loaders.export.exporting import ExportRequest, export
+    from ....loaders.formats.freebase.ids import FREEBASE
     from ....loaders.progress import progress_bar
-    from ....loaders.terms import FREEBASE
     from ...database.gateway import Gateway
     from ...server.connecting import connection_of
     from ..render import printable

@@ -20,7 +20,7 @@ class Formats(click.Group):
         """Return the command of the format that is named, or of the file that is."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from ....loaders.formats import detect
+        from ....loaders.formats.by_name import detect
 
         kind = detect(args[0])
         click.echo(f"{args[0]} looks like {kind}", err=True)
@@ -236,9 +236,9 @@ def _list(text: str | None) -> list[str] | None:
 
 def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str) -> None:
     """Load a source of this kind; `own` are the options that are the format's and not every load's."""
-    from ....loaders.formats import source_class
-    from ....loaders.loading import load, load_embedded
-    from ....loaders.preview import preview
+    from ....loaders.formats.by_name import source_class
+    from ....loaders.loads.loading import load, load_embedded
+    from ....loaders.loads.preview import preview
     from ....loaders.progress import progress_bar
     from ...database.gateway import Gateway
     from ...server.connecting import loading_connection

@@ -12,7 +12,7 @@ from ...errors import UsageError
 from ..options import database_options, json_option
 
 if TYPE_CHECKING:
-    from ....loaders.loading import LoadOptions
+    from ....loaders.loads.loading import LoadOptions
     from ....loaders.subset import Subset
     from ...settings import Settings
 
@@ -74,9 +74,9 @@ def load_options(function: F) -> F:
 
 def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
     """Take the shared options out of `flags` and return them."""
-    from ....loaders.bytefile import ByteFile
-    from ....loaders.loading import LoadOptions
-    from ....loaders.staging.rejects import check_place
+    from ....loaders.loads.loading import LoadOptions
+    from ....loaders.reading.byte_file import ByteFile
+    from ....loaders.stage.rejects import check_place
 
     append, replaces = flags.pop("append"), flags.pop("replace")
     if append and replaces:

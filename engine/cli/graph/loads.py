@@ -64,8 +64,8 @@ def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: 
       lodestar loads delete 2
       lodestar loads delete more.tsv --yes
     """
+    from ....loaders.loads.unloading import found_load, unload
     from ....loaders.progress import progress_bar
-    from ....loaders.unloading import found_load, unload
     from ...database.catalogue import read_loads
     from ...database.gateway import Gateway
     from ...server.connecting import loading_connection

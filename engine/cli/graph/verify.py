@@ -25,8 +25,8 @@ def command(as_json: bool, **flags: Any) -> None:
       lodestar verify
       lodestar verify --json
     """
+    from ....loaders.loads.verifying import verify
     from ....loaders.progress import progress_bar
-    from ....loaders.verifying import verify
     from ...database.gateway import Gateway
     from ...server.connecting import connection_of
 

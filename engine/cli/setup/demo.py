@@ -42,8 +42,8 @@ def command(as_json: bool, **flags: Any) -> None:
     settings = settings_from(**flags)
     started = time.perf_counter()
 
-    from ....loaders.formats import source_class
-    from ....loaders.loading import LoadOptions, load
+    from ....loaders.formats.by_name import source_class
+    from ....loaders.loads.loading import LoadOptions, load
     from ....loaders.progress import progress_bar
     from ...api import Engine
     from ...browsing.browser import BrowserView

@@ -1,0 +1,223 @@
+"""A graph into files: all triples, or those of one load, in a total order, streamed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from heapq import merge
+from itertools import chain
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...engine.database.catalogue import read_catalogue, read_graph_state, read_loads
+from ...engine.database.gateway import Gateway
+from ...engine.database.statements import (
+    CHUNK_SIZE,
+    EntityNames,
+    HeadTriples,
+    relation_ranks,
+    stream_names,
+    stream_triples,
+)
+from ...engine.errors import GraphError, UsageError
+from ..formats.freebase.ids import FREEBASE
+from ..loads.report import number_of
+from ..progress import Progress, silent
+from ..writing.stored_names import Name, read_names
+from .ntriples_writer import NTriples
+from .output import STDOUT, Output, appearing
+from .terms import is_absolute_iri
+from .tsv_writer import TsvNames, TsvTriples
+
+FORMATS = ("tsv", "ntriples", "parquet")
+_SUFFIXES = {".tsv": "tsv", ".txt": "tsv", ".nt": "ntriples", ".parquet": "parquet"}
+
+
+class TripleWriter(Protocol):
+    """Writes triples in one format, in the order it gets them."""
+
+    def add_triples(self, triples: HeadTriples) -> None:
+        """Write some triples of one head."""
+        ...
+
+    def close(self) -> None:
+        """Write what is left."""
+        ...
+
+
+class NameWriter(Protocol):
+    """Writes names in one format, in the order it gets them."""
+
+    def add_names(self, id_: str, names: Sequence[Name]) -> int:
+        """Write the names of an entity; return how many were written."""
+        ...
+
+    def close(self) -> None:
+        """Write what is left."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What an export wrote."""
+
+    path: str
+    format: str
+    num_triples: int
+    size_bytes: int
+    sha256: str
+    num_names: int
+    names_path: str | None
+    names_size_bytes: int
+    names_sha256: str | None
+    base: str | None
+    """What was put before ids that are no IRIs; None where that was not needed."""
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON has it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        what = number_of(self.num_triples, "triple", "triples")
+        if self.num_names:
+            what += f", {number_of(self.num_names, 'name', 'names')}"
+        size = _size(self.size_bytes + self.names_size_bytes)
+        return f"{what}, {size} in {self.seconds:.1f} s ({self.num_triples / max(self.seconds, 1e-3):,.0f} triples/s)"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """What to export, and where to: a path may be ``-``; where `format` is None the suffix of `path` tells it."""
+
+    path: str = STDOUT
+    format: str | None = None
+    names_path: str | None = None
+    base: str = FREEBASE
+    id_names: bool = False
+    load: int | None = None
+
+    def checked_format(self) -> str:
+        """Return the format; raise `UsageError` where it cannot be told or does not go with the rest."""
+        format_ = self.format or format_of(self.path)
+        if format_ not in FORMATS:
+            raise UsageError(f"expected one of the formats {', '.join(FORMATS)}, found {format_!r}")
+        if format_ == "ntriples" and self.names_path is not None:
+            raise UsageError("N-Triples has the names among the triples: leave out --names")
+        if format_ == "parquet" and any(path and path.endswith(".gz") for path in (self.path, self.names_path)):
+            raise UsageError("parquet is packed already: give a name without .gz")
+        if self.names_path and Path(self.names_path).resolve() == Path(self.path).resolve():
+            raise UsageError(f"triples and names cannot both go to {self.path}: give --names another file")
+        if not is_absolute_iri(self.base):
+            raise UsageError(f"--base: expected an absolute IRI as {FREEBASE}, found {self.base!r}")
+        return format_
+
+
+def format_of(path: str) -> str:
+    """Return the format that the name of a file tells: of ``-`` it is TSV."""
+    if path == STDOUT:
+        return "tsv"
+    name = path.removesuffix(".gz")
+    for suffix, format_ in _SUFFIXES.items():
+        if name.endswith(suffix):
+            return format_
+    raise UsageError(f"{path}: expected a name that ends with {', '.join(_SUFFIXES)}, or a --format")
+
+
+def export(request: ExportRequest, gateway: Gateway, progress: Progress = silent) -> ExportReport:
+    """Write the graph, or one load of it, to files that appear whole or not at all.
+
+    Raises `GraphError` when there is none or only half of one, `InputError` for what the format cannot say,
+    `UsageError` for a request that cannot be met, `StorageError` for a file that cannot be written.
+    """
+    started_s = time.monotonic()
+    format_ = request.checked_format()
+    total = _num_triples(gateway, request.load)
+    ranks = relation_ranks(relation.name for relation in gateway.fetch(read_catalogue()).relations)
+    triples = gateway.stream(stream_triples(ranks, request.load), fetch_size=CHUNK_SIZE)
+    paths = [path for path in (request.path, request.names_path) if path is not None]
+    num_triples = num_names = 0
+    with appearing(*paths) as outputs:
+        triple_writer, name_writer = _writers(format_, outputs, request)
+        for statement in _in_order(triples, gateway, format_, with_names=name_writer is not None):
+            if isinstance(statement, HeadTriples):
+                triple_writer.add_triples(statement)
+                num_triples += len(statement.tails)
+                progress("triples", num_triples, total)
+            elif name_writer:
+                names = read_names(statement.name, statement.aliases, statement.name_tags)
+                stated = [name for name in names if request.load is None or request.load in name.loads]
+                num_names += name_writer.add_names(statement.id, stated) if stated else 0
+        triple_writer.close()
+        if name_writer:
+            name_writer.close()
+    names_output = outputs[1] if len(outputs) > 1 else None
+    return ExportReport(
+        path=request.path,
+        format=format_,
+        num_triples=num_triples,
+        size_bytes=outputs[0].size_bytes,
+        sha256=outputs[0].sha256,
+        num_names=num_names,
+        names_path=request.names_path,
+        names_size_bytes=names_output.size_bytes if names_output else 0,
+        names_sha256=names_output.sha256 if names_output else None,
+        base=triple_writer.base if isinstance(triple_writer, NTriples) else None,
+        seconds=time.monotonic() - started_s,
+    )
+
+
+def _num_triples(gateway: Gateway, load: int | None) -> int:
+    """Return how many triples are to be exported; raise when there is no complete graph or no such load."""
+    state = gateway.fetch(read_graph_state())
+    state.check()
+    half_there = (*state.unfinished_loads, *state.deleting_loads)
+    if load is None and half_there:
+        raise GraphError(
+            f"the load of {half_there[0]}, or its deletion, did not finish: run it again, or export one that did "
+            "finish with --load"
+        )
+    if load is None:
+        return state.num_triples
+    loads = gateway.fetch(read_loads())
+    finished = {found.number: found.num_triples for found in loads if found.finished and not found.deleting}
+    if load not in finished:
+        known = ", ".join(map(str, finished)) or "none"
+        raise UsageError(
+            f"--load: expected the number of a finished load ({known}), found {load}: see `lodestar stats`"
+        )
+    return finished[load]
+
+
+def _writers(format_: str, outputs: Sequence[Output], request: ExportRequest) -> tuple[TripleWriter, NameWriter | None]:
+    """Return what writes triples and, unless names are not asked for, what writes names."""
+    stream, *more = (output.stream for output in outputs)
+    if format_ == "ntriples":
+        writer = NTriples(stream, request.base, id_names=request.id_names)
+        return writer, writer
+    if format_ == "tsv":
+        return TsvTriples(stream), TsvNames(more[0]) if more else None
+    from .parquet_writer import ParquetNames, ParquetTriples
+
+    return ParquetTriples(stream), ParquetNames(more[0]) if more else None
+
+
+def _in_order(
+    triples: Iterator[HeadTriples], gateway: Gateway, format_: str, *, with_names: bool
+) -> Iterator[HeadTriples | EntityNames]:
+    """Return the statements as a format has them: N-Triples the names of an entity before its triples, others last."""
+    if not with_names:
+        return triples
+    names = gateway.stream(stream_names(), fetch_size=CHUNK_SIZE)
+    if format_ == "ntriples":
+        return merge(names, triples, key=itemgetter(0))
+    return chain(triples, names)
+
+
+def _size(size_bytes: int) -> str:
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.1f} {unit}"
+    return f"{size_bytes} bytes"

@@ -1,0 +1,1 @@
+"""The source formats, one file or folder each."""

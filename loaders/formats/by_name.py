@@ -1,0 +1,86 @@
+"""The source formats by the name they have on the command line, and how a file tells which it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from ...engine.errors import InputError
+from ..source import Source
+
+FORMATS = {
+    "csv": "delimited:CsvSource",
+    "freebase": "freebase.dump:FreebaseSource",
+    "geonames": "geonames.places:GeonamesSource",
+    "graphml": "graphml:GraphmlSource",
+    "metaqa": "metaqa_kb:MetaqaSource",
+    "ntriples": "ntriples:NtriplesSource",
+    "pathquestion": "pathquestion_kb:PathquestionSource",
+    "rog": "question_subgraphs:RogSource",
+    "tsv": "delimited:TsvSource",
+}
+
+_BY_ENDING = {".csv": "csv", ".tsv": "tsv", ".jsonl": "rog", ".parquet": "rog", ".graphml": "graphml"}
+_NO_FILE = {"geonames"}
+_KB = "kb.txt"
+_PACKED = ".gz"
+_LOOKED_AT_BYTES = 1 << 16
+
+_FREEBASE = re.compile(r"<(?:http://rdf\.freebase\.com/|/)[^>]*>\t<[^>]*>\t.+\t\.$")
+_NTRIPLES = re.compile(r"[ \t]*(?:<[^<>]*>|_:\S+)[ \t]*<[^<>]*>[ \t]*[<_\"].*\.[ \t]*(?:#.*)?$")
+
+
+def source_class(name: str) -> Callable[..., Source]:
+    """Return what makes a source of this format; each takes its own arguments."""
+    module, _, class_name = FORMATS[name].partition(":")
+    return cast(Callable[..., Source], getattr(import_module(f".{module}", __package__), class_name))
+
+
+def detect(path: str) -> str:
+    """Return the format of a file, by its name and its first lines; raise `InputError` where they do not tell."""
+    from ..reading.byte_file import ByteFile
+
+    if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
+        raise InputError(f"{'stdin' if path == '-' else path}: cannot be looked at before it is read: {_name_one()}")
+    file = ByteFile(path)
+    with file.faults_translated(), file.unpacked() as stream:
+        start = stream.read(_LOOKED_AT_BYTES) or b""
+    if not start:
+        raise InputError(f"{path}: the file is empty")
+    lines = start.decode("utf-8-sig", "replace").splitlines()
+    whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
+    name = file.name.lower().removesuffix(_PACKED)
+    found = _by_name(name, whole) or _by_content(start, [line for line in whole if line.strip()])
+    if found is None:
+        raise InputError(f"{path}: the format cannot be told from the file: {_name_one()}")
+    return found
+
+
+def _name_one() -> str:
+    return f"name one of {', '.join(name for name in FORMATS if name not in _NO_FILE)}"
+
+
+def _by_name(name: str, lines: Sequence[str]) -> str | None:
+    if name == _KB:
+        return {(2, 0): "metaqa", (0, 2): "pathquestion"}.get((lines[0].count("|"), lines[0].count("\t")))
+    return _BY_ENDING.get(Path(name).suffix)
+
+
+def _by_content(start: bytes, lines: Sequence[str]) -> str | None:
+    statements = [line for line in lines if not line.lstrip().startswith("#")]
+    if not statements:
+        return None
+    if start.startswith(b"PAR1") or (statements[0].startswith("{") and '"graph"' in start.decode(errors="replace")):
+        return "rog"
+    if statements[0].lstrip().startswith("<") and any("<graphml" in line for line in statements[:5]):
+        return "graphml"
+    for name, pattern in (("freebase", _FREEBASE), ("ntriples", _NTRIPLES)):
+        if all(pattern.match(line) for line in statements):
+            return name
+    for name, separator in (("tsv", "\t"), ("csv", ","), ("metaqa", "|")):
+        if all(line.count(separator) == 2 for line in statements):
+            return name
+    return None

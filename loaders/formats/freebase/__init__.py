@@ -1,0 +1,1 @@
+"""The raw Freebase RDF dump."""

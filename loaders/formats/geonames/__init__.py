@@ -1,0 +1,1 @@
+"""GeoNames' countries and cities."""

@@ -1,0 +1,76 @@
+"""N-Triples: names by relation and language, IRIs shortened by the bases given, labels of blank nodes kept as ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..plain_lines.encoding import PlainForm
+from ..reading.lines import LineFile
+from ..source import LinePart, Part
+from .file_source import FileSource
+from .languages import DEFAULT_LANGUAGES, Languages
+
+NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://rdf.freebase.com/ns/type.object.name")
+ALIASES = ("http://www.w3.org/2004/02/skos/core#altLabel", "http://rdf.freebase.com/ns/common.topic.alias")
+
+
+class NtriplesSource(FileSource):
+    """A file of N-Triples (``-`` is standard input), gzip or plain.
+
+    What follows a base is the id or the relation. The literals of the relations `names` and `aliases` (whole IRIs) are
+    names in the languages given, `*` being every other.
+    """
+
+    kind = "ntriples"
+    unnamed_ids = None
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        bases: Sequence[str] = (),
+        names: Sequence[str] = NAMES,
+        aliases: Sequence[str] = ALIASES,
+        languages: Sequence[str] = DEFAULT_LANGUAGES,
+    ) -> None:
+        self.max_rejects = 0
+        self._bases = sorted(set(bases) - {""}, key=lambda base: (-len(base), base))
+        self._names = list(names)
+        self._aliases = list(aliases)
+        self._chosen = Languages.of(languages)
+        self.languages = self._chosen.preferred
+        self._file = LineFile(path)
+        super().__init__([self._file])
+
+    def options(self) -> Mapping[str, object]:
+        """Return bases, relations of names, and languages."""
+        return {
+            "bases": self._bases,
+            "names": self._names,
+            "aliases": self._aliases,
+            "languages": self._chosen.as_options(),
+        }
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the file."""
+        any_base = "|".join(map(re.escape, self._bases))
+        bases = f"^(?:{any_base})((?s:.+))$" if any_base else None
+        parameters = {"bases": bases, "names": self._names, "aliases": self._aliases, **self._chosen.parameters()}
+        yield LinePart(self._file, "ntriples", parameters, plain_form(bases))
+
+
+def plain_form(bases: str | None) -> PlainForm:
+    """Return the form of lines of three IRIs without an escape, one space behind each."""
+    iri = r'<[^<>"\\ \t]+>'
+    return PlainForm(
+        separator=" ",
+        num_columns=4,
+        columns=(0, 1, 2),
+        entity=iri,
+        relation=iri,
+        begin="<",
+        stop=".",
+        around=(1, 1),
+        bases=bases,
+    )

@@ -1,0 +1,99 @@
+"""Subgraphs of questions as RoG, NSM and their like have them: the union of all is the graph.
+
+One record a question, JSON a line (gzip or plain) or parquet, with a list of [head, relation, tail] called `graph` or
+`subgraph` (or `tuples` in it). Ids are names, but for those of Freebase, which nothing names. Records are read one by
+one; a triple that many hold is stored once, as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from io import BufferedReader
+from typing import Any, cast
+
+from ...engine.errors import InputError
+from ..message_text import shown
+from ..reading.byte_file import ByteFile
+from ..reading.records import PARQUET, UnreadableError, columns_shown, parquet_records, parsed_json, record_lines
+from ..rows import StatementRow, reject_row, row_batches, triple_row
+from ..source import Part, RowPart
+from .file_source import FileSource
+from .freebase.ids import FREEBASE_ID
+
+_FIELDS = ("graph", "subgraph")
+_IN_FIELD = "tuples"
+_TRIPLE = 3
+
+
+class RogSource(FileSource):
+    """The file of questions (``-`` is standard input)."""
+
+    kind = "rog"
+    unnamed_ids = FREEBASE_ID
+
+    def __init__(self, path: str) -> None:
+        self.max_rejects = 0
+        self.languages: Sequence[str] = ()
+        self._file = ByteFile(path)
+        self._line = 0
+        super().__init__([self._file])
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the triples of all records; a record's line is its number."""
+        yield RowPart(self._file.shown, row_batches(self._rows()))
+
+    def _rows(self) -> Iterator[StatementRow]:
+        self._line = 0
+        with self._file.faults_translated(lambda: self._line), self._file.unpacked() as stream:
+            reader = BufferedReader(cast(Any, stream), 1 << 20)
+            start = reader.peek(len(PARQUET))
+            if not start:
+                raise InputError(f"{self._file.shown}: the file is empty")
+            yield from self._parquet_rows(reader) if start.startswith(PARQUET) else self._json_rows(reader)
+
+    def _json_rows(self, reader: BufferedReader[Any]) -> Iterator[StatementRow]:
+        for line, raw in record_lines(reader, self._file.shown):
+            self._line = line
+            if not raw.strip():
+                yield StatementRow(line, "blank")
+                continue
+            try:
+                record = parsed_json(raw)
+            except UnreadableError as error:
+                yield reject_row(line, str(error), shown(raw))
+            else:
+                yield from _rows_of(record, line)
+
+    def _parquet_rows(self, reader: BufferedReader[Any]) -> Iterator[StatementRow]:
+        for record in parquet_records(reader, self._file.shown, self._columns):
+            self._line += 1
+            yield from _rows_of(record, self._line)
+
+    def _columns(self, names: Sequence[str]) -> list[str]:
+        columns = [name for name in _FIELDS if name in names]
+        if not columns:
+            found = columns_shown(names)
+            raise InputError(f"{self._file.shown}: expected a column graph or subgraph, found {found}")
+        return columns
+
+
+def _rows_of(record: Any, line: int) -> Iterator[StatementRow]:
+    graph = next((record[field] for field in _FIELDS if field in record), None) if isinstance(record, dict) else None
+    if isinstance(graph, dict):
+        graph = graph.get(_IN_FIELD)
+    if not isinstance(graph, list):
+        yield reject_row(line, "expected a list called graph or subgraph, found none", shown(str(record)))
+        return
+    for number, item in enumerate(graph, start=1):
+        if isinstance(item, list) and len(item) == _TRIPLE and all(map(_is_text, item)):
+            yield triple_row(line, *item)
+        else:
+            reason = f"expected a head, a relation and a tail that are text as item {number} of the graph"
+            yield reject_row(line, reason, shown(str(item)))
+
+
+def _is_text(value: object) -> bool:
+    """Return whether this can be an id: text, not empty, without zero bytes and single surrogates."""
+    if not isinstance(value, str) or not value or "\0" in value:
+        return False
+    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)

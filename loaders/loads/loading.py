@@ -1,0 +1,273 @@
+"""One load from a source to a finished graph: what it means for what is there, and which writer does it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ...engine.database.catalogue import GRAPH_VERSION, GraphState, LoadManifest, read_graph_state, read_loads
+from ...engine.database.gateway import Gateway
+from ...engine.errors import GraphError, UsageError
+from ...engine.server.connecting import LOAD_TIMEOUT_S
+from ...engine.server.locking import locked
+from ...engine.settings import Settings
+from ..progress import Progress, silent
+from ..source import Source
+from ..stage.rejects import check_free, check_place
+from ..stage.stage import Counts, Stage
+from ..subset import Subset
+from ..writing.bulk_writer import BulkWriter
+from ..writing.manifest import Manifest
+from ..writing.online_writer import BATCH_SIZE, OnlineWriter
+from ..writing.stored_names import BASE_LOAD
+from .disk_space import check_room_for_graph, check_room_for_stage
+from .load_lock import load_lock
+from .report import LoadReport
+
+if TYPE_CHECKING:
+    from ...engine.server.instance import Instance
+
+Mode = Literal["new", "append", "replace"]
+WriterChoice = Literal["auto", "bulk", "online"]
+
+BULK_FROM_TRIPLES = 300_000
+"""Below, the bulk writer's fixed costs (an import, a start of a server) are more than the online writer takes."""
+
+
+def default_staging() -> Path:
+    """Return the folder for what is between a source and a graph."""
+    return Settings().home_dir / "staging"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """How a load is done. `max_rejects` None is the format's own default, `staging` a folder for what is in between."""
+
+    staging: Path = field(default_factory=default_staging)
+    mode: Mode = "new"
+    writer: WriterChoice = "auto"
+    subset: Subset = field(default_factory=Subset)
+    max_rejects: int | None = None
+    rejects_file: Path | None = None
+    batch_size: int = BATCH_SIZE
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a load does to the graph: the number it gets, and whether it takes the place of what is there."""
+
+    number: int
+    replaces: bool = False
+    finished: LoadManifest | None = None
+    """This content is loaded already: nothing is to be done."""
+
+
+def content_sha256(source: Source, subset: Subset) -> str:
+    """Return what identifies a load: the hash of the source's content and of every option that changes the graph."""
+    options = json.dumps(subset.as_json(), sort_keys=True)
+    return hashlib.sha256(f"{source.kind}\n{source.digest()}\n{options}".encode()).hexdigest()
+
+
+def planned(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> Plan:
+    """Return what this load means for a graph in this state.
+
+    Raises `UsageError` when the graph holds something else and the mode does not say what is to become of it,
+    `GraphError` when an earlier load did not finish.
+    """
+    mine = next((load for load in loads if load.sha256 == sha256), None)
+    others = [load for load in loads if load.sha256 != sha256]
+    replaces = options.mode == "replace" or (mine is not None and not mine.finished and _was_replacing(mine))
+    if mine and mine.deleting:
+        raise GraphError(f"the load of {mine.source} is being deleted: run `lodestar loads delete {mine.number}` again")
+    is_whole = mine is not None and mine.finished and mine.graph_version == GRAPH_VERSION
+    if mine and is_whole and not options.force and not (replaces and others):
+        return Plan(mine.number, finished=mine)
+    if replaces:
+        return Plan(BASE_LOAD, replaces=bool(loads) or not state.is_empty)
+    if others and any(load.graph_version != GRAPH_VERSION for load in others):
+        raise UsageError(
+            "the graph was written by an older Lodestar: load it again with --replace, which puts this in its place"
+        )
+    if mine:
+        return Plan(mine.number)
+    if unfinished := [load for load in others if not load.finished]:
+        raise GraphError(
+            f"the load of {unfinished[0].source} did not finish: run the same `lodestar load` again first, or give "
+            "--replace to put this in its place"
+        )
+    if not others and state.is_empty:
+        return Plan(BASE_LOAD)
+    if options.mode == "append":
+        return Plan(max((load.number for load in others), default=BASE_LOAD) + 1)
+    held = f"{state.num_triples:,} triples" + (f" of {others[-1].source}" if others else "")
+    raise UsageError(f"the graph holds {held}: give --append to add to them or --replace to load in their place")
+
+
+def load(
+    source: Source, gateway: Gateway, options: LoadOptions | None = None, progress: Progress = silent
+) -> LoadReport:
+    """Load a source into a running Neo4j by the online writer; do nothing when this content is loaded already.
+
+    Raises `InputError` for a fault of the source, before anything is written.
+    """
+    options = options or LoadOptions()
+    if options.writer == "bulk":
+        raise UsageError("--writer bulk works on the files of an embedded server: leave out --uri, or load online")
+    started_s = time.monotonic()
+    _check_rejects_place(source, options)
+    sha256 = content_sha256(source, options.subset)
+    with load_lock(gateway) as check_lock:
+        plan = planned(sha256, options, *_seen(gateway))
+        if plan.finished:
+            return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
+        with _staged(source, sha256, options, progress) as (stage, counts):
+            manifest = _manifest(source, sha256, plan, counts, options, "online")
+            related = _write_online(gateway, stage, manifest, source, plan, options, progress)
+            check_lock()
+    return _report(manifest, counts, related, options, started_s)
+
+
+def load_embedded(
+    source: Source,
+    instance: Instance,
+    options: LoadOptions,
+    progress: Progress = silent,
+    say: Callable[[str], None] = lambda _: None,
+) -> LoadReport:
+    """Load a source into an embedded server, by the writer that is faster there; `say` hears which and why.
+
+    The server runs afterwards, whichever writer it was.
+    """
+    started_s = time.monotonic()
+    _check_rejects_place(source, options)
+    sha256 = content_sha256(source, options.subset)
+    with instance.loading() as incoming:
+        plan = _plan_embedded(instance, sha256, options)
+        if plan.finished:
+            return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
+        with _staged(source, sha256, options, progress) as (stage, counts):
+            writer, reason = chosen_writer(options, plan, counts)
+            say(f"{writer} load: {reason}")
+            check_room_for_graph(instance.home.folder, counts)
+            manifest = _manifest(source, sha256, plan, counts, options, writer)
+            if writer == "bulk":
+                related = BulkWriter(progress).write(stage, manifest, source.relation_facts(), instance, incoming)
+                instance.start(progress=False)
+            else:
+                instance.start(progress=False)
+                with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway, load_lock(gateway) as check_lock:
+                    related = _write_online(gateway, stage, manifest, source, plan, options, progress)
+                    check_lock()
+    return _report(manifest, counts, related, options, started_s)
+
+
+def chosen_writer(options: LoadOptions, plan: Plan, counts: Counts) -> tuple[Literal["bulk", "online"], str]:
+    """Return the writer for an embedded server and why it is the one; raise `UsageError` for one that cannot do it."""
+    whole = plan.number == BASE_LOAD
+    if options.writer == "bulk" and not whole:
+        raise UsageError(
+            "--writer bulk writes a graph of its own and cannot add to one: load online, or give --replace"
+        )
+    if options.writer != "auto":
+        return options.writer, "as --writer says"
+    if not whole:
+        return "online", "it adds to the graph"
+    if plan.replaces:
+        return "bulk", "the old graph serves until the new one is complete"
+    if counts.num_triples >= BULK_FROM_TRIPLES:
+        return "bulk", f"a new graph of {counts.num_triples:,} triples"
+    return "online", f"a new graph of less than {BULK_FROM_TRIPLES:,} triples"
+
+
+def _plan_embedded(instance: Instance, sha256: str, options: LoadOptions) -> Plan:
+    """Look at what the server holds, starting it where it has a graph and does not run."""
+    if not instance.has_graph:
+        return planned(sha256, options, GraphState(0, 0, 0), ())
+    instance.start(progress=False)
+    with Gateway(instance.connection()) as gateway:
+        return planned(sha256, options, *_seen(gateway))
+
+
+def _seen(gateway: Gateway) -> tuple[GraphState, tuple[LoadManifest, ...]]:
+    return gateway.fetch(read_graph_state()), gateway.fetch(read_loads())
+
+
+@contextmanager
+def _staged(source: Source, sha256: str, options: LoadOptions, progress: Progress) -> Iterator[tuple[Stage, Counts]]:
+    """Convert the source, unless an interrupted load did so before; the stage is deleted when the load is done."""
+    folder = options.staging / sha256[:16]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with locked(folder.with_suffix(".lock"), f"another load of {source.name} is under way"), Stage(folder) as stage:
+        counts = stage.completed(sha256)
+        if counts is None:
+            if options.rejects_file:
+                check_free(options.rejects_file, force=options.force)
+            check_room_for_stage(folder, source.size_bytes)
+            limit = source.max_rejects if options.max_rejects is None else options.max_rejects
+            counts = stage.fill(
+                source,
+                sha256,
+                subset=options.subset,
+                max_rejects=limit,
+                rejects_file=_rejects_file(options, sha256),
+                progress=progress,
+            )
+        yield stage, counts
+        stage.delete()
+
+
+def _write_online(
+    gateway: Gateway,
+    stage: Stage,
+    manifest: Manifest,
+    source: Source,
+    plan: Plan,
+    options: LoadOptions,
+    progress: Progress,
+) -> int:
+    writer = OnlineWriter(gateway, options.batch_size, progress)
+    return writer.write(stage, manifest, source.relation_facts(), replace=plan.replaces)
+
+
+def _manifest(source: Source, sha256: str, plan: Plan, counts: Counts, options: LoadOptions, writer: str) -> Manifest:
+    return Manifest(
+        sha256=sha256,
+        number=plan.number,
+        source=source.name,
+        kind=source.kind,
+        writer=writer,
+        options={**source.options(), **options.subset.as_json()},
+        num_triples=counts.num_triples,
+        num_entities=counts.num_entities,
+        num_literals=counts.num_literals,
+        num_relations=counts.num_relations,
+        num_names=counts.num_names,
+        num_duplicates=counts.num_duplicates,
+        checksum=str(counts.checksum),
+        replaces=plan.replaces,
+    )
+
+
+def _report(manifest: Manifest, counts: Counts, num_related: int, options: LoadOptions, started_s: float) -> LoadReport:
+    rejects_file = str(_rejects_file(options, manifest.sha256))
+    return LoadReport.of(manifest, counts, num_related, time.monotonic() - started_s, rejects_file)
+
+
+def _check_rejects_place(source: Source, options: LoadOptions) -> None:
+    if options.rejects_file:
+        check_place(options.rejects_file, source.reads)
+
+
+def _rejects_file(options: LoadOptions, sha256: str) -> Path:
+    return options.rejects_file or options.staging / f"{sha256[:16]}.rejects.tsv"
+
+
+def _was_replacing(manifest: LoadManifest) -> bool:
+    return bool(json.loads(manifest.options or "{}").get("replaces"))

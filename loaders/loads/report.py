@@ -1,0 +1,117 @@
+"""What a load did, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from ...engine.database.catalogue import LoadManifest
+from ..stage.stage import Counts
+from ..writing.manifest import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What a load did. Counts are those of the source, duplicates left out and counted apart."""
+
+    source: str
+    kind: str
+    sha256: str
+    number: int
+    writer: str
+    num_triples: int
+    num_entities: int
+    num_literals: int
+    num_relations: int
+    num_names: int
+    num_duplicates: int
+    seconds: float
+    num_names_ignored: int = 0
+    num_related: int = 0
+    """Relations that have no relationship type of their own."""
+    num_rejects: int = 0
+    rejects_file: str | None = None
+    categories: Mapping[str, int] = field(default_factory=dict)
+    """Statements of the source by what became of them."""
+    already_loaded: bool = False
+
+    @classmethod
+    def of(cls, manifest: Manifest, counts: Counts, num_related: int, seconds: float, rejects_file: str | None) -> Self:
+        """Return the report of a load that was done now."""
+        return cls(
+            source=manifest.source,
+            kind=manifest.kind,
+            sha256=manifest.sha256,
+            number=manifest.number,
+            writer=manifest.writer,
+            num_triples=counts.num_triples,
+            num_entities=counts.num_entities,
+            num_literals=counts.num_literals,
+            num_relations=counts.num_relations,
+            num_names=counts.num_names,
+            num_duplicates=counts.num_duplicates,
+            seconds=seconds,
+            num_names_ignored=counts.num_names_ignored,
+            num_related=num_related,
+            num_rejects=counts.num_rejects,
+            rejects_file=rejects_file if counts.num_rejects else None,
+            categories=counts.categories,
+        )
+
+    @classmethod
+    def of_manifest(cls, manifest: LoadManifest, seconds: float) -> Self:
+        """Return the report of a load that was done before."""
+        return cls(
+            source=manifest.source,
+            kind=manifest.kind,
+            sha256=manifest.sha256,
+            number=manifest.number,
+            writer=manifest.writer,
+            num_triples=manifest.num_triples,
+            num_entities=manifest.num_entities,
+            num_literals=manifest.num_literals,
+            num_relations=manifest.num_relations,
+            num_names=manifest.num_names,
+            num_duplicates=manifest.num_duplicates,
+            seconds=seconds,
+            already_loaded=True,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON has it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        counts = [
+            number_of(self.num_triples, "triple", "triples"),
+            number_of(self.num_entities, "entity", "entities"),
+            number_of(self.num_relations, "relation", "relations"),
+        ]
+        if self.num_literals:
+            counts.insert(2, number_of(self.num_literals, "literal", "literals"))
+        if self.already_loaded:
+            return f"{self.source} is already loaded: {', '.join(counts)}"
+        rate = self.num_triples / max(self.seconds, 1e-3)
+        notes = [f"{', '.join(counts)} in {self.seconds:.1f} s ({rate:,.0f} triples/s, {self.writer})"]
+        if self.num_duplicates:
+            notes.append(f"{number_of(self.num_duplicates, 'duplicate', 'duplicates')} stored once")
+        if self.num_names_ignored:
+            notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or said twice ignored")
+        if dropped := sum(self.categories.values()) - sum(
+            self.categories.get(c, 0) for c in ("triple", "name", "reject")
+        ):
+            notes.append(f"{number_of(dropped, 'line', 'lines')} left out")
+        if self.num_related:
+            notes.append(
+                f"{self.num_related:,} of {self.num_relations:,} relations stored as :RELATED, "
+                "since Neo4j keeps at most 65,536 relationship types"
+            )
+        if self.num_rejects:
+            notes.append(f"{number_of(self.num_rejects, 'line', 'lines')} rejected: see {self.rejects_file}")
+        return "; ".join(notes)
+
+
+def number_of(number: int, one: str, several: str) -> str:
+    """Return a number with what it counts."""
+    return f"{number:,} {one if number == 1 else several}"

@@ -1,0 +1,100 @@
+"""Is the graph what its manifests say: counted again, and compared by the checksums of the loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from ...engine.database.catalogue import (
+    GRAPH_VERSION,
+    LoadManifest,
+    check_signatures,
+    read_catalogue,
+    read_graph_state,
+    read_loads,
+    read_relation_counts,
+)
+from ...engine.database.gateway import Gateway
+from ...engine.database.statements import HeadTriples, relation_ranks, stream_triples
+from ..progress import Progress, silent
+from ..rows import record_batches
+from ..stage.query_files import query
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was looked at, and what is wrong: a clause for each fault."""
+
+    num_loads: int
+    num_triples: int
+    num_entities: int
+    faults: tuple[str, ...]
+
+
+def verify(gateway: Gateway, progress: Progress = silent) -> Verification:
+    """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests."""
+    state = gateway.fetch(read_graph_state())
+    loads = gateway.fetch(read_loads())
+    catalogue = gateway.fetch(read_catalogue())
+    faults = []
+    if not loads:
+        faults.append("the graph has no manifest of a load: it was not written by lodestar")
+    if not state.has_entity_id:
+        faults.append("the constraint entity_id is missing")
+    if not state.has_entity_names:
+        faults.append("the name index entity_names is missing or not filled yet")
+    counts = gateway.execute(read_relation_counts())
+    faults.extend(
+        f"the catalogue says {relation.count:,} triples of {relation.name}, the graph has {found:,}"
+        for relation in catalogue.relations
+        if (found := counts.pop(relation.name, 0)) != relation.count
+    )
+    faults.extend(f"{name} has {found:,} triples and is not in the catalogue" for name, found in counts.items())
+    if wrong := gateway.execute(check_signatures()):
+        faults.append(f"{wrong:,} entities have a relation signature that disagrees with their triples")
+    for done, load in enumerate(loads):
+        progress("checking", done, len(loads))
+        faults.extend(_faults_of_load(gateway, load, relation_ranks([r.name for r in catalogue.relations])))
+    progress("checking", len(loads), len(loads))
+    return Verification(len(loads), state.num_triples, state.num_entities, tuple(faults))
+
+
+def _faults_of_load(gateway: Gateway, load: LoadManifest, ranks: dict[str, int]) -> Iterator[str]:
+    name = f"load {load.number} ({load.source})"
+    if not load.finished:
+        yield f"{name} did not finish: run the same `lodestar load` again"
+        return
+    if load.graph_version != GRAPH_VERSION:
+        yield f"{name} was written by another version of lodestar: load it again with --replace"
+        return
+    num_triples, checksum = measured(gateway.stream(stream_triples(ranks, load.number)))
+    if num_triples != load.num_triples:
+        yield f"{name} has {num_triples:,} triples in the graph, its manifest says {load.num_triples:,}"
+    elif str(checksum) != load.checksum:
+        yield f"{name} has as many triples as its manifest says, but not the same ones"
+
+
+def measured(heads: Iterable[HeadTriples]) -> tuple[int, int]:
+    """Return the number and the checksum of triples that come as `stream_triples` gives them."""
+    with duckdb.connect() as connection:
+        connection.execute(query("reading/macros"))
+        rows = ((head.head, *tail) for head in heads for tail in head.tails)
+        reader = pa.RecordBatchReader.from_batches(_TRIPLES, record_batches(rows, _TRIPLES))
+        connection.register("streamed", reader)
+        num_triples, checksum = connection.execute(query("numbering/checksum")).fetchall()[0]
+    return num_triples, checksum
+
+
+_TRIPLES = pa.schema(
+    [
+        ("head", pa.string()),
+        ("relation", pa.string()),
+        ("tail", pa.string()),
+        ("is_literal", pa.bool_()),
+        ("datatype", pa.string()),
+        ("language", pa.string()),
+    ]
+)

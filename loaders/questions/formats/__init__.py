@@ -1,0 +1,1 @@
+"""The published formats of question sets, one file each."""

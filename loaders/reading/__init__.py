@@ -1,0 +1,1 @@
+"""Files as bytes, lines and records."""

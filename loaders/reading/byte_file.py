@@ -1,0 +1,127 @@
+"""Files as streams of bytes: a path, standard input or a pipe; gzip (of any number of members) or plain."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from io import FileIO, RawIOBase
+from pathlib import Path
+from typing import IO, Any, cast
+
+from isal import igzip_threaded
+from isal.igzip_lib import IsalError
+
+from ...engine.errors import InputError
+
+_GZIP = b"\x1f\x8b"
+
+
+class ByteFile:
+    """A file that can be read again; ``-`` is standard input, kept as pipes are in a temporary file.
+
+    Raises `InputError` at once when there is nothing to read.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.name = "stdin" if path == "-" else Path(path).name
+        self.shown = "stdin" if path == "-" else path
+        self._path = Path(path)
+        self._spooled: IO[bytes] | None = None
+        self._raw: FileIO | None = None
+        self._position_bytes = 0
+        with self.faults_translated():
+            if not path:
+                raise InputError("expected the path of a file, found an empty one")
+            if path == "-":
+                self._spooled = _spooled(_stdin())
+            elif self._path.is_dir():
+                raise InputError(f"{path}: expected a file, found a folder")
+            else:
+                with self._path.open("rb") as file:
+                    if not self._path.is_file():
+                        self._spooled = _spooled(file)
+
+    @property
+    def size_bytes(self) -> int:
+        """The size on disk, packed as it is."""
+        with self.faults_translated():
+            return os.fstat(self._spooled.fileno()).st_size if self._spooled else self._path.stat().st_size
+
+    @property
+    def position_bytes(self) -> int:
+        """How many bytes of it, packed as they are, the reading under way has taken."""
+        if self._raw is not None and not self._raw.closed:
+            self._position_bytes = self._raw.tell()
+        return self._position_bytes
+
+    def is_at(self, path: Path) -> bool:
+        """Return whether the path leads to this file, whatever it is called there."""
+        return path.exists() and self._path.exists() and self._path.samefile(path)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file's bytes, in hexadecimal."""
+        with self.faults_translated(), self._opened() as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    @contextmanager
+    def unpacked(self) -> Iterator[RawIOBase]:
+        """Open the file from its start, unpacked where it is gzip; reads may be short."""
+        with ExitStack() as opened:
+            with self.faults_translated():
+                file = opened.enter_context(self._opened())
+                self._raw, self._position_bytes = file, 0
+                stream: RawIOBase = file
+                packed = file.read(len(_GZIP)) == _GZIP
+                file.seek(0)
+                if packed:
+                    stream = opened.enter_context(cast(Any, igzip_threaded).open(file, "rb", threads=1)).raw
+            yield stream
+            self._position_bytes = file.tell()
+
+    @contextmanager
+    def faults_translated(self, line: Callable[[], int] = lambda: 0) -> Iterator[None]:
+        """Raise `InputError` with the file, and the line where there is one, for whatever goes wrong with the file."""
+        try:
+            yield
+        except EOFError as error:
+            raise InputError(f"{self._place(line())}: the gzip file is cut off: fetch it again") from error
+        except (gzip.BadGzipFile, zlib.error, IsalError) as error:  # type: ignore[misc]
+            raise InputError(f"{self._place(line())}: the gzip file is damaged ({error}): fetch it again") from error
+        except FileNotFoundError as error:
+            raise InputError(f"{self._place(line())}: no such file") from error
+        except OSError as error:
+            raise InputError(f"{self._place(line())}: cannot be read: {error.strerror or error}") from error
+
+    def _place(self, line: int) -> str:
+        return f"{self.shown}:{line}" if line else self.shown
+
+    @contextmanager
+    def _opened(self) -> Iterator[FileIO]:
+        if self._spooled:
+            with FileIO(os.dup(self._spooled.fileno())) as file:
+                file.seek(0)
+                yield file
+        else:
+            with FileIO(self._path) as file:
+                yield file
+
+
+def _stdin() -> IO[bytes]:
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("stdin: expected a file, found standard input closed")
+    return sys.stdin.buffer
+
+
+def _spooled(stream: IO[bytes]) -> IO[bytes]:
+    """Return a temporary file with all that the stream has; it goes with the object."""
+    file = cast(IO[bytes], tempfile.TemporaryFile())  # noqa: SIM115 - lives as long as the source
+    shutil.copyfileobj(stream, file)
+    file.flush()
+    return file

@@ -1,0 +1,180 @@
+"""Lines of text files, cut out of large blocks and not copied one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from ...engine.errors import InputError
+from ..message_text import SHOWN_CHARS, shown
+from .byte_file import ByteFile
+from .line_block import INLINE_BYTES, Bytes, Chosen, LineBlock, Positions, Reject
+
+MAX_LINE_BYTES = 1_000_000
+FIRST_BLOCK_BYTES = 1 << 20
+"""Of the first block; each is twice as large as the one before, so that work on a short file begins at once too."""
+BLOCK_BYTES = 16 << 20
+"""Of the largest ones: these have fewer terms that other blocks have too, and some six are in memory at a time."""
+FIRST_LINES = 100
+
+OnReject = Callable[[int, str, str], None]
+"""Called with a line's number, why it is left out, and as much of it as may stand in a message."""
+
+_NEWLINE, _RETURN, _FIRST_NOT_ASCII = 10, 13, 128
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_UTF8_MARK = b"\xef\xbb\xbf"
+
+
+class LineFile(ByteFile):
+    """A UTF-8 file of lines, ended by LF or CRLF; a byte order mark is no part of the first."""
+
+    def blocks(self) -> Generator[LineBlock]:
+        """Yield the lines: numbered from 1, without their ends, empty ones included.
+
+        A line that is longer than `MAX_LINE_BYTES`, has a zero byte or is not UTF-8 is among the rejects of its block
+        instead. Raises `InputError` for an empty file, for UTF-16, and for what cannot be read to its end.
+        """
+        cutter = _Cutter()
+        with self.unpacked() as stream:
+            at_end = False
+            while not at_end:
+                block, filled = cutter.new_block()
+                while filled < len(block) - INLINE_BYTES and not at_end:
+                    with self.faults_translated(partial(cutter.line_after, block[:filled])):
+                        read = stream.readinto(block[filled:-INLINE_BYTES].data)
+                    filled += read
+                    at_end = not read
+                if not cutter.started:
+                    self._check_start(block[: min(filled, 4)].tobytes())
+                if cut := cutter.cut(block, filled, at_end):
+                    yield cut
+
+    def batches(self, rejects: OnReject) -> Generator[pa.RecordBatch]:
+        """Yield the lines of `blocks` as batches of `LINES`, none of them empty; `rejects` hears of the others."""
+        for block in self.blocks():
+            for reject in block.rejects:
+                rejects(*reject)
+            if len(block.numbers):
+                yield block.as_batch()
+
+    def first_lines(self) -> list[tuple[int, str]]:
+        """Return the first lines that can be read, at most `FIRST_LINES` of them, with their numbers."""
+        with closing(self.blocks()) as blocks:
+            block = next((block for block in blocks if len(block.numbers)), None)
+        if block is None:
+            return []
+        first = block.as_batch().slice(0, FIRST_LINES)
+        return list(zip(first["line"].to_pylist(), first["text"].to_pylist(), strict=True))
+
+    def _check_start(self, start: bytes) -> None:
+        if start.startswith(_UTF16):
+            raise InputError(f"{self.shown}: expected UTF-8, found UTF-16: convert it first")
+        if not start.removeprefix(_UTF8_MARK):
+            raise InputError(f"{self.shown}: the file is empty")
+
+
+class _Cutter:
+    """Cuts blocks at line ends; what follows the last end of a block comes first in the next."""
+
+    def __init__(self) -> None:
+        self.started = False
+        self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
+        self._rejects: list[Reject] = []
+        self._num_lines = 0
+        self._rest: Bytes = np.empty(0, np.uint8)
+        self._too_long: bytes | None = None
+        """The start of a line that is longer than may be and whose end is still to come."""
+
+    def new_block(self) -> tuple[Bytes, int]:
+        """Return a block, with `INLINE_BYTES` to spare behind what is to be read, and how much is in it."""
+        filled = len(self._rest)
+        block: Bytes = np.empty(filled + self._block_bytes + INLINE_BYTES, np.uint8)
+        block[:filled] = self._rest
+        self._block_bytes = min(2 * self._block_bytes, BLOCK_BYTES)
+        return block, filled
+
+    def line_after(self, uncut: Bytes) -> int:
+        """Return the number of the line that the reading has come to; 0 before anything is read."""
+        if not self.started and not len(uncut):
+            return 0
+        return self._num_lines + int(np.count_nonzero(uncut == _NEWLINE)) + 1
+
+    def cut(self, block: Bytes, filled: int, at_end: bool) -> LineBlock | None:
+        """Return the lines that end in the block, None when none does."""
+        data = block[:filled]
+        ends = np.flatnonzero(data == _NEWLINE)
+        after = int(ends[-1]) + 1 if len(ends) else 0
+        if at_end and (after < filled or (not filled and self._too_long is not None)):
+            ends, after = np.append(ends, filled), filled
+        starts = np.append(0, ends[:-1] + 1)[: len(ends)]
+        if len(starts) and not self._num_lines and data[:3].tobytes() == _UTF8_MARK:
+            starts[0] = len(_UTF8_MARK)
+        self.started = True
+        self._rejects = []
+        if len(ends) and self._too_long is not None:
+            self._reject_too_long(self._num_lines + 1, self._too_long)
+            self._num_lines, starts, ends, self._too_long = self._num_lines + 1, starts[1:], ends[1:], None
+        self._keep(data[after:])
+        if not len(ends):
+            return LineBlock(block, starts, starts, ends, tuple(self._rejects)) if self._rejects else None
+        ends = ends - ((ends > starts) & (data[ends - 1] == _RETURN))
+        kept = ~self._unreadable(data, starts, ends)
+        numbers = np.arange(self._num_lines + 1, self._num_lines + 1 + len(ends), dtype=np.int64)
+        self._num_lines += len(ends)
+        return LineBlock(block, numbers[kept], starts[kept], ends[kept], tuple(self._rejects))
+
+    def _keep(self, rest: Bytes) -> None:
+        """Keep the start of a line for the next block, or no more than can be shown when it is too long already."""
+        if self._too_long is None and len(rest) > MAX_LINE_BYTES + 1:
+            self._too_long = rest[: 4 * SHOWN_CHARS].tobytes()
+        self._rest = rest[:0].copy() if self._too_long is not None else rest.copy()
+
+    def _unreadable(self, data: Bytes, starts: Positions, ends: Positions) -> Chosen:
+        """Return which lines cannot be read, after adding them to the rejects."""
+        found: Chosen = ends - starts > MAX_LINE_BYTES
+        region = data[starts[0] : ends[-1]]
+        if len(region) and region.min() == 0:
+            found[_lines_with(region == 0, ends - starts[0])] = True
+        if len(region) and region.max() >= _FIRST_NOT_ASCII and not _is_utf8(region):
+            for i in _lines_with(region >= _FIRST_NOT_ASCII, ends - starts[0]):
+                found[i] |= _fault_of_encoding(data[starts[i] : ends[i]].tobytes()) is not None
+        for i in np.flatnonzero(found):
+            raw = data[starts[i] : ends[i]].tobytes()
+            line = self._num_lines + 1 + int(i)
+            if len(raw) > MAX_LINE_BYTES:
+                self._reject_too_long(line, raw)
+            else:
+                fault = "expected text, found a zero byte" if b"\0" in raw else _fault_of_encoding(raw)
+                self._rejects.append((line, str(fault), shown(raw)))
+        return found
+
+    def _reject_too_long(self, line: int, start: bytes) -> None:
+        self._rejects.append((line, f"the line is longer than {MAX_LINE_BYTES:,} bytes", shown(start)))
+
+
+def _lines_with(wanted: Chosen, ends: Positions) -> Positions:
+    """Return the lines, by index, that have a wanted byte in them."""
+    return np.unique(np.searchsorted(ends, np.flatnonzero(wanted), side="right"))
+
+
+def _is_utf8(data: Bytes) -> bool:
+    whole = pa.Array.from_buffers(
+        pa.binary(), 1, [None, pa.py_buffer(np.array([0, len(data)], np.int32)), pa.py_buffer(data)]
+    )
+    try:
+        whole.cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _fault_of_encoding(raw: bytes) -> str | None:
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        return f"expected UTF-8, found byte 0x{raw[error.start]:02x}"
+    return None

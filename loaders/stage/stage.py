@@ -1,0 +1,347 @@
+"""A source on its way into a graph: parsed, deduplicated and numbered in a DuckDB file, whatever the writer.
+
+Memory stays bounded: DuckDB spills to the stage's folder. A stage that was completed can be opened again, by the same
+load after an interruption.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+import pyarrow as pa
+
+from ...engine.errors import InputError, StorageError
+from ..parsers.parser import parser
+from ..plain_lines.encoded_files import NUMBERED, EncodedFiles
+from ..plain_lines.taking import PlainLines
+from ..progress import Progress, silent
+from ..source import LinePart, Source
+from ..subset import Subset
+from .over_batches import run_over
+from .query_files import query, set_variables
+from .rejects import Rejects
+from .wanted_relations import WantedRelations, restriction
+
+FORMAT = 1
+MEMORY_MB = 500
+"""Of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
+SEGMENT_BATCHES = 16
+"""Batches of 16 MB and less between two looks at the rejects."""
+NUMBERS_A_BATCH = 100_000
+_BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
+OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
+"""What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_PASSED_THROUGH = "SELECT * FROM lines"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a stage holds. `categories` has the statements of a source by what became of them; they add up to all."""
+
+    num_triples: int
+    num_entities: int
+    num_literals: int
+    num_relations: int
+    num_names: int
+    num_duplicates: int
+    num_names_ignored: int
+    """Name statements of ids that are in no triple, or that say what another one says."""
+    checksum: int
+    num_rejects: int = 0
+    categories: Mapping[str, int] = field(default_factory=dict)
+
+
+class Stage:
+    """The tables of one source in a folder of their own. Use it as a context manager."""
+
+    def __init__(self, folder: Path, *, memory_mb: int = MEMORY_MB, threads: int | None = None) -> None:
+        self.folder = folder
+        self._memory_mb = memory_mb
+        self._threads = threads or os.cpu_count() or 1
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self.share_read = 1.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; what was completed stays."""
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
+    def delete(self) -> None:
+        """Close and delete everything."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def completed(self, sha256: str) -> Counts | None:
+        """Return the counts when this content was staged to its end before, else None."""
+        try:
+            content = json.loads((self.folder / "complete.json").read_text(encoding="utf-8"))
+            if content["format"] == FORMAT and content["sha256"] == sha256:
+                return Counts(**content["counts"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return None
+
+    def fill(
+        self,
+        source: Source,
+        sha256: str,
+        *,
+        subset: Subset,
+        max_rejects: int,
+        rejects_file: Path | None,
+        progress: Progress = silent,
+        sample_batches: int | None = None,
+    ) -> Counts:
+        """Read a source to its end and number what it says; what the folder held before is gone.
+
+        `sample_batches` ends the reading of every part after so many batches; `share_read` then has the share by bytes.
+        Rejects are only counted where they have no file.
+        Raises `InputError` for a fault of the source or more rejects than allowed, `StorageError` for a full disk.
+        """
+        self.delete()
+        try:
+            with self._translated():
+                self.folder.mkdir(parents=True)
+                self._create(subset)
+                ahead = self._threads if sample_batches is None else 0  # what is read of a sample is what it shows
+                wanted = WantedRelations(self._opened(), subset)
+                plain = PlainLines(EncodedFiles(self.folder), wanted, threads=self._threads, ahead=ahead)
+                with Rejects(rejects_file, max_rejects) as rejects:
+                    with plain.files:
+                        self._read(source, subset, plain, rejects, progress, sample_batches)
+                    self._restrict(source, subset)
+                    counts = self._number(source, plain, rejects, progress)
+                plain.files.delete()
+                content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts)}
+                (self.folder / "complete.json").write_text(json.dumps(content), encoding="utf-8")
+        except BaseException:
+            self.delete()  # half a stage is of no use, and may be what fills the disk
+            raise
+        return counts
+
+    def rows(
+        self,
+        name: str,
+        size: int,
+        *,
+        tables: Mapping[str, pa.Table | pa.RecordBatchReader] | None = None,
+        **parameters: Any,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a query file, which may use the tables given, `size` a batch.
+
+        Other queries may run meanwhile.
+        """
+        with self._translated():
+            cursor = self._opened().cursor()
+            for table, content in (tables or {}).items():
+                cursor.register(table, content)
+            set_variables(cursor, parameters)
+            yield from cursor.sql(query(name)).to_arrow_reader(size)
+
+    def relations(self) -> list[tuple[int, str, int]]:
+        """Return number, name and number of triples of every relation, by number."""
+        with self._translated():
+            return self._opened().cursor().execute(query("results/relations")).fetchall()
+
+    def _opened(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            self._connection = duckdb.connect(
+                str(self.folder / "stage.duckdb"),
+                config={
+                    "memory_limit": f"{self._memory_mb}MB",
+                    "threads": self._threads,
+                    "temp_directory": str(self.folder / "spilled"),
+                    "preserve_insertion_order": False,
+                },
+            )
+            self._connection.execute("SET enable_progress_bar = false")
+            self._connection.execute(query("reading/macros"))
+        return self._connection
+
+    def _create(self, subset: Subset) -> None:
+        connection = self._opened()
+        connection.execute(query("reading/statements"))
+        for table, names in (("wanted_domain", subset.domains), ("wanted_relation", subset.exact_relations)):
+            if names:
+                connection.register("wanted", pa.table({"name": list(names)}))
+                connection.table("wanted").insert_into(table)
+                connection.unregister("wanted")
+        set_variables(connection, restriction(subset))
+
+    def _read(
+        self,
+        source: Source,
+        subset: Subset,
+        plain: PlainLines,
+        rejects: Rejects,
+        progress: Progress,
+        sample_batches: int | None,
+    ) -> None:
+        total = source.size_bytes or 0
+        for number, part in enumerate(source.parts()):
+            set_variables(self._opened(), {"part": number})
+            if isinstance(part, LinePart):
+                found = parser(part.parser)
+                found.prepare(self._opened(), part.parameters)
+                parsed = replace(part, plain=None) if subset.looks_at_entities else part
+                batches: Iterator[pa.RecordBatch] = plain.taken_from(parsed, rejects)
+                text, shown = found.text, part.file.shown
+            else:
+                text, batches, shown = _PASSED_THROUGH, part.batches, part.shown
+            rejects.begin_part(shown)
+            text = query("reading/take").replace("{{parser}}", text)
+            for segment in _segments(_reporting(islice(batches, sample_batches), source, progress)):
+                first = next(segment)
+                run_over(self._opened(), text, "lines", first.schema, chain((first,), segment))
+                self._put_aside(rejects)
+            self._put_aside(rejects)
+        if sample_batches is not None and total:
+            self.share_read = min(max(source.position_bytes / total, 1e-9), 1.0)
+        progress("reading", total, total)
+
+    def _put_aside(self, rejects: Rejects) -> None:
+        """Count the rejects since the last look; those that the line reader found become statements too."""
+        connection = self._opened()
+        found = connection.execute(query("reading/rejects"), {"first": rejects.next_row}).fetchall()
+        lines = rejects.take_over(found)
+        if lines:
+            connection.executemany(query("reading/reject_line"), lines)
+        rejects.next_row = connection.execute(query("reading/num_statements")).fetchall()[0][0]
+        rejects.check()
+
+    def _restrict(self, source: Source, subset: Subset) -> None:
+        """Leave out what the subset leaves out by the shape of the graph."""
+        connection = self._opened()
+        if subset.around:
+            set_variables(connection, {"around": list(subset.around)})
+            connection.execute(query("restricting/seeds"))
+            if unknown := [id_ for (id_,) in connection.execute(query("restricting/unknown_seeds")).fetchall()]:
+                raise InputError(
+                    f"{source.name}: no triple has {unknown[0]!r}, which --around names"
+                    + (f", nor {len(unknown) - 1:,} others that it names" if len(unknown) > 1 else "")
+                    + ": give ids as the source has them"
+                )
+        if subset.max_degree is not None:
+            connection.execute(query("restricting/hubs"), {"max_degree": subset.max_degree})
+            if not subset.around:
+                connection.execute(query("restricting/without_hubs"))
+        if subset.around:
+            for hop in range(1, subset.hops):
+                set_variables(connection, {"hop": hop})
+                connection.execute(query("restricting/next_hop"))
+            connection.execute(query("restricting/only_around"))
+
+    def _number(self, source: Source, plain: PlainLines, rejects: Rejects, progress: Progress) -> Counts:
+        connection = self._opened()
+        connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
+        progress("sorting", 0, 3)
+        self._number_terms(plain.files)
+        if connection.execute(query("numbering/faults")).fetchall()[0][0]:
+            rejects.take_over_faults(connection.execute(query("numbering/reject_faults")).fetchall())
+            rejects.check()
+            self._number_terms(plain.files)
+        progress("sorting", 1, 3)
+        with ThreadPoolExecutor(1) as beside:  # naming leaves a core idle for most of its time
+            cursor = connection.cursor()
+            named = beside.submit(_name, cursor, source)
+            try:
+                self._number_triples(plain.files)
+                progress("sorting", 2, 3)
+                named.result()
+            except BaseException:
+                cursor.interrupt()  # an interrupt of ours need not wait for the names
+                raise
+        progress("sorting", 3, 3)
+        parsed = Counter(dict(connection.execute(query("numbering/categories")).fetchall()))
+        categories = dict(plain.categories + parsed)
+        counted = next(self.rows("numbering/counts", 1, num_encoded=plain.files.num_triples)).to_pylist()[0]
+        counts = Counts(**counted, num_rejects=categories.get("reject", 0), categories=categories)
+        if not counts.num_triples:
+            found = ", ".join(f"{number:,} {name}" for name, number in sorted(categories.items())) or "nothing"
+            raise InputError(f"{source.name}: expected triples, found none to load ({found})")
+        connection.execute(query("numbering/forget_statements"))
+        return counts
+
+    def _number_terms(self, encoded: EncodedFiles) -> None:
+        connection = self._opened()
+        connection.register("encoded_entity", encoded.entities())
+        connection.register("encoded_relation", encoded.relations())
+        connection.execute(query("numbering/number_terms"))
+        connection.unregister("encoded_entity")
+        connection.unregister("encoded_relation")
+
+    def _number_triples(self, encoded: EncodedFiles) -> None:
+        entities = self.rows(
+            "numbering/encoded_entity_numbers", NUMBERS_A_BATCH, tables={"encoded_entity": encoded.entities()}
+        )
+        relations = self.rows(
+            "numbering/encoded_relation_numbers", NUMBERS_A_BATCH, tables={"encoded_relation": encoded.relations()}
+        )
+        first = list(islice(entities, 1))  # all are sorted then, before other work takes the threads
+        triples = encoded.numbered(chain(first, entities), relations)
+        run_over(self._opened(), query("numbering/number_triples"), "encoded_triple", NUMBERED, triples)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.Error as error:
+            if "No space left" in str(error) or isinstance(error, duckdb.OutOfMemoryException):
+                raise self._no_room() from error
+            if isinstance(error, duckdb.IOException):
+                raise StorageError(f"{self.folder}: cannot be used: {str(error).splitlines()[0]}") from error
+            raise
+        except OSError as error:
+            if error.errno in _NO_ROOM:
+                raise self._no_room() from error
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise StorageError(f"{error.filename or self.folder}: cannot be written: {reason}") from error
+
+    def _no_room(self) -> StorageError:
+        return StorageError(
+            f"{self.folder}: no room left on the disk while the source was converted: "
+            "make room or name another --home, then run the same command again"
+        )
+
+
+def _name(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
+    """Make the names of the entities."""
+    variables = {"languages": list(source.languages), "unnamed_ids": source.unnamed_ids}
+    set_variables(connection, {**variables, "outer_blanks": OUTER_BLANKS})
+    connection.execute(query("numbering/name"))
+
+
+def _reporting(batches: Iterable[pa.RecordBatch], source: Source, progress: Progress) -> Iterator[pa.RecordBatch]:
+    """Yield the batches and say how far their reading is."""
+    total = source.size_bytes or 0
+    for batch in batches:
+        progress("reading", min(source.position_bytes, total), total)
+        yield batch
+
+
+def _segments(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:
+    """Yield the batches in groups that are read one after the other."""
+    remaining = iter(batches)
+    for first in remaining:
+        yield chain((first,), islice(remaining, SEGMENT_BATCHES - 1))

@@ -1,0 +1,184 @@
+"""The bulk writer: a stage into a new database by Neo4j's own offline importer, then switched over as a whole.
+
+The graph grows in an *incoming* server beside the real one, which goes on serving what it has. Only when the incoming
+one is complete do its files take the place of the real one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ...engine.database.catalogue import read_graph_state
+from ...engine.database.gateway import Gateway
+from ...engine.errors import ServerError
+from ...engine.server.connecting import LOAD_TIMEOUT_S
+from ...engine.server.import_files import LIST_DELIMITER, ImportFile, ImportFiles
+from ...engine.server.import_writer import ImportFileWriter
+from ..progress import Progress, silent
+from ..source import RelationFacts
+from ..stage.stage import Stage
+from .manifest import Manifest, begin, finish, request, write_relations
+from .relation_types import RelationRow, num_related, relation_rows
+from .signatures import signatures
+from .table_rows import RowStream
+
+if TYPE_CHECKING:
+    from ...engine.server.incoming import Incoming
+    from ...engine.server.instance import Instance
+
+NODES_A_BATCH = 100_000
+TRIPLES_A_BATCH = 250_000
+SIGNATURE_ROWS_A_BATCH = 500_000
+
+_IMPORTED = {
+    "signature_relations": "signature_relations:int[]",
+    "signature_counts": "signature_counts:int[]",
+    "degree": "degree:int",
+}
+"""The columns of signatures as neo4j-admin imports them."""
+
+
+class BulkWriter:
+    """Writes a stage into an embedded server, in the place of whatever graph it has."""
+
+    def __init__(self, progress: Progress = silent) -> None:
+        self._progress = progress
+
+    def write(
+        self,
+        stage: Stage,
+        manifest: Manifest,
+        facts: Mapping[str, RelationFacts],
+        instance: Instance,
+        incoming: Incoming,
+    ) -> int:
+        """Write everything; the instance has either its old graph or the whole new one, at every moment.
+
+        `incoming` is what `Instance.loading` lends. Returns how many relations have no type of their own.
+        """
+        rows = relation_rows(stage.relations(), (), facts)
+        files = self.write_files(stage, relation_table(rows), has_literals=manifest.num_literals > 0)
+        imported = incoming.import_graph(files, self._progress)
+        if imported.num_relationships != manifest.num_triples:
+            raise ServerError(
+                f"the importer made {imported.num_relationships:,} triples of {manifest.num_triples:,} of "
+                f"{manifest.source}: the graph is left as it was; run the same command again"
+            )
+        incoming.start(progress=False)
+        with Gateway(incoming.connection(LOAD_TIMEOUT_S)) as gateway:
+            self._progress("indexing", 0, 1)
+            begin(gateway, manifest)
+            write_relations(gateway, rows)
+            counts = {name: num_triples for _, name, num_triples in stage.relations()}
+            gateway.fetch(request("set_relation_counts", counts=counts))
+            _check(gateway, manifest)
+            finish(gateway, manifest)
+            self._progress("indexing", 1, 1)
+        incoming.stop()
+        instance.adopt(incoming, progress=False)
+        return num_related(rows)
+
+    def write_files(self, stage: Stage, relations: pa.Table, *, has_literals: bool) -> ImportFiles:
+        """Write the files that are imported."""
+        folder = stage.folder / "import"
+        folder.mkdir(exist_ok=True)
+        self._progress("converting", 0, 2)
+        delimiter = _list_delimiter(stage)
+        with ThreadPoolExecutor(1) as beside:  # either leaves a core idle for a part of its time
+            triples = beside.submit(self._write_triples, stage, folder, relations)
+            nodes = [("Entity", self._write_entities(stage, folder / "entities.csv", relations, delimiter))]
+            if has_literals:
+                literals = map(_as_table, stage.rows("results/literal_nodes", NODES_A_BATCH))
+                nodes += [("Literal", _written(folder / "literals.csv", literals))]
+            self._progress("converting", 1, 2)
+            relationships = triples.result()
+        self._progress("converting", 2, 2)
+        return ImportFiles(folder, tuple(nodes), relationships, delimiter)
+
+    def _write_triples(self, stage: Stage, folder: Path, relations: pa.Table) -> tuple[ImportFile, ...]:
+        tables = {"relation_row": relations}
+        typed = stage.rows("results/relationships", TRIPLES_A_BATCH, tables=tables)
+        related = stage.rows("results/related", TRIPLES_A_BATCH, tables=tables)
+        files = (
+            _written(folder / "triples.csv", _with_types(typed, relations)),
+            _written(folder / "related.csv", map(_as_table, related)),
+        )
+        return tuple(file for file in files if file.num_rows)
+
+    def _write_entities(self, stage: Stage, path: Path, relations: pa.Table, delimiter: str) -> ImportFile:
+        """Write the entities: their names and their signatures come in the same order, by node."""
+        names = stage.rows("results/entity_names", NODES_A_BATCH)
+        rows = stage.rows("results/signature_rows", SIGNATURE_ROWS_A_BATCH, tables={"relation_row": relations})
+        with ImportFileWriter(path, delimiter) as writer:
+            for table in _side_by_side(names, signatures(rows)):
+                writer.write(table)
+        return writer.written
+
+
+def _written(path: Path, tables: Iterable[pa.Table]) -> ImportFile:
+    """Write tables without lists to a file."""
+    with ImportFileWriter(path) as writer:
+        for table in tables:
+            writer.write(table)
+    return writer.written
+
+
+def _as_table(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
+
+
+def _with_types(triples: Iterable[pa.RecordBatch], relations: pa.Table) -> Iterator[pa.Table]:
+    """Yield the triples with the types of their relations, as a dictionary: a type is long and comes often."""
+    types = relations.sort_by("staged").column("type").combine_chunks()
+    for batch in triples:
+        rows = pa.array(batch.column("relation").to_numpy() - 1)  # a stage counts its relations from 1
+        column = pa.DictionaryArray.from_arrays(rows, types)
+        yield _as_table(batch.drop_columns("relation").append_column(":TYPE", column))
+
+
+def _list_delimiter(stage: Stage) -> str:
+    """Return a character that no name has: the usual one, or the first free one of those for private use."""
+    for delimiter in (LIST_DELIMITER, *map(chr, range(0xE000, 0xF900))):
+        if not any(batch.num_rows for batch in stage.rows("results/names_with", 1, text=delimiter)):
+            return delimiter
+    raise AssertionError("every character for private use is in a name")
+
+
+def _side_by_side(names: Iterator[pa.RecordBatch], signed: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield names and signatures of the same nodes as one table."""
+    signatures_of = RowStream(signed)
+    for batch in names:
+        signature = signatures_of.take(batch.num_rows)
+        table = _as_table(batch)
+        for column, name in _IMPORTED.items():
+            table = table.append_column(name, signature.column(column))
+        yield table
+
+
+def _check(gateway: Gateway, manifest: Manifest) -> None:
+    """Raise `ServerError` when the importer made something else of the stage than what it holds."""
+    state = gateway.fetch(read_graph_state())
+    found, expected = (state.num_entities, state.num_literals), (manifest.num_entities, manifest.num_literals)
+    if found != expected:
+        raise ServerError(
+            f"the import of {manifest.source} has {found} entities and literals, expected {expected}: "
+            "the graph is left as it was; run the same command again"
+        )
+
+
+def relation_table(rows: list[RelationRow]) -> pa.Table:
+    """Return the rows as the queries of the stage join them."""
+    return pa.table(
+        {
+            "staged": pa.array([row.staged for row in rows], pa.int32()),
+            "number": pa.array([row.number for row in rows], pa.int32()),
+            "name": pa.array([row.name for row in rows], pa.string()),
+            "type": pa.array([row.type for row in rows], pa.string()),
+            "is_related": pa.array([row.stored_as is not None for row in rows], pa.bool_()),
+        }
+    )

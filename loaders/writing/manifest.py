@@ -1,0 +1,92 @@
+"""The manifest of a load: what the graph remembers of it, unfinished from the first write to the last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...engine.database.catalogue import GRAPH_VERSION, RelationInfo, read_catalogue, read_relation_counts
+from ...engine.database.gateway import Gateway
+from ...engine.database.requests import Request, Row
+from ...engine.database.templates import template
+from ..batches import in_batches
+from .relation_types import RelationRow
+
+INDEX_TIMEOUT_S = 24 * 3_600
+_CONSTRAINTS = (
+    "ensure_entity_id",
+    "ensure_literal_id",
+    "ensure_relation_name",
+    "ensure_relation_number",
+    "ensure_load_sha256",
+)
+_RELATIONS_A_BATCH = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a graph remembers of a load; counts are those of its source, without duplicates."""
+
+    sha256: str
+    number: int
+    source: str
+    kind: str
+    writer: str
+    options: Mapping[str, object]
+    num_triples: int
+    num_entities: int
+    num_literals: int
+    num_relations: int
+    num_names: int
+    num_duplicates: int
+    checksum: str
+    replaces: bool = False
+    """It takes the place of what the graph held: remembered among the options until the load is finished."""
+
+    def as_properties(self) -> Mapping[str, object]:
+        """Return the properties of the ``:Load`` node of a load under way, without its times."""
+        properties = asdict(self)
+        replaces = {"replaces": True} if properties.pop("replaces") else {}
+        return properties | {
+            "options": json.dumps({**self.options, **replaces}, sort_keys=True),
+            "graph_version": GRAPH_VERSION,
+        }
+
+
+def request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:
+    """Return the request of a template that returns no rows."""
+    return Request(template(name), params, _nothing, names or {})
+
+
+def begin(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
+    """Make the constraints, write the manifest as unfinished, and return the relations that the graph has."""
+    for name in _CONSTRAINTS:
+        gateway.execute(request(name))
+    gateway.fetch(request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
+    return gateway.fetch(read_catalogue()).relations
+
+
+def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
+    """Put relations into the catalogue."""
+    for batch in in_batches([row.as_parameters() for row in rows], _RELATIONS_A_BATCH):
+        gateway.fetch(request("write_relations", relations=batch))
+
+
+def refresh_counts(gateway: Gateway) -> None:
+    """Bring the catalogue's counts in line with the graph."""
+    counts = gateway.execute(read_relation_counts())
+    gateway.fetch(request("refresh_relation_counts", counts=counts))
+
+
+def finish(gateway: Gateway, manifest: Manifest) -> None:
+    """Make the name index, wait until all indexes are filled, and mark the load as finished."""
+    gateway.execute(request("ensure_entity_names"))
+    gateway.execute(request("await_indexes", timeout_s=INDEX_TIMEOUT_S))
+    options = json.dumps(manifest.options, sort_keys=True)
+    gateway.fetch(request("finish_load", sha256=manifest.sha256, options=options))
+
+
+def _nothing(rows: Sequence[Row]) -> None:
+    """Decode the rows of a query that returns none."""

@@ -1,0 +1,138 @@
+"""The online writer: a stage into a running Neo4j, in batches of one transaction each.
+
+Every step can be taken again: an interrupted load is repaired by the same load again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...engine.database.catalogue import RelationInfo
+from ...engine.database.gateway import Gateway
+from ...engine.database.requests import Request
+from ...engine.database.templates import template
+from ..batches import in_batches
+from ..progress import Progress, silent
+from ..source import RelationFacts
+from ..stage.stage import Stage
+from .manifest import Manifest, begin, finish, refresh_counts, request, write_relations
+from .relation_counts import counts_in_graph
+from .relation_types import RelationRow, num_related, relation_rows
+from .stored_names import BASE_LOAD, Name, read_names, with_load, write_names
+
+BATCH_SIZE = 10_000
+
+
+class OnlineWriter:
+    """Writes a stage through a gateway, beside what the graph holds or in its place."""
+
+    def __init__(self, gateway: Gateway, batch_size: int = BATCH_SIZE, progress: Progress = silent) -> None:
+        self._gateway = gateway
+        self._batch_size = batch_size
+        self._progress = progress
+
+    def write(
+        self, stage: Stage, manifest: Manifest, facts: Mapping[str, RelationFacts], *, replace: bool = False
+    ) -> int:
+        """Write everything, the end of the manifest last; return how many relations have no type of their own."""
+        known = begin(self._gateway, manifest)
+        if replace:
+            self._clear(manifest)
+            known = ()
+        rows = relation_rows(stage.relations(), known, facts)
+        write_relations(self._gateway, rows)
+        self._write_literals(stage, manifest)
+        self._write_entities(stage, manifest)
+        self._write_triples(stage, manifest, rows)
+        self._refresh(stage, manifest, rows, known)
+        finish(self._gateway, manifest)
+        return num_related(rows)
+
+    def _clear(self, manifest: Manifest) -> None:
+        """Delete what other loads left; their manifests first, so that nobody takes the rest for a graph."""
+        self._progress("deleting", 0, 1)
+        self._gateway.fetch(request("delete_other_loads", sha256=manifest.sha256))
+        for name in ("delete_triples", "delete_orphans"):
+            self._gateway.execute(request(name, batch_size=self._batch_size))
+        self._gateway.fetch(request("refresh_relation_counts", counts={}))
+        self._gateway.fetch(request("delete_unused_relations"))
+        self._progress("deleting", 1, 1)
+
+    def _write_entities(self, stage: Stage, manifest: Manifest) -> None:
+        done = 0
+        for batch in stage.rows("results/entity_rows", self._batch_size):
+            rows = batch.to_pylist()
+            if manifest.number != BASE_LOAD:
+                rows = self._with_names_of_the_graph(rows, manifest.number)
+            self._gateway.fetch(request("write_entities", entities=rows))
+            done += len(rows)
+            self._progress("entities", done, manifest.num_entities)
+
+    def _with_names_of_the_graph(self, rows: Sequence[Mapping[str, Any]], load: int) -> list[dict[str, Any]]:
+        known = self._gateway.fetch(_read_names([row["id"] for row in rows]))
+        merged = []
+        for row in rows:
+            stated = read_names(row["name"], row["aliases"], row["name_tags"])
+            merged.append(write_names(with_load(known.get(row["id"], ()), stated, load)).as_row(row["id"]))
+        return merged
+
+    def _write_literals(self, stage: Stage, manifest: Manifest) -> None:
+        done = 0
+        for batch in stage.rows("results/literal_rows", self._batch_size):
+            self._gateway.fetch(request("write_literals", literals=batch.to_pylist()))
+            done += batch.num_rows
+            self._progress("literals", done, manifest.num_literals)
+
+    def _write_triples(self, stage: Stage, manifest: Manifest, rows: Sequence[RelationRow]) -> None:
+        """Create the triples of relations that the graph has none of; merge the others, which is slower."""
+        present = counts_in_graph(self._gateway, rows)
+        loads = None if manifest.number == BASE_LOAD else [manifest.number]
+        typed = [row for row in rows if row.stored_as is None]
+        groups: tuple[tuple[str, list[RelationRow], Mapping[str, Any]], ...] = (
+            ("create_triples", [row for row in typed if not present.get(row.name)], {"loads": loads}),
+            ("merge_triples", [row for row in typed if present.get(row.name)], {"load": manifest.number}),
+            ("merge_related_triples", [row for row in rows if row.stored_as], {"load": manifest.number}),
+        )
+        done = 0
+        for query, group, params in groups:
+            for tail in ("Entity", "Literal"):
+                if not group or (tail == "Literal" and not manifest.num_literals):
+                    continue
+                triples = self._triples(stage, [row.staged for row in group], tail == "Literal")
+                for batch in in_batches(triples, self._batch_size):
+                    self._gateway.fetch(request(query, {"TAIL": tail}, triples=batch, **params))
+                    done += len(batch)
+                    self._progress("triples", done, manifest.num_triples)
+
+    def _triples(self, stage: Stage, staged: list[int], literals: bool) -> Iterable[Sequence[str]]:
+        for batch in stage.rows("results/triple_rows", self._batch_size, relations=staged, literals=literals):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+    def _refresh(
+        self, stage: Stage, manifest: Manifest, rows: Sequence[RelationRow], known: Sequence[RelationInfo]
+    ) -> None:
+        """Bring signatures and counts in line with the graph, whatever an interrupted load left behind."""
+        numbers = {row.name: row.number for row in rows} | {relation.name: relation.number for relation in known}
+        done = 0
+        self._progress("signatures", 0, manifest.num_entities)
+        if manifest.number == BASE_LOAD:
+            self._gateway.execute(request("refresh_signatures", numbers=numbers, batch_size=self._batch_size))
+            refresh_counts(self._gateway)
+        else:
+            for batch in stage.rows("results/entity_rows", self._batch_size):
+                ids = batch.column("id").to_pylist()
+                self._gateway.fetch(request("refresh_signatures_of", ids=ids, numbers=numbers))
+                done += len(ids)
+                self._progress("signatures", done, manifest.num_entities)
+            counts = counts_in_graph(self._gateway, rows)
+            self._gateway.fetch(request("set_relation_counts", counts=counts))
+        self._progress("signatures", manifest.num_entities, manifest.num_entities)
+
+
+def _read_names(ids: Sequence[str]) -> Request[dict[str, tuple[Name, ...]]]:
+    return Request(
+        template("read_names"),
+        {"ids": list(ids)},
+        lambda rows: {id_: read_names(name, aliases, tags) for id_, name, aliases, tags in rows},
+    )

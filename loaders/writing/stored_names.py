@@ -1,0 +1,105 @@
+"""The names of an entity over several loads: who stated which in which language, what is left when a load goes.
+
+In the graph they stand as ``name``, ``aliases`` and ``name_tags``: one tag a text, in order, parted by spaces, or no
+tags at all when none says anything. A tag is ``<language>[/alias|/name][#<load>[+<load>…]]``, or ``-``. Unsaid, the
+first text is a name and all others are aliases, in no language, stated by the base load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..ids_and_names import search_name
+
+BASE_LOAD = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A text that loads call an entity by."""
+
+    text: str
+    language: str = ""
+    is_alias: bool = False
+    loads: tuple[int, ...] = (BASE_LOAD,)
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The name properties of an entity; None where it has none."""
+
+    name: str | None
+    aliases: list[str] | None
+    search_names: list[str] | None
+    name_tags: str | None
+
+    def as_row(self, id_: str) -> dict[str, object]:
+        """Return the row of an entity as write_entities.cypher takes it."""
+        return {
+            "id": id_,
+            "name": self.name,
+            "aliases": self.aliases,
+            "search_names": self.search_names,
+            "name_tags": self.name_tags,
+        }
+
+
+def read_names(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[Name, ...]:
+    """Return the names that the properties of an entity hold."""
+    if name is None:
+        return ()
+    texts = [name, *(aliases or ())]
+    said = tags.split(" ") if tags else ["-"] * len(texts)
+    return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, said, strict=True)))
+
+
+def write_names(names: Sequence[Name]) -> Naming:
+    """Return the properties that hold these names; `read_names` gives them back."""
+    if not names:
+        return Naming(None, None, None, None)
+    tags = [_tag(name, position) for position, name in enumerate(names)]
+    texts = [name.text for name in names]
+    return Naming(
+        name=texts[0],
+        aliases=texts[1:] or None,
+        search_names=list(dict.fromkeys(filter(None, map(search_name, texts)))) or None,
+        name_tags=" ".join(tags) if set(tags) != {"-"} else None,
+    )
+
+
+def with_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
+    """Return the names after a load has stated some: what was known stays where it was, what is new comes behind it."""
+    merged = {(name.text, name.language): name for name in known}
+    for name in stated:
+        key = name.text, name.language
+        if old := merged.get(key):
+            merged[key] = replace(old, loads=tuple(sorted({*old.loads, load})))
+        else:
+            merged[key] = replace(name, loads=(load,))
+    return tuple(merged.values())
+
+
+def without_load(known: Sequence[Name], load: int) -> tuple[Name, ...]:
+    """Return the names that are left when what this load stated goes."""
+    rest = (replace(name, loads=tuple(number for number in name.loads if number != load)) for name in known)
+    return tuple(name for name in rest if name.loads)
+
+
+def _read(text: str, tag: str, position: int) -> Name:
+    said, _, loads = tag.partition("#")
+    language, _, kind = ("" if said == "-" else said).partition("/")
+    return Name(
+        text,
+        language,
+        is_alias=kind == "alias" or (position > 0 and kind != "name"),
+        loads=tuple(map(int, loads.split("+"))) if loads else (BASE_LOAD,),
+    )
+
+
+def _tag(name: Name, position: int) -> str:
+    kind = ""
+    if name.is_alias != (position > 0):
+        kind = "/alias" if name.is_alias else "/name"
+    loads = "#" + "+".join(map(str, name.loads)) if name.loads != (BASE_LOAD,) else ""
+    return f"{name.language}{kind}{loads}" or "-"

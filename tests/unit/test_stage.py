@@ -1,0 +1,59 @@
+"""A stage that cannot be completed: what is said, and what is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from lodestar.engine.errors import StorageError
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.plain_lines.encoded_files import EncodedFiles
+from lodestar.loaders.stage.query_files import query
+from lodestar.loaders.stage.stage import Stage
+from lodestar.loaders.subset import Subset
+
+
+class FullFiles(EncodedFiles):
+    """Files on a disk that is full."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._paths["triples"] = Path("/dev/full")
+
+
+def fill(folder: Path) -> None:
+    path = folder / "kg.tsv"
+    path.write_text("".join(f"h{i}\tr\tt{i}\n" for i in range(50_000)))
+    with Stage(folder / "stage") as stage:
+        stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=folder / "rejects")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_said_and_what_was_written_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lodestar.loaders.stage.stage.EncodedFiles", FullFiles)
+    with pytest.raises(StorageError) as raised:
+        fill(tmp_path)
+    assert str(raised.value) == (
+        f"{tmp_path / 'stage'}: no room left on the disk while the source was converted: "
+        "make room or name another --home, then run the same command again"
+    )
+    assert not (tmp_path / "stage").exists()
+    assert not [file.path for file in psutil.Process().open_files() if "encoded_" in file.path]
+
+
+def test_an_interrupt_does_not_wait_for_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = "SELECT count(*) FROM range(100000) AS a, range(10000000) AS b WHERE a.range + b.range = 7"
+    monkeypatch.setattr(
+        "lodestar.loaders.stage.stage.query", lambda name: slow if name == "numbering/name" else query(name)
+    )
+    threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    started_s = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        fill(tmp_path)
+    assert time.monotonic() - started_s < 20  # the names alone would take minutes
+    assert not (tmp_path / "stage").exists()
