@@ -34,7 +34,8 @@ from lodestar.models.star.networks.backbone import pretrained_backbone
 from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
 from lodestar.models.star.networks.dual_encoder import DualEncoder
 from lodestar.models.text_vectors import TextVectors
-from lodestar.models.training.loop import TrainingOptions, train
+from lodestar.models.training.loop import train
+from lodestar.models.training.options import TrainingOptions
 
 from .shortlisting import stop_scores
 
@@ -103,6 +104,14 @@ def errors_of(
     torch.manual_seed(seed)
     backbone = pretrained_backbone(ENCODER)
     network = CrossAttentiveScorer(backbone) if variant.is_cross else DualEncoder(backbone)
+    training = TrainingOptions(
+        epochs=arguments.epochs,
+        learning_rate=arguments.learning_rate,
+        patience=arguments.epochs,
+        precision="bf16",
+        seed=seed,
+    )
+    network.precision = training.dtype
     objective = PoolObjective(
         network,
         CrossReader() if variant.is_cross else DualReader(),
@@ -112,15 +121,8 @@ def errors_of(
         [data.train_stop],
         [data.dev_stop],
         options,
-        seed,
+        training,
         mix=1.0,
-    )
-    training = TrainingOptions(
-        epochs=arguments.epochs,
-        learning_rate=arguments.learning_rate,
-        patience=arguments.epochs,
-        precision="bf16",
-        seed=seed,
     )
     state = arguments.work / f"{variant.name}-{seed}.safetensors"
     train(objective, training, state, {"variant": variant.name, "seed": seed, **about})

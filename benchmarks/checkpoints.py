@@ -25,7 +25,7 @@ from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.reading import read_questions
 from lodestar.models.star.inputs.pairs import RelationPairs
 from lodestar.models.star.mined import Mined
-from lodestar.models.star.train_star import Watcher
+from lodestar.models.training.trainer import Watcher
 
 from .results import AskedGraph, graphs
 

@@ -29,7 +29,8 @@ from lodestar.models.star.learning.readers import CrossReader
 from lodestar.models.star.mined import read
 from lodestar.models.star.networks.backbone import pretrained_backbone
 from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
-from lodestar.models.training.loop import TrainingOptions, train
+from lodestar.models.training.loop import train
+from lodestar.models.training.options import TrainingOptions
 
 from .shortlisting import stop_scores
 
@@ -40,6 +41,7 @@ def seconds_of_steps(data: ExampleSet, stop: Sequence[Floats], folder: Path, *, 
     """Train for an epoch; return the seconds of each step."""
     torch.manual_seed(0)
     backbone = pretrained_backbone(StarConfig().encoder)
+    training = TrainingOptions(epochs=1, compile=compiled)
     objective = PoolObjective(
         CrossAttentiveScorer(backbone),
         CrossReader(),
@@ -49,13 +51,13 @@ def seconds_of_steps(data: ExampleSet, stop: Sequence[Floats], folder: Path, *, 
         [list(stop)],
         [list(stop[:1])],
         PoolOptions(num_negatives=5, pool_size=15, rescore=False),
-        0,
+        training,
         mix=1.0,
     )
     ended_s = [time.perf_counter()]
     train(
         objective,
-        TrainingOptions(epochs=1, compile=compiled),
+        training,
         folder / f"{compiled}.safetensors",
         {"compiled": compiled},
         lambda *_: ended_s.append(time.perf_counter()),

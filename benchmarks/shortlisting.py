@@ -5,9 +5,10 @@ from __future__ import annotations
 from lodestar.models.star.checkpoint import Checkpoint
 from lodestar.models.star.inputs.examples import ExampleSet, Floats
 from lodestar.models.star.learning.dual_objective import DualObjective, DualOptions
+from lodestar.models.training.options import TrainingOptions
 
 
 def stop_scores(checkpoint: Checkpoint, examples: ExampleSet) -> list[Floats]:
     """Return the score of stopping at each path of each example, (num_paths,) each."""
-    dual = DualObjective(checkpoint.dual, checkpoint.dual_texts, [], [], DualOptions(), 0)
+    dual = DualObjective(checkpoint.dual, checkpoint.dual_texts, [], [], DualOptions(), TrainingOptions())
     return [stop for _, stop in dual.scored(examples)]

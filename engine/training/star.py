@@ -12,9 +12,10 @@ from ...models.star.checkpoint import Description
 from ...models.star.config import PAPER, StarConfig, seeded, with_training
 from ...models.star.inputs.pairs import RelationPairs
 from ...models.star.mined import Mined, MinedFileError, MinedQuestion, read
-from ...models.star.train_star import Watcher, train_star
+from ...models.star.train_star import train_star
 from ...models.training.processes import process_group, wait_for_all
 from ...models.training.state import TrainingStateError
+from ...models.training.trainer import Watcher, begin_anew
 from ..code_hash import code_sha256
 from ..errors import EncoderError, InputError, StorageError, UsageError
 from ..resolving import change, filled
@@ -95,8 +96,7 @@ def _held(folder: Path, *, fresh: bool) -> Iterator[None]:
     reason = f"--out {folder}: another training writes to it: wait until it is done, or name another folder"
     with locked(folder / ".lock", reason, refusal=UsageError(reason)):
         if fresh:
-            for path in (*folder.glob("training-*.safetensors"), folder / "star.json"):
-                path.unlink(missing_ok=True)
+            begin_anew(folder, Description)
         yield
 
 

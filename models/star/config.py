@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from ..training.loop import TrainingOptions
-from ..training.ranges import check_ranges
+from ..training.options import TrainingOptions, check_ranges
 from .learning.dual_objective import DualOptions
 from .learning.pool_objective import PoolOptions
 

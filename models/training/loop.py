@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import torch.distributed
@@ -15,62 +15,22 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from .objective import Objective
+from .options import TrainingOptions
 from .processes import shard
-from .ranges import check_ranges
 from .state import (
     TrainingState,
+    copied,
     optimizer_tensors,
     read_state,
     restore_optimizer,
-    weights_of,
+    restore_weights,
     write_state,
 )
 
-Precision = Literal["fp32", "bf16", "fp16"]
 Report = Callable[[int, int, int, float], None]
 """Called after each step with the epoch (from 0), the steps done and of all in the epoch, and the mean loss of it."""
 EpochReport = Callable[[int, Mapping[str, float]], None]
 """Called after each epoch with its figures."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingOptions:
-    """How to train. learning_rate is of the encoder, head_learning_rate of what is new on top of it; both rise over the
-    share `warmup` of all steps and then fall to zero linearly. accumulate: batches a step. patience: epochs without
-    a better dev figure after which to stop. save_every_s: seconds between saved states.
-    """
-
-    epochs: int = 4
-    learning_rate: float = 7e-5
-    head_learning_rate: float = 1e-3
-    warmup: float = 0.1
-    weight_decay: float = 0.01
-    max_norm: float = 1.0
-    accumulate: int = 1
-    patience: int = 2
-    precision: Precision = "fp32"
-    compile: bool = False
-    seed: int = 0
-    save_every_s: float = 60.0
-
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            epochs=(1, math.inf),
-            learning_rate=(0.0, 1.0),
-            head_learning_rate=(0.0, 1.0),
-            warmup=(0.0, 0.9),
-            weight_decay=(0.0, 1.0),
-            max_norm=(1e-6, math.inf),
-            accumulate=(1, math.inf),
-            patience=(1, math.inf),
-        )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what the weights depend on, as plain data."""
-        values = asdict(self)
-        del values["save_every_s"]
-        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +40,6 @@ class Trained:
     history: list[dict[str, float]]
     best_epoch: int
     seconds: float
-
-
-_TYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def train(
@@ -119,16 +76,9 @@ class _Training:
         self.report = report
         self.report_epoch = report_epoch
         self.network = objective.network
-        self.network.precision = _TYPES[options.precision]  # type: ignore[assignment]
         self.shard = shard()
-        encoder: nn.Module = self.network.encoder  # type: ignore[assignment]
-        inside = {id(parameter) for parameter in encoder.parameters()}
-        heads = [parameter for parameter in self.network.parameters() if id(parameter) not in inside]
         self.optimizer = torch.optim.AdamW(
-            [
-                {"params": list(encoder.parameters()), "lr": options.learning_rate},
-                {"params": heads, "lr": options.head_learning_rate},
-            ],
+            [{"params": list(group.parameters), "lr": group.learning_rate} for group in objective.groups()],
             weight_decay=options.weight_decay,
         )
         self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
@@ -149,7 +99,7 @@ class _Training:
             self._epoch(number, step)
             step = 0
             self._finish_epoch(number)
-        self.network.load_state_dict(self.best)
+        restore_weights(self.objective.saved(), self.best)
         self.network.eval()
         return Trained(self.history, self._best_epoch(), self._seconds())
 
@@ -186,7 +136,7 @@ class _Training:
         figures = self._agreed(dict(self.objective.evaluate()))
         self.history.append(figures)
         if self._best_epoch() == epoch:
-            self.best = weights_of(self.network)
+            self.best = copied(self.objective.saved())
         self.report_epoch(epoch, figures)
         self._save(epoch + 1, 0)
 
@@ -211,7 +161,7 @@ class _Training:
         state = read_state(self.state_path, self.resolved)
         if state is None:
             return 0, 0
-        self.network.load_state_dict(dict(state.weights))
+        restore_weights(self.objective.saved(), state.weights)
         restore_optimizer(self.optimizer, state.optimizer)
         self.best, self.history, self.seconds_before = dict(state.best), state.history, state.seconds
         if state.scaler:
@@ -226,7 +176,7 @@ class _Training:
             state = TrainingState(
                 epoch=epoch,
                 step=step,
-                weights=weights_of(self.network),
+                weights=self.objective.saved(),
                 optimizer=optimizer_tensors(self.optimizer),
                 objective=self.objective.state() if step else {},
                 best=self.best,

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..whole_file import whole
 
@@ -115,6 +115,15 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Te
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def weights_of(network: nn.Module) -> dict[str, Tensor]:
-    """Return copies of a network's weights, on the CPU."""
-    return {name: tensor.detach().cpu().clone() for name, tensor in network.state_dict().items()}
+def copied(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return copies of weights, on the CPU."""
+    return {name: tensor.detach().cpu().clone() for name, tensor in weights.items()}
+
+
+def restore_weights(weights: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
+    """Give the weights of a network the values that were kept; raise `TrainingStateError` where they are of another."""
+    if {name: tensor.shape for name, tensor in weights.items()} != {name: each.shape for name, each in kept.items()}:
+        raise TrainingStateError("the state is of another network: name another --out, or give --fresh to begin anew")
+    with torch.no_grad():
+        for name, tensor in weights.items():
+            tensor.copy_(kept[name])

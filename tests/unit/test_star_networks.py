@@ -26,6 +26,7 @@ from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
 from lodestar.models.star.networks.dual_encoder import DualEncoder
 from lodestar.models.star.scoring import Hops, StarModel
 from lodestar.models.training.objective import Objective
+from lodestar.models.training.options import TrainingOptions
 from lodestar.models.verbalise import Directed, RelationWords
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
@@ -241,7 +242,7 @@ def pairs() -> RelationPairs:
 def dual_objective() -> DualObjective:
     train = [example_set(0, 4)]
     network, tokenizer = DualEncoder(tiny_backbone()), tiny_backbone().tokenizer
-    return DualObjective(network, Texts(tokenizer), train, train, DualOptions(batch_size=3), 0, pairs())
+    return DualObjective(network, Texts(tokenizer), train, train, DualOptions(batch_size=3), TrainingOptions(), pairs())
 
 
 def pool_objective(options: PoolOptions, *, dual: bool = False) -> PoolObjective:
@@ -249,7 +250,9 @@ def pool_objective(options: PoolOptions, *, dual: bool = False) -> PoolObjective
     network = DualEncoder(tiny_backbone()) if dual else CrossAttentiveScorer(tiny_backbone())
     reader = DualReader() if dual else CrossReader()
     stop = [[np.zeros(len(e.reachable), dtype=np.float32) for e in train[0].examples]]
-    return PoolObjective(network, reader, Texts(tiny_backbone().tokenizer), train, train, stop, stop, options, 0)
+    return PoolObjective(
+        network, reader, Texts(tiny_backbone().tokenizer), train, train, stop, stop, options, TrainingOptions()
+    )
 
 
 BY_F1 = PoolOptions(batch_size=3, loss="listwise", positives="f1", negatives="reach", path_weights=False)
@@ -324,7 +327,7 @@ def test_the_dual_loss_has_a_gradient_for_every_output_where_no_path_goes_on() -
         [replace(examples, examples=tuple(one_hop))],
         [],
         DualOptions(batch_size=3),
-        0,
+        TrainingOptions(),
     )
     objective.loss(objective.network, 0, (0, 1)).backward()  # type: ignore[no-untyped-call]
     assert all(parameter.grad is not None for parameter in objective.network.promise.parameters())

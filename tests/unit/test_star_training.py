@@ -14,10 +14,12 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.training.star import _check_apart, star_config, trained
 from lodestar.models.star.config import PAPER, StarConfig, seeded, with_training
 from lodestar.models.star.mined import Mined
-from lodestar.models.star.train_star import CROSS, DUAL, Watcher, train_star
-from lodestar.models.training.loop import TrainingOptions, _Training, train
-from lodestar.models.training.objective import Figures
+from lodestar.models.star.train_star import CROSS, DUAL, train_star
+from lodestar.models.training.loop import _Training, train
+from lodestar.models.training.objective import Figures, ParameterGroup, encoder_and_heads, learned
+from lodestar.models.training.options import TrainingOptions
 from lodestar.models.training.state import TrainingState, TrainingStateError, read_state, write_state
+from lodestar.models.training.trainer import Watcher
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -30,7 +32,6 @@ class Line(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(3)
-        self.precision: torch.dtype | None = None
         self.encoder = nn.Linear(4, 4)
         self.head = nn.Sequential(nn.Dropout(0.5), nn.Linear(4, 1))
 
@@ -51,6 +52,12 @@ class LineObjective:
         self.epoch = -1
         self.begun: list[int] = []
         self.scale = torch.zeros(1)
+
+    def groups(self) -> list[ParameterGroup]:
+        return encoder_and_heads(self.network, OPTIONS)
+
+    def saved(self) -> dict[str, Tensor]:
+        return learned(self.network)
 
     def begin(self, epoch: int) -> None:
         self.begun.append(epoch)

@@ -95,8 +95,8 @@ def star(
       torchrun --nproc-per-node 4 -m lodestar train star --dataset … --dev … --out star
     """
     from ....loaders.progress import progress_bar
-    from ....models.star.train_star import Watcher
     from ....models.training.processes import is_first_process
+    from ....models.training.trainer import Watcher
     from ...training.relation_pairs import relation_pairs
     from ...training.star import star_config, trained
 

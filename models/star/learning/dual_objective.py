@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...training.objective import Figures
-from ...training.ranges import check_ranges
+from ...training.objective import Figures, ParameterGroup, encoder_and_heads, learned
+from ...training.options import TrainingOptions, check_ranges
 from ..inputs.batches import batches_of_files, dual_batch, part_of, parted
 from ..inputs.examples import Candidates, Example, ExampleSet, Floats
 from ..inputs.pairs import RelationPairs, sampled
@@ -77,14 +77,15 @@ class DualObjective:
         train: Sequence[ExampleSet],
         dev: Sequence[ExampleSet],
         options: DualOptions,
-        seed: int,
+        training: TrainingOptions,
         pairs: RelationPairs | None = None,
     ) -> None:
         self._network = network
         self.texts = texts
         self.dev = dev
         self.options = options
-        self.seed = seed
+        self.training = training
+        self.seed = training.seed
         self.pairs = pairs
         self.train = train
         self._targets = {
@@ -101,6 +102,14 @@ class DualObjective:
     def network(self) -> DualEncoder:
         """The dual encoder."""
         return self._network
+
+    def groups(self) -> list[ParameterGroup]:
+        """Return the encoder's parameters and the others."""
+        return encoder_and_heads(self._network, self.training)
+
+    def saved(self) -> dict[str, Tensor]:
+        """Return the network's weights."""
+        return learned(self._network)
 
     @property
     def steps_per_epoch(self) -> int:

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...training.objective import Figures
-from ...training.ranges import check_ranges
+from ...training.objective import Figures, ParameterGroup, encoder_and_heads, learned
+from ...training.options import TrainingOptions, check_ranges
 from ..inputs.batches import batches_of_files, part_of
 from ..inputs.examples import Candidates, Example, ExampleSet, Floats
 from ..inputs.paths import Ints
@@ -88,7 +88,7 @@ class PoolObjective:
         train_stop: Sequence[Sequence[Floats]],
         dev_stop: Sequence[Sequence[Floats]],
         options: PoolOptions,
-        seed: int,
+        training: TrainingOptions,
         mix: float | None = None,
     ) -> None:
         self._network = network
@@ -98,7 +98,8 @@ class PoolObjective:
         self.dev = dev
         self.dev_stop = dev_stop
         self.options = options
-        self.seed = seed
+        self.training = training
+        self.seed = training.seed
         self.mix = mix
         self._pools = self._pooled(train_stop)
         self._weights = self._weighted() if options.path_weights else {}
@@ -110,6 +111,14 @@ class PoolObjective:
     def network(self) -> nn.Module:
         """The network that learns."""
         return self._network
+
+    def groups(self) -> list[ParameterGroup]:
+        """Return the encoder's parameters and the others."""
+        return encoder_and_heads(self._network, self.training)
+
+    def saved(self) -> dict[str, Tensor]:
+        """Return the network's weights."""
+        return learned(self._network)
 
     @property
     def steps_per_epoch(self) -> int:

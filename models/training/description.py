@@ -1,0 +1,131 @@
+"""What a checkpoint of any kind says of itself, in the file ``KIND.json``: its fields, their ranges, how it is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
+
+FORMAT = 2
+"""Format 1 named no kind: all were STAR's."""
+STAR = "star"
+
+Coefficient = Annotated[float, Field(ge=-1e9, le=1e9)]
+
+
+class CheckpointError(Exception):
+    """A checkpoint is missing, damaged, or not fit for what is asked of it; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedOn:
+    """A mined file that a checkpoint learned from, or was chosen on: the question set, its hash, the graph."""
+
+    questions: str
+    questions_sha256: str
+    mined_sha256: str
+    graph: str
+    num_questions: int
+    max_hop: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDescription:
+    """What a checkpoint of any kind says of itself beside its files' hashes; `parts` are the folders of its networks.
+
+    `calibration`: slope and intercept of a score's probability, see `calibration`. `figures` are of the dev questions,
+    by the phase of the training; `revision` is of the code that trained it.
+    """
+
+    kind: ClassVar[str]
+    parts: ClassVar[tuple[str, ...]]
+
+    calibration: tuple[Coefficient, Coefficient]
+    config: Mapping[str, Any]
+    train: tuple[TrainedOn, ...]
+    dev: tuple[TrainedOn, ...]
+    figures: Mapping[str, Mapping[str, FiniteFloat]]
+    seconds: Mapping[str, FiniteFloat] = field(default_factory=dict)
+    revision: str = ""
+
+    @property
+    def graphs(self) -> frozenset[str]:
+        """Fingerprints of the graphs it was trained on."""
+        return frozenset(each.graph for each in self.train)
+
+
+DescriptionT = TypeVar("DescriptionT", bound=ModelDescription)
+
+
+def kind_of(folder: Path, kinds: Collection[str]) -> str:
+    """Return which of the kinds the checkpoint in a folder is; raise `CheckpointError` where there is none."""
+    try:
+        for kind in kinds:
+            if (folder / f"{kind}.json").exists():
+                return kind
+    except OSError as error:
+        raise CheckpointError(f"{folder}: the checkpoint cannot be read: {error.strerror}") from error
+    raise _missing(folder, kinds)
+
+
+def described(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dict[str, str]]:
+    """Return what a checkpoint says of itself, and the hash of each file of its parts.
+
+    Raises `CheckpointError` where there is none, or it is damaged.
+    """
+    path = folder / f"{kind.kind}.json"
+    try:
+        said = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise _missing(folder, [kind.kind]) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: the checkpoint cannot be read ({error}): train or fetch it again") from error
+    if not isinstance(said, dict):
+        raise CheckpointError(f"{path}: damaged: expected an object: train or fetch the checkpoint again")
+    form = said.pop("format", None)
+    named = said.pop("kind", STAR if form == 1 else None)
+    if form not in (1, FORMAT) or named != kind.kind:
+        raise CheckpointError(
+            f"{path}: expected format {FORMAT} and kind {kind.kind}, found {form!r:.40} and {named!r:.40}: train the "
+            "checkpoint again, or update Lodestar"
+        )
+    try:
+        files = _adapter(dict[str, str]).validate_python(said.pop("files", None), strict=True)
+        for name in files:
+            place = PurePosixPath(name)
+            if len(place.parts) < 2 or place.parts[0] not in kind.parts or ".." in place.parts:
+                raise ValueError(f"{name!r:.80} is no file of a part")
+        text = json.dumps(said, allow_nan=False)  # a list is a tuple where it is read as JSON
+        description: DescriptionT = _adapter(kind).validate_json(  # type: ignore[arg-type]
+            text, strict=True, extra="forbid"
+        )
+        return description, files
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: damaged: {_reason(error)}: train or fetch the checkpoint again") from error
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _reason(error: Exception) -> str:
+    """Return in one line what is wrong, and where: the first of the errors that pydantic lists."""
+    if not isinstance(error, ValidationError):
+        return " ".join(str(error).split())
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    said = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {first['input']!r:.80}"
+    return " ".join(f"{place}: {said}".removeprefix(": ").split())
+
+
+def _missing(folder: Path, kinds: Collection[str]) -> CheckpointError:
+    return CheckpointError(
+        f"{folder}: expected a checkpoint with {' or '.join(f'{kind}.json' for kind in kinds)}, found none: name the "
+        f"folder that `lodestar train {'|'.join(kinds)}` wrote to"
+    )

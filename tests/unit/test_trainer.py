@@ -1,0 +1,204 @@
+"""A training of any model: phases in their order, what is saved, what is taken up, what is never replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from lodestar.models.training.checkpoint import checked, read_weights, write_weights
+from lodestar.models.training.description import CheckpointError, ModelDescription, TrainedOn, kind_of
+from lodestar.models.training.loop import Trained
+from lodestar.models.training.objective import Figures, ParameterGroup, learned
+from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.state import TrainingStateError
+from lodestar.models.training.trainer import Phase, Result, Trainer, Watcher, begin_anew, trained_in
+from safetensors import safe_open
+from torch import Tensor, nn
+
+OPTIONS = TrainingOptions(epochs=2, patience=9, save_every_s=0.0)
+LEARNED_FROM = TrainedOn("questions", "1" * 64, "2" * 64, "3" * 64, num_questions=4, max_hop=2)
+
+
+class Adapted(nn.Module):
+    """y = (W + BA) x: W was trained by others and is frozen, A and B are a LoRA's deltas."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = nn.Linear(4, 4, bias=False).requires_grad_(False)
+        self.down = nn.Linear(4, 2, bias=False)
+        self.up = nn.Linear(2, 4, bias=False)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        outputs: Tensor = self.base(inputs) + self.up(torch.dropout(self.down(inputs), 0.5, self.training))
+        return outputs
+
+
+class AdaptedObjective:
+    steps_per_epoch = 3
+
+    def __init__(self) -> None:
+        self.network = Adapted()
+        self.epoch = 0
+
+    def groups(self) -> list[ParameterGroup]:
+        network = self.network
+        return [ParameterGroup([network.down.weight], 0.1), ParameterGroup([network.up.weight], 0.01)]
+
+    def saved(self) -> dict[str, Tensor]:
+        return learned(self.network)
+
+    def begin(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def state(self) -> dict[str, Tensor]:
+        return {}
+
+    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
+        self.epoch = epoch
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        inputs = torch.sin(torch.arange(8.0).reshape(2, 4) * (1 + step + 10 * self.epoch))
+        loss: Tensor = (network(inputs) - inputs.flip(0)).square().mean()
+        return loss
+
+    def evaluate(self) -> Figures:
+        return {"choose_by": -float(self.loss(self.network, 0, (0, 1)).detach())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaptedDescription(ModelDescription):
+    kind: ClassVar[str] = "adapted"
+    parts: ClassVar[tuple[str, ...]] = ("first", "second")
+
+
+class Training:
+    """A training of two such networks."""
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.begun: list[str] = []
+        self.objectives: dict[str, AdaptedObjective] = {}
+        self.options = replace(OPTIONS, seed=seed)
+        self.asked: dict[str, Any] = {"config": self.options.as_json(), "train": (LEARNED_FROM,)}
+
+    def run(self, folder: Path, watcher: Watcher | None = None) -> AdaptedDescription:
+        phases = [Phase(part, part, self.options, {}, partial(self._begin, part)) for part in ("first", "second")]
+        trainer = Trainer(AdaptedDescription, self.asked, {"data": "x"}, phases, self._result)
+        return trained_in(folder, trainer, watcher or Watcher())
+
+    def _begin(self, part: str) -> AdaptedObjective:
+        self.begun.append(part)
+        self.objectives[part] = AdaptedObjective()
+        return self.objectives[part]
+
+    def _result(self, trained: Mapping[str, Trained]) -> Result[AdaptedDescription]:
+        figures = {name: each.history[each.best_epoch] for name, each in trained.items()}
+        description = AdaptedDescription(**self.asked, dev=(), calibration=(1.0, 0.0), figures=figures)
+        parts = {name: partial(write_weights, each.saved()) for name, each in self.objectives.items()}
+        return Result(description, parts, "# Adapted\n")
+
+
+class StoppedError(Exception):
+    pass
+
+
+def stop_at(phase: str, epoch: int, step: int) -> Watcher:
+    def report(now: str, now_epoch: int, done: int, _total: int, _loss: float) -> None:
+        if (now, now_epoch, done) == (phase, epoch, step):
+            raise StoppedError
+
+    return Watcher(step=report)
+
+
+def test_phases_run_in_their_order_each_with_its_seed(tmp_path: Path) -> None:
+    one, other = Training(), Training(seed=1)
+    one.run(tmp_path / "one")
+    other.run(tmp_path / "other")
+    assert one.begun == ["first", "second"]
+    first, second = (read_weights(tmp_path / "one" / part) for part in ("first", "second"))
+    assert {name: each.tolist() for name, each in first.items()} == {
+        name: each.tolist() for name, each in second.items()
+    }
+    assert not torch.equal(first["up.weight"], read_weights(tmp_path / "other" / "first")["up.weight"])
+
+
+def test_of_a_frozen_network_the_deltas_alone_are_kept(tmp_path: Path) -> None:
+    training = Training()
+    with pytest.raises(StoppedError):
+        training.run(tmp_path, stop_at("first", 1, 2))
+    with safe_open(tmp_path / "training-first.safetensors", framework="pt") as state:
+        kept = {name for name in state.keys() if name.startswith(("weights/", "best/"))}  # noqa: SIM118
+    assert kept == {f"{part}/{name}.weight" for part in ("weights", "best") for name in ("down", "up")}
+    training.run(tmp_path)
+    assert set(read_weights(tmp_path / "first")) == {"down.weight", "up.weight"}
+    undisturbed = Training()
+    undisturbed.run(tmp_path / "undisturbed")
+    for part in ("first", "second"):
+        assert (tmp_path / part / "model.safetensors").read_bytes() == (
+            tmp_path / "undisturbed" / part / "model.safetensors"
+        ).read_bytes()
+
+
+def test_a_finished_training_is_not_begun_again(tmp_path: Path) -> None:
+    found, again = Training().run(tmp_path), Training()
+    assert again.run(tmp_path) == found
+    assert again.begun == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "adapted.json", "first", "second"]
+
+
+def test_another_training_is_refused_where_one_is_finished_until_it_begins_anew(tmp_path: Path) -> None:
+    Training().run(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(
+        TrainingStateError, match=r"adapted.json is the checkpoint of another training \(config differ\): name another"
+    ):
+        Training(seed=1).run(tmp_path)
+    other = Training()
+    other.asked["train"] = (replace(LEARNED_FROM, mined_sha256="4" * 64),)
+    with pytest.raises(TrainingStateError, match=r"another training \(train differ\).* or give --fresh to begin anew"):
+        other.run(tmp_path)
+    (tmp_path / "adapted.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(TrainingStateError, match=r"expected format 2 .*; or name another --out, or give --fresh"):
+        Training().run(tmp_path)
+    (tmp_path / "adapted.json").write_bytes(before[tmp_path / "adapted.json"])
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    begin_anew(tmp_path, AdaptedDescription)
+    assert list(tmp_path.iterdir()) == []
+    other.run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["README.md", "first"])
+def test_files_that_are_no_checkpoints_are_not_replaced(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "notes").write_text("mine", encoding="utf-8")
+    training = Training()
+    begin_anew(tmp_path, AdaptedDescription)
+    with pytest.raises(
+        TrainingStateError, match=f"{name} is of no checkpoint, and would be replaced: name another --out"
+    ):
+        training.run(tmp_path)
+    assert training.begun == []
+    assert (tmp_path / name / "notes").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_training_killed_while_it_wrote_its_checkpoint_is_taken_up(tmp_path: Path) -> None:
+    whole = Training().run(tmp_path)
+    with pytest.raises(StoppedError):
+        Training().run(tmp_path / "again", stop_at("second", 1, 3))
+    (tmp_path / "first").rename(tmp_path / "again" / "first")  # moved already, its description not yet
+    assert Training().run(tmp_path / "again") == whole
+
+
+def test_the_reader_is_chosen_by_kind(tmp_path: Path) -> None:
+    Training().run(tmp_path)
+    assert kind_of(tmp_path, ("star", "adapted")) == "adapted"
+    with pytest.raises(CheckpointError, match=r"expected a checkpoint with star\.json or gril\.json, found none"):
+        kind_of(tmp_path, ("star", "gril"))
+    said = (tmp_path / "adapted.json").read_text(encoding="utf-8")
+    (tmp_path / "adapted.json").write_text(said.replace('"kind": "adapted"', '"kind": "star"'), encoding="utf-8")
+    with pytest.raises(CheckpointError, match="expected format 2 and kind adapted, found 2 and 'star'"):
+        checked(tmp_path, AdaptedDescription, lambda _: ("first",))
