@@ -1,0 +1,143 @@
+"""Checkpoints that are not as they were written: each is one line that says what is wrong, before anything is scored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lodestar.engine.errors import CheckpointError
+from lodestar.engine.trained import checkpoint_description, star_model
+from lodestar.models.file_hash import file_sha256
+from lodestar.models.star.checkpoint import read_checkpoint, read_description
+from safetensors.torch import load_file, save_file
+
+from tests.tiny_checkpoint import write_tiny_checkpoint
+
+Said = dict[str, Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_tiny_checkpoint(tmp_path / "star")
+
+
+def say(folder: Path, **changes: Any) -> None:
+    path = folder / "star.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8")
+
+
+def sign(folder: Path, name: str) -> None:
+    """Make the description name the file that is there."""
+    files = json.loads((folder / "star.json").read_text(encoding="utf-8"))["files"]
+    say(folder, files=files | {name: file_sha256(folder / name)})
+
+
+def line(folder: Path, read: Callable[[str], object] = star_model) -> str:
+    with pytest.raises(CheckpointError) as caught:
+        read(str(folder))
+    said = str(caught.value)
+    assert said.startswith(str(folder))
+    assert caught.value.exit_code == 8
+    assert "\n" not in said
+    assert len(said) < len(str(folder)) + 400
+    return said
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"calibration": [1.0]}, "damaged: calibration.1: field required, found [1.0]"),
+        ({"calibration": 2}, "damaged: calibration: input should be a valid array, found 2"),
+        ({"calibration": [1.0, float("nan")]}, "damaged: Out of range float values"),
+        ({"calibration": [1e300, 0.0]}, "damaged: calibration.0: input should be less than or equal to 1000000000"),
+        ({"calibration": ["1", 0.0]}, "damaged: calibration.0: input should be a valid number, found '1'"),
+        ({"mix": float("nan")}, "damaged: Out of range float values"),
+        ({"mix": 1e308}, "damaged: mix: input should be less than or equal to 1, found 1e+308"),
+        ({"mix": -0.1}, "damaged: mix: input should be greater than or equal to 0, found -0.1"),
+        ({"mix": True}, "damaged: mix: input should be a valid number, found True"),
+        ({"shortlist": -1}, "damaged: shortlist: input should be greater than or equal to 1, found -1"),
+        ({"shortlist": 2.5}, "damaged: shortlist: input should be a valid integer, found 2.5"),
+        ({"scorer": "oracle"}, "damaged: scorer: input should be 'cross' or 'similarity', found 'oracle'"),
+        ({"scorer": "similarity"}, "mix: expected 0 of the scorer similarity, found 0.5"),
+        ({"train": [{"graph": 3}]}, "damaged: train.0.questions: field required"),
+        ({"figures": {"dual encoder": {"f1": float("inf")}}}, "damaged: Out of range float values"),
+        ({"other": 1}, "damaged: other: unexpected keyword argument, found 1"),
+        ({"encoder": ["x" * 5_000]}, "damaged: encoder: input should be a valid string, found ['xxx"),
+        ({"files": {"/etc/passwd": "0" * 64}}, "damaged: '/etc/passwd' is no file of a part"),
+        ({"files": {"dual/../../x": "0" * 64}}, "damaged: 'dual/../../x' is no file of a part"),
+        ({"files": {}}, "cross/model.safetensors: missing, or not the file that was written"),
+        ({"files": [1]}, "damaged: input should be a valid dictionary, found [1]"),
+        ({"format": 3}, "expected format 2 and kind star, found 3 and 'star': train the checkpoint again, or update"),
+        ({"kind": "gril"}, "expected format 2 and kind star, found 2 and 'gril'"),
+    ],
+)
+def test_a_value_that_cannot_be_is_named(changes: Said, message: str, folder: Path) -> None:
+    say(folder, **changes)
+    assert message in line(folder)
+
+
+def test_a_checkpoint_of_the_first_format_is_stars(folder: Path) -> None:
+    before = read_description(folder)
+    said = json.loads((folder / "star.json").read_text(encoding="utf-8")) | {"format": 1}
+    del said["kind"]
+    (folder / "star.json").write_text(json.dumps(said), encoding="utf-8")
+    assert read_checkpoint(folder).description == checkpoint_description(str(folder)) == before
+
+
+def test_weights_that_cannot_be_read(folder: Path) -> None:
+    weights = folder / "dual" / "model.safetensors"
+    weights.unlink()
+    weights.symlink_to("/proc/self/mem")  # a file that even its owner gets an error from
+    if weights.is_file():
+        assert "dual/model.safetensors: the checkpoint cannot be read ([Errno 5]" in line(folder)
+    weights.unlink()
+    weights.mkdir()
+    assert "missing, or not the file that was written" in line(folder)
+
+
+def test_weights_that_are_cut_though_signed(folder: Path) -> None:
+    weights = folder / "cross" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    assert "cross/model.safetensors: missing, or not the file that was written" in line(folder)
+    sign(folder, "cross/model.safetensors")
+    assert "the checkpoint cannot be read (Error while deserializing header" in line(folder)
+
+
+def test_weights_of_another_network_though_signed(folder: Path) -> None:
+    weights = load_file(folder / "dual" / "model.safetensors")
+    del weights["log_scale"]
+    save_file(weights, folder / "dual" / "model.safetensors")
+    sign(folder, "dual/model.safetensors")
+    assert 'Missing key(s) in state_dict: "log_scale"' in line(folder)
+
+
+def test_weights_that_are_no_numbers(folder: Path) -> None:
+    weights = load_file(folder / "dual" / "model.safetensors")
+    save_file(weights | {"log_scale": torch.tensor(float("nan"))}, folder / "dual" / "model.safetensors")
+    sign(folder, "dual/model.safetensors")
+    assert "log_scale has a weight that is no number" in line(folder)
+
+
+@pytest.mark.parametrize("content", ["{}", "[1]", "nonsense", '{"model_type": "nothing"}', '{"model_type": 3}'])
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
+def test_an_encoder_that_cannot_be_though_signed(name: str, content: str, folder: Path) -> None:
+    (folder / "dual" / name).write_text(content, encoding="utf-8")
+    sign(folder, f"dual/{name}")
+    try:
+        star_model(str(folder))
+    except CheckpointError:
+        line(folder)
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/dev/null/star", "/proc/self/mem", "nowhere"])
+def test_a_place_without_a_checkpoint(place: str) -> None:
+    assert "expected a checkpoint with star.json, found none" in line(Path(place), checkpoint_description)
+
+
+def test_a_description_that_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "star.json").mkdir()
+    assert "star.json: the checkpoint cannot be read ([Errno 21] Is a directory" in line(tmp_path)
