@@ -1,0 +1,1 @@
+"""GraphRAG-FI (filtering and integration): the formulas, free of any model, prompt or graph."""

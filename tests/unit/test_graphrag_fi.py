@@ -1,0 +1,166 @@
+"""GraphRAG-FI's formulas by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lodestar.models.graphrag_fi.confidence import answer_confidences, sequence_confidence
+from lodestar.models.graphrag_fi.integration import Claim, Thresholds, integrated
+from lodestar.models.graphrag_fi.priorities import Priorities, coarse_filtered, prioritised
+from lodestar.models.graphrag_fi.relevance import attention_relevance, relevance_layer, token_spans
+from lodestar.models.graphrag_fi.thresholds import Answered, fitted
+
+
+class TestRelevance:
+    def test_half_of_the_maximum_and_the_mean(self) -> None:
+        """Tokens 1 to 3 of 0.1, 0.3, 0.2: maximum 0.3, mean 0.2."""
+        attention = np.array([0.2, 0.1, 0.3, 0.2, 0.2])
+        assert attention_relevance(attention, np.array([[1, 4], [4, 5], [2, 2]])) == pytest.approx([0.25, 0.2, 0.0])
+
+    def test_heads_are_averaged_first(self) -> None:
+        attention = np.array([[0.5, 0.5, 0.0], [0.1, 0.3, 0.6]])
+        assert attention_relevance(attention, np.array([[0, 2]])) == pytest.approx([(0.4 + 0.35) / 2])
+
+    def test_no_path(self) -> None:
+        assert attention_relevance(np.ones(3), np.zeros((0, 2), dtype=np.int64)).tolist() == []
+
+    @pytest.mark.parametrize(("num_layers", "layer"), [(32, 18), (28, 16), (12, 8), (5, 4), (4, 3), (2, 1), (1, 0)])
+    def test_the_layer_is_the_middle_and_two(self, num_layers: int, layer: int) -> None:
+        assert relevance_layer(num_layers) == layer
+
+    def test_spans_follow_the_characters(self) -> None:
+        """A token that is added stands for no characters; one that reaches over a border counts on both sides."""
+        offsets = np.array([(0, 0), (0, 3), (3, 6), (6, 8), (8, 9), (0, 0)])
+        spans = token_spans(offsets, [(0, 4), (4, 8), (8, 9), (9, 12), (5, 5)])
+        assert spans.tolist() == [[1, 3], [2, 4], [4, 5], [0, 0], [0, 0]]
+
+    def test_characters_that_no_token_stands_for(self) -> None:
+        offsets = np.array([(0, 2), (3, 5)])
+        assert token_spans(offsets, [(2, 3), (1, 4)]).tolist() == [[0, 0], [0, 2]]
+        assert token_spans(np.zeros((0, 2), dtype=np.int64), [(0, 3)]).tolist() == [[0, 0]]
+
+
+class TestPriorities:
+    def test_the_most_relevant_are_kept_in_the_order_of_the_evidence(self) -> None:
+        assert coarse_filtered(np.array([0.1, 0.4, 0.2, 0.4]), 3) == (1, 2, 3)
+        assert coarse_filtered(np.array([0.4, 0.4, 0.4]), 2) == (0, 1)
+        assert coarse_filtered(np.array([0.4]), 40) == (0,)
+
+    def test_the_second_group_is_the_difference(self) -> None:
+        assert prioritised((1, 2, 5), {5, 1, 7}) == Priorities((1, 5), (2,))
+        assert prioritised((), {1}) == Priorities((), ())
+
+
+class TestConfidence:
+    def test_the_geometric_mean(self) -> None:
+        assert sequence_confidence([math.log(0.5), math.log(0.125)]) == pytest.approx(0.25)
+        assert sequence_confidence([1e-9]) == 1.0
+
+    def test_each_answer_has_its_own_tokens(self) -> None:
+        tokens = [
+            (text, math.log(p))
+            for text, p in [('["', 0.1), ("Li", 0.8), ("ma", 0.2), ('", "', 0.1), ("Quito", 0.9), ('"]', 0.1)]
+        ]
+        assert answer_confidences(tokens, ["Lima", "Quito", "Bogotá"]) == [pytest.approx(0.4), pytest.approx(0.9), None]
+
+    def test_a_name_within_another_is_found_by_its_quotes(self) -> None:
+        tokens = [
+            (text, math.log(p)) for text, p in [('"New ', 0.9), ("York", 0.9), ('", "', 1.0), ("York", 0.3), ('"', 1.0)]
+        ]
+        assert answer_confidences(tokens, ["York", "New York"]) == [pytest.approx(0.3), pytest.approx(0.9)]
+
+    def test_escapes_of_json_and_plain_words(self) -> None:
+        assert answer_confidences([('"Bogot\\u00e1"', -1.0)], ["Bogotá"]) == [pytest.approx(math.exp(-1))]
+        assert answer_confidences([("It is ", -1.0), ("Lima", -0.5)], ["Lima"]) == [pytest.approx(math.exp(-0.5))]
+        assert answer_confidences([("Lima", -0.5)], [""]) == [None]
+        assert answer_confidences([], ["Lima"]) == [None]
+
+    def test_the_same_name_again_is_found_where_it_stands_next(self) -> None:
+        tokens = [('"a"', -1.0), (", ", -3.0), ('"a"', -2.0)]
+        assert answer_confidences(tokens, ["a", "a"]) == [pytest.approx(math.exp(-1)), pytest.approx(math.exp(-2))]
+
+
+class TestIntegration:
+    thresholds = Thresholds(0.5, 0.9)
+
+    def kept(self, graph: list[Claim], model: list[Claim]) -> list[tuple[str, str]]:
+        return [(answer.key, answer.origin) for answer in integrated(graph, model, self.thresholds)]
+
+    def test_a_union_in_order_that_says_on_whose_word(self) -> None:
+        graph = [Claim("b", 0.6), Claim("a", 0.5), Claim("c", 0.4), Claim("d", 0.7)]
+        model = [Claim("x", 0.95), Claim("a", 0.9), Claim("d", 0.8), Claim("c", 0.99)]
+        assert self.kept(graph, model) == [
+            ("b", "graph"),
+            ("a", "both"),
+            ("d", "graph"),
+            ("x", "model"),
+            ("c", "model"),
+        ]
+
+    def test_places_point_at_what_was_kept(self) -> None:
+        (answer,) = integrated([Claim("a", 0.6), Claim("a", 0.8)], [Claim("a", 0.1), Claim("a", 0.9)], self.thresholds)
+        assert (answer.graph, answer.model, answer.origin) == (1, 1, "both")
+
+    def test_unknown_confidences_leave_the_graph_its_answers(self) -> None:
+        assert self.kept([Claim("a", None)], [Claim("b", None)]) == [("a", "graph")]
+
+    def test_nothing(self) -> None:
+        assert self.kept([], []) == []
+
+
+def answered(graph: dict[str, float], model: dict[str, float], right: set[str], num_gold: int) -> Answered:
+    return Answered(
+        tuple(Claim(key, c) for key, c in graph.items()),
+        tuple(Claim(key, c) for key, c in model.items()),
+        frozenset(right),
+        num_gold,
+    )
+
+
+class TestThresholds:
+    def test_the_best_of_both(self) -> None:
+        """τ_G = 0.6 drops the wrong "b", τ_L = 0.9 adds the right "x" and not the wrong "y"; F1 is 1 only then."""
+        questions = [
+            answered({"a": 0.6, "b": 0.3}, {"y": 0.7}, {"a"}, 1),
+            answered({"b": 0.2}, {"x": 0.9}, {"x"}, 1),
+        ]
+        best = fitted(questions)
+        assert best.thresholds == Thresholds(0.6, 0.9)
+        assert best.f1 == 1.0
+        assert best.f1_graph == pytest.approx((2 / 3 + 0) / 2)
+        assert best.f1_model == pytest.approx((0 + 1) / 2)
+        assert best.f1_merged == pytest.approx((2 / 4 + 2 / 3) / 2)
+
+    def test_a_model_that_adds_nothing_is_kept_out(self) -> None:
+        best = fitted([answered({"a": 0.4}, {"a": 0.9, "b": 0.9}, {"a"}, 1)])
+        assert best.thresholds == Thresholds(0.0, math.inf)
+
+    def test_gold_that_nobody_gives_counts(self) -> None:
+        assert fitted([answered({"a": 0.4}, {}, {"a"}, 3)]).f1 == pytest.approx(2 / 4)
+        assert fitted([answered({}, {}, set(), 1)]).f1 == 0.0
+        assert fitted([]).f1 == 0.0
+
+    claims = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 5).map(lambda n: n / 5), max_size=5)
+    asked = st.builds(answered, claims, claims, st.sets(st.sampled_from("abcde"), max_size=3), st.just(3))
+
+    @given(st.lists(asked, max_size=5))
+    def test_the_figures_are_those_of_integration(self, questions: list[Answered]) -> None:
+        best = fitted(questions)
+
+        def mean(thresholds: Thresholds) -> float:
+            values = []
+            for question in questions:
+                kept = {answer.key for answer in integrated(question.graph, question.model, thresholds)}
+                values.append(2 * len(kept & question.right) / (len(kept) + question.num_gold))
+            return sum(values) / len(values) if values else 0.0
+
+        assert best.f1 == pytest.approx(mean(best.thresholds))
+        assert best.f1_graph == pytest.approx(mean(Thresholds(0.0, math.inf)))
+        assert best.f1_merged == pytest.approx(mean(Thresholds(0.0, 0.0)))
+        for graph in range(7):
+            for model in range(7):
+                assert mean(Thresholds(graph / 5, model / 5)) <= best.f1 + 1e-9
