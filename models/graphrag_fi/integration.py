@@ -45,8 +45,8 @@ def integrated(graph: Sequence[Claim], model: Sequence[Claim], thresholds: Thres
         A = {a ∈ A_G | ℓ_G(a) ≥ τ_G} ∪ {a ∈ A_L | ℓ_L(a) ≥ τ_L}
 
     Those of A_G come first, in its order, then the others of A_L in its order. Where a list has a key twice the surer
-    one counts, the first of equals. An answer of unknown confidence is kept of A_G and left out of A_L: where nothing is
-    known of either, the graph's answers stay as they are.
+    one counts, the first of equals. An answer of unknown confidence is kept of A_G and left out of A_L: where nothing
+    is known of either, the graph's answers stay as they are.
     """
     of_graph = _kept(graph, thresholds.graph, unknown=True)
     of_model = _kept(model, thresholds.model, unknown=False)

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question's claims with the graph and without it, the right keys, one for a gold answer, and how many of these."""
+    """A question's claims with the graph and without it, the right keys, one a gold answer, and the number of these."""
 
     graph: tuple[Claim, ...]
     model: tuple[Claim, ...]
