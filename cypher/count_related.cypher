@@ -3,5 +3,5 @@
 // params:
 // returns: relation :: STRING, num_triples :: INTEGER
 // needs:   nothing
-MATCH ()-[r:RELATED]->()
+MATCH (:Entity)-[r:RELATED]->(:Entity|Literal)
 RETURN coalesce(r.relation, 'RELATED') AS relation, count(*) AS num_triples

@@ -1,8 +1,10 @@
-// How many triples a relation has that is a relationship type of its own: Neo4j keeps this count, nothing is scanned.
+// How many relationships a relation has that is a type of its own, and how many of them leave and enter what may stand in a
+// triple: Neo4j keeps these counts, nothing is scanned.
 // mode:    read
 // params:
 // names:   RELATION
-// returns: num_triples :: INTEGER
+// returns: num_all :: INTEGER, num_leaving :: INTEGER, num_entering :: INTEGER
 // needs:   nothing
-MATCH ()-[r:{{RELATION}}]->()
-RETURN count(r) AS num_triples
+RETURN COUNT { ()-[:{{RELATION}}]->() } AS num_all,
+       COUNT { (:Entity)-[:{{RELATION}}]->() } AS num_leaving,
+       COUNT { ()-[:{{RELATION}}]->(:Entity) } + COUNT { ()-[:{{RELATION}}]->(:Literal) } AS num_entering

@@ -4,4 +4,5 @@
 // returns:
 // needs:   nothing
 MATCH (r:Relation {count: 0})
+WHERE r.number IS NOT NULL
 DELETE r

@@ -5,6 +5,7 @@
 //          domain :: STRING, range :: STRING, inverse :: STRING, stored_as :: STRING
 // needs:   nothing
 MATCH (r:Relation)
+WHERE r.number IS NOT NULL
 RETURN r.number AS number,
        r.name AS name,
        r.label AS label,

@@ -4,6 +4,7 @@
 // returns: num_loads :: INTEGER, started :: STRING, finished :: STRING, num_relations :: INTEGER
 // needs:   nothing
 MATCH (l:Load)
+WHERE l.sha256 IS NOT NULL
 RETURN count(l) AS num_loads,
        toString(max(l.started)) AS started,
        toString(max(l.finished)) AS finished,

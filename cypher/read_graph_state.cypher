@@ -1,16 +1,30 @@
-// What the graph holds and lacks, from counts that are kept: no scan but over the catalogue and the manifests. A load is
-// [its source, whether it finished, whether it is being deleted, the version of the graph model it wrote].
+// What the graph holds and lacks, from counts that are kept: no scan but over the catalogue, the manifests and pictures. A
+// load is [its source, whether it finished, whether it is being deleted, the version of the graph model it wrote]. Indexes
+// are told by what they are on; the name is looked at where queries go by it.
 // mode:    read
 // params:
 // returns: indexes :: LIST<STRING>, num_entities :: INTEGER, num_literals :: INTEGER, catalogue :: LIST<INTEGER>,
-//          loads :: LIST<LIST<ANY>>
+//          loads :: LIST<LIST<ANY>>, num_nodes :: INTEGER, num_pictured :: INTEGER
 // needs:   nothing
-SHOW INDEXES YIELD name, state
-RETURN collect(CASE WHEN name IN ['entity_id', 'entity_names'] AND state = 'ONLINE' THEN name END) AS indexes,
+SHOW INDEXES YIELD name, type, state, labelsOrTypes, properties, owningConstraint
+RETURN collect(CASE
+         WHEN state <> 'ONLINE' OR labelsOrTypes <> ['Entity'] THEN null
+         WHEN properties = ['id'] AND owningConstraint IS NOT NULL THEN 'entity_id'
+         WHEN name = 'entity_names' AND properties = ['search_names'] AND type = 'FULLTEXT' THEN 'entity_names'
+       END) AS indexes,
        COUNT { MATCH (:Entity) } AS num_entities,
        COUNT { MATCH (:Literal) } AS num_literals,
-       COLLECT { MATCH (r:Relation) RETURN r.count } AS catalogue,
+       COLLECT {
+         MATCH (r:Relation)
+         WHERE r.number IS NOT NULL
+         RETURN r.count
+       } AS catalogue,
        COLLECT {
          MATCH (l:Load)
+         WHERE l.sha256 IS NOT NULL
          RETURN [l.source, l.finished IS NOT NULL, coalesce(l.deleting, false), coalesce(l.graph_version, 1)]
-       } AS loads
+       } AS loads,
+       COUNT { MATCH () } AS num_nodes,
+       COUNT {
+         MATCH (:LodestarQuestion|LodestarPath|LodestarTopic|LodestarInner|LodestarEnd|LodestarRest)
+       } AS num_pictured

@@ -4,5 +4,6 @@
 // returns: manifest :: MAP
 // needs:   nothing
 MATCH (l:Load)
+WHERE l.sha256 IS NOT NULL
 WITH l ORDER BY coalesce(l.number, 1), l.started
 RETURN l {.*, started: toString(l.started), finished: toString(l.finished)} AS manifest

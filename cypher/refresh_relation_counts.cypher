@@ -4,4 +4,5 @@
 // returns:
 // needs:   constraint relation_name
 MATCH (r:Relation)
+WHERE r.number IS NOT NULL
 SET r.count = coalesce($counts[r.name], 0)

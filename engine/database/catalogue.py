@@ -88,6 +88,8 @@ class GraphState:
     """The uniqueness constraint of entity ids is there."""
     has_entity_names: bool = True
     """The full-text index of names is there and filled."""
+    num_other_nodes: int = 0
+    """Nodes that are not Lodestar's, as far as their labels tell."""
 
     @property
     def is_empty(self) -> bool:
@@ -173,7 +175,8 @@ def read_graph_state() -> Request[GraphState]:
     def decode(rows: Sequence[Row]) -> GraphState:
         if not rows:
             return GraphState(0, 0, 0, has_entity_id=False, has_entity_names=False)
-        indexes, num_entities, num_literals, counts, loads = rows[0]
+        indexes, num_entities, num_literals, counts, loads, num_nodes, num_pictured = rows[0]
+        num_own_nodes = num_entities + num_literals + len(counts) + len(loads) + num_pictured
         return GraphState(
             num_entities=num_entities,
             num_relations=len(counts),
@@ -185,6 +188,7 @@ def read_graph_state() -> Request[GraphState]:
             graph_version=max((version for *_, version in loads), default=GRAPH_VERSION),
             has_entity_id="entity_id" in indexes,
             has_entity_names="entity_names" in indexes,
+            num_other_nodes=max(num_nodes - num_own_nodes, 0),
         )
 
     return Request(template("read_graph_state"), {}, decode)

@@ -7,15 +7,16 @@ from contextlib import contextmanager
 
 from ...engine.database.gateway import Gateway
 from ...engine.database.holding import hold_load_lock
-from ..writing.manifest import request
+from ..writing.schema import check_schema, ensure_lock
 
 
 @contextmanager
 def load_lock(gateway: Gateway) -> Iterator[Callable[[], None]]:
     """Hold the lock; what is yielded raises `DatabaseError` when it was lost meanwhile.
 
-    Raises `LoadInProgressError` when another load has it.
+    Raises `LoadInProgressError` when another load has it, `GraphError` where the database has no room for it.
     """
-    gateway.execute(request("ensure_load_lock"))
+    check_schema(gateway)
+    ensure_lock(gateway)
     with gateway.holding(hold_load_lock()) as hold:
         yield hold.check

@@ -67,6 +67,8 @@ class Plan:
     replaces: bool = False
     finished: LoadManifest | None = None
     """This content is loaded already: nothing is to be done."""
+    num_other_nodes: int = 0
+    """Nodes of the database that are not Lodestar's, and stay."""
 
 
 def content_sha256(source: Source, subset: Subset) -> str:
@@ -81,6 +83,11 @@ def planned(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[L
     Raises `UsageError` when the graph holds something else and the mode does not say what is to become of it,
     `GraphError` when an earlier load did not finish.
     """
+    if not loads and (num_foreign := state.num_entities + state.num_literals):
+        raise UsageError(
+            f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
+            "which it leaves alone: name another database with --database, or another server with --name"
+        )
     mine = next((load for load in loads if load.sha256 == sha256), None)
     others = [load for load in loads if load.sha256 != sha256]
     replaces = options.mode == "replace" or (mine is not None and not mine.finished and _was_replacing(mine))
@@ -90,23 +97,23 @@ def planned(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[L
     if mine and is_whole and not options.force and not (replaces and others):
         return Plan(mine.number, finished=mine)
     if replaces:
-        return Plan(BASE_LOAD, replaces=bool(loads) or not state.is_empty)
+        return Plan(BASE_LOAD, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
     if others and any(load.graph_version != GRAPH_VERSION for load in others):
         raise UsageError(
             "the graph was written by an older Lodestar: load it again with --replace, which puts this in its place"
         )
     if mine:
-        return Plan(mine.number)
+        return Plan(mine.number, num_other_nodes=state.num_other_nodes)
     if unfinished := [load for load in others if not load.finished]:
         raise GraphError(
             f"the load of {unfinished[0].source} did not finish: run the same `lodestar load` again first, or give "
             "--replace to put this in its place"
         )
-    if not others and state.is_empty:
-        return Plan(BASE_LOAD)
+    if not others:
+        return Plan(BASE_LOAD, num_other_nodes=state.num_other_nodes)
     if options.mode == "append":
-        return Plan(max((load.number for load in others), default=BASE_LOAD) + 1)
-    held = f"{state.num_triples:,} triples" + (f" of {others[-1].source}" if others else "")
+        return Plan(max(load.number for load in others) + 1)
+    held = f"{state.num_triples:,} triples of {others[-1].source}"
     raise UsageError(f"the graph holds {held}: give --append to add to them or --replace to load in their place")
 
 
@@ -175,6 +182,14 @@ def chosen_writer(options: LoadOptions, plan: Plan, counts: Counts) -> tuple[Lit
         raise UsageError(
             "--writer bulk writes a graph of its own and cannot add to one: load online, or give --replace"
         )
+    if plan.num_other_nodes:
+        held = f"{plan.num_other_nodes:,} nodes that are not Lodestar's"
+        if options.writer == "bulk":
+            raise UsageError(
+                f"--writer bulk would put the graph in the place of all that the database has, {held} too: load "
+                "online, or name another server with --name"
+            )
+        return "online", f"the database has {held}, which stay"
     if options.writer != "auto":
         return options.writer, "as --writer says"
     if not whole:

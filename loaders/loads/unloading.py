@@ -11,8 +11,9 @@ from ...engine.database.requests import Request
 from ...engine.database.templates import template
 from ...engine.errors import GraphError
 from ..progress import Progress, silent
-from ..writing.manifest import refresh_counts, request
+from ..writing.manifest import request
 from ..writing.online_writer import BATCH_SIZE
+from ..writing.relation_counts import refresh_counts
 from ..writing.stored_names import Naming, read_names, without_load, write_names
 from .load_lock import load_lock
 
@@ -45,7 +46,7 @@ def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progre
         _unload_names(gateway, manifest.number, batch_size)
         progress("deleting", 2, 4)
         gateway.execute(request("delete_orphans", batch_size=batch_size))
-        refresh_counts(gateway)
+        refresh_counts(gateway, gateway.fetch(read_catalogue()).relations)
         gateway.fetch(request("delete_unused_relations"))
         progress("deleting", 3, 4)
         numbers = {relation.name: relation.number for relation in gateway.fetch(read_catalogue()).relations}

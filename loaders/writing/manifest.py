@@ -7,21 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...engine.database.catalogue import GRAPH_VERSION, RelationInfo, read_catalogue, read_relation_counts
+from ...engine.database.catalogue import GRAPH_VERSION, RelationInfo, read_catalogue
 from ...engine.database.gateway import Gateway
 from ...engine.database.requests import Request, Row
 from ...engine.database.templates import template
 from ..batches import in_batches
 from .relation_types import RelationRow
+from .schema import ensure_constraints, ensure_names
 
-INDEX_TIMEOUT_S = 24 * 3_600
-_CONSTRAINTS = (
-    "ensure_entity_id",
-    "ensure_literal_id",
-    "ensure_relation_name",
-    "ensure_relation_number",
-    "ensure_load_sha256",
-)
 _RELATIONS_A_BATCH = 10_000
 
 
@@ -62,8 +55,7 @@ def request(name: str, names: Mapping[str, str] | None = None, **params: Any) ->
 
 def begin(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
     """Make the constraints, write the manifest as unfinished, and return the relations that the graph has."""
-    for name in _CONSTRAINTS:
-        gateway.execute(request(name))
+    ensure_constraints(gateway)
     gateway.fetch(request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
     return gateway.fetch(read_catalogue()).relations
 
@@ -74,16 +66,9 @@ def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
         gateway.fetch(request("write_relations", relations=batch))
 
 
-def refresh_counts(gateway: Gateway) -> None:
-    """Bring the catalogue's counts in line with the graph."""
-    counts = gateway.execute(read_relation_counts())
-    gateway.fetch(request("refresh_relation_counts", counts=counts))
-
-
 def finish(gateway: Gateway, manifest: Manifest) -> None:
     """Make the name index, wait until all indexes are filled, and mark the load as finished."""
-    gateway.execute(request("ensure_entity_names"))
-    gateway.execute(request("await_indexes", timeout_s=INDEX_TIMEOUT_S))
+    ensure_names(gateway)
     options = json.dumps(manifest.options, sort_keys=True)
     gateway.fetch(request("finish_load", sha256=manifest.sha256, options=options))
 

@@ -16,8 +16,8 @@ from ..batches import in_batches
 from ..progress import Progress, silent
 from ..source import RelationFacts
 from ..stage.stage import Stage
-from .manifest import Manifest, begin, finish, refresh_counts, request, write_relations
-from .relation_counts import counts_in_graph
+from .manifest import Manifest, begin, finish, request, write_relations
+from .relation_counts import counts_in_graph, refresh_counts
 from .relation_types import RelationRow, num_related, relation_rows
 from .stored_names import BASE_LOAD, Name, read_names, with_load, write_names
 
@@ -118,15 +118,14 @@ class OnlineWriter:
         self._progress("signatures", 0, manifest.num_entities)
         if manifest.number == BASE_LOAD:
             self._gateway.execute(request("refresh_signatures", numbers=numbers, batch_size=self._batch_size))
-            refresh_counts(self._gateway)
+            refresh_counts(self._gateway, [*rows, *known])
         else:
             for batch in stage.rows("results/entity_rows", self._batch_size):
                 ids = batch.column("id").to_pylist()
                 self._gateway.fetch(request("refresh_signatures_of", ids=ids, numbers=numbers))
                 done += len(ids)
                 self._progress("signatures", done, manifest.num_entities)
-            counts = counts_in_graph(self._gateway, rows)
-            self._gateway.fetch(request("set_relation_counts", counts=counts))
+            refresh_counts(self._gateway, rows)
         self._progress("signatures", manifest.num_entities, manifest.num_entities)
 
 

@@ -89,7 +89,7 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except CheckpointError:
         raise
-    except Exception as error:  # noqa: BLE001 - transformers and tokenizers do not say what they raise
+    except Exception as error:
         reason = " ".join(str(error).split())[:300]
         raise CheckpointError(f"{path}: the checkpoint cannot be read ({reason}): train or fetch it again") from error
 

@@ -1,0 +1,7 @@
+// The indexes of the database, those of constraints among them.
+// mode:    read
+// params:
+// returns: name :: STRING, labels :: LIST<STRING>, properties :: LIST<STRING>
+// needs:   nothing
+SHOW INDEXES YIELD name, labelsOrTypes, properties
+RETURN name, labelsOrTypes AS labels, properties

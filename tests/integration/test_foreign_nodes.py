@@ -1,0 +1,90 @@
+"""A database that others use too: what is not of Lodestar's loads is not taken over, counted, overwritten or deleted."""
+
+from __future__ import annotations
+
+import neo4j
+import pytest
+from lodestar.engine.database.catalogue import read_catalogue, read_graph_state, read_loads
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.errors import GraphError, UsageError
+from lodestar.loaders.loads.loading import LoadOptions, Mode, Plan, chosen_writer
+from lodestar.loaders.loads.verifying import verify
+from lodestar.loaders.stage.stage import Counts
+from lodestar.loaders.writing import relation_counts
+from lodestar.loaders.writing.relation_counts import counts_in_graph
+
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+
+CAPITAL = "location.country.capital"
+
+pytestmark = pytest.mark.usefixtures("empty_graph")
+
+
+@pytest.mark.parametrize("mode", ["new", "append", "replace"])
+@pytest.mark.parametrize("label", ["Entity", "Literal"])
+def test_nodes_that_no_load_wrote_are_not_taken_over(
+    gateway: Gateway, driver: neo4j.Driver, mode: Mode, label: str
+) -> None:
+    driver.execute_query("CREATE (:$($label) {id: 'm.peru', name: 'Mine'})-[:MINE]->(:$($label))", label=label)
+    with pytest.raises(UsageError, match=r"2 nodes called Entity or Literal that no load of Lodestar's wrote"):
+        load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway, mode=mode)
+    (record,) = driver.execute_query("MATCH (n)-[r:MINE]->() RETURN n.name, keys(n)").records
+    assert (record[0], set(record[1])) == ("Mine", {"id", "name"})
+    assert gateway.fetch(read_loads()) == ()
+
+
+def test_others_nodes_called_load_or_relation_are_neither(gateway: Gateway, driver: neo4j.Driver) -> None:
+    driver.execute_query("CREATE (:Load {kg: 20}), (:Load {kg: 30}), (:Relation {of: 'mine', count: 0}), (:Person)")
+    assert gateway.fetch(read_loads()) == ()
+    assert gateway.fetch(read_catalogue()).relations == ()
+    report = load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    assert gateway.fetch(read_graph_state()).num_other_nodes == 4
+    assert [manifest.sha256 for manifest in gateway.fetch(read_loads())] == [report.sha256]
+    load(TripleSource([("a", "r", "b")]), gateway, mode="replace")
+    assert (
+        driver.execute_query("MATCH (n) WHERE n.kg > 0 OR n.of = 'mine' OR n:Person RETURN count(n)").records[0][0] == 4
+    )
+    assert verify(gateway).faults == ()
+
+
+def test_a_database_with_other_nodes_is_not_exchanged() -> None:
+    counts = Counts(1_000_000, 1, 0, 1, 0, 0, 0, 0)
+    plan = Plan(1, replaces=True, num_other_nodes=7)
+    assert chosen_writer(LoadOptions(), plan, counts) == (
+        "online",
+        "the database has 7 nodes that are not Lodestar's, which stay",
+    )
+    with pytest.raises(UsageError, match=r"--writer bulk .* 7 nodes that are not Lodestar's too: load online"):
+        chosen_writer(LoadOptions(writer="bulk"), plan, counts)
+
+
+@pytest.mark.parametrize("asked_one_by_one", [0, 100])
+def test_relationships_between_other_nodes_are_no_triples(
+    gateway: Gateway, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch, asked_one_by_one: int
+) -> None:
+    monkeypatch.setattr(relation_counts, "ASKED_ONE_BY_ONE", asked_one_by_one)
+    driver.execute_query("CREATE (:Person)-[:$($type)]->(:Person), (:Person)-[:mine]->(:Person)", type=CAPITAL)
+    load(TripleSource(COUNTRIES), gateway)
+    relations = gateway.fetch(read_catalogue()).relations
+    assert {r.name: r.count for r in relations}[CAPITAL] == 2
+    driver.execute_query("MATCH (e:Entity {id: 'm.lima'}) CREATE (:Person)-[:$($type)]->(e)", type=CAPITAL)
+    assert counts_in_graph(gateway, relations) == {r.name: r.count for r in relations}
+    assert verify(gateway).faults == ()
+    load(TripleSource([("m.peru", CAPITAL, "m.cusco")]), gateway, mode="append")
+    assert {r.name: r.count for r in gateway.fetch(read_catalogue()).relations}[CAPITAL] == 3
+
+
+def test_a_name_of_a_constraint_on_something_else_is_said(gateway: Gateway, driver: neo4j.Driver) -> None:
+    driver.execute_query("CREATE CONSTRAINT entity_id FOR (p:Person) REQUIRE p.name IS UNIQUE")
+    with pytest.raises(
+        GraphError, match=r"the database has an index entity_id on Person\(name\), expected it on Entity\(id\): drop it"
+    ):
+        load(TripleSource(COUNTRIES), gateway)
+    assert gateway.fetch(read_graph_state()).num_entities == 0
+
+
+def test_a_constraint_of_another_name_serves(gateway: Gateway, driver: neo4j.Driver) -> None:
+    driver.execute_query("CREATE CONSTRAINT mine FOR (e:Entity) REQUIRE e.id IS UNIQUE")
+    load(TripleSource(COUNTRIES), gateway)
+    gateway.fetch(read_graph_state()).check()
+    assert verify(gateway).faults == ()
