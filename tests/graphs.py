@@ -13,6 +13,7 @@ from lodestar.engine.database.gateway import Gateway
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
 from lodestar.loaders.loads.report import LoadReport
+from lodestar.loaders.progress import Progress, silent
 from lodestar.loaders.rows import StatementRow, name_row, row_batches, triple_row
 from lodestar.loaders.source import Part, RelationFacts, RowPart, Source
 
@@ -94,7 +95,7 @@ class RowSource(TripleSource):
         yield RowPart("test rows", row_batches(self.rows))
 
 
-def load(source: Source, gateway: Gateway, **options: Any) -> LoadReport:
+def load(source: Source, gateway: Gateway, *, progress: Progress = silent, **options: Any) -> LoadReport:
     """Load a source by the online writer, with a staging folder of its own; `options` are those of `LoadOptions`."""
     with tempfile.TemporaryDirectory() as folder:
-        return load_source(source, gateway, LoadOptions(staging=Path(folder), **options))
+        return load_source(source, gateway, LoadOptions(staging=Path(folder), **options), progress)

@@ -223,6 +223,7 @@ class Gateway:
                 metadata = self.connection.metadata(request)
                 end = self._end_transactions
                 hold = Hold.taken(session, request, metadata, wait_s=wait_s, pool=self._pool, end=end)
+            hold.keep_alive(self._pool)
             try:
                 yield hold
             finally:

@@ -5,6 +5,7 @@ The database frees the locks when the transaction ends, and ends it when the pro
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Executor, wait
@@ -31,13 +32,19 @@ def end_transactions(token: str) -> Request[int]:
     return Request(template("end_transactions"), {"token": token}, len)
 
 
+KEEP_ALIVE_S = 20.0
+"""A connection on which nothing happens for longer may be cut by what lies between."""
+
+
 class Hold:
-    """A transaction in which a request was run and that stays open."""
+    """A transaction in which a request was run and that stays open. What is done with it may be done in any thread."""
 
     def __init__(self, transaction: neo4j.Transaction, request: Request[Any]) -> None:
         self._transaction = transaction
         self._text: LiteralString = request.template.render(request.names)
         self._params = dict(request.params)
+        self._in_use = threading.Lock()
+        self._released = threading.Event()
 
     @classmethod
     def taken(
@@ -70,10 +77,7 @@ class Hold:
         return hold
 
     def alive(self) -> bool:
-        """Whether the transaction, and with it the locks, is still there.
-
-        One round trip; asked now and then, it keeps a connection from being cut for idleness.
-        """
+        """Whether the transaction, and with it the locks, is still there. One round trip."""
         try:
             self._run()
         except _LOST:
@@ -85,10 +89,20 @@ class Hold:
         if not self.alive():
             raise DatabaseError("the lock of this load was lost, with its connection: run the same load again")
 
+    def keep_alive(self, pool: Executor) -> None:
+        """Ask now and then, until it is released or lost: a connection may be cut where it is idle."""
+        pool.submit(self._keep_alive)
+
     def release(self) -> None:
         """Undo what the request did and free the locks; where the transaction is gone the database has done both."""
-        with suppress(*_LOST):
+        self._released.set()
+        with self._in_use, suppress(*_LOST):
             self._transaction.close()
 
+    def _keep_alive(self) -> None:
+        while not self._released.wait(KEEP_ALIVE_S) and self.alive():
+            pass
+
     def _run(self) -> None:
-        self._transaction.run(self._text, self._params).consume()
+        with self._in_use:
+            self._transaction.run(self._text, self._params).consume()

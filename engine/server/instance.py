@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -165,7 +165,9 @@ class Instance:
             finally:
                 incoming.discard()
 
-    def adopt(self, incoming: Incoming, *, progress: bool = True) -> Status:
+    def adopt(
+        self, incoming: Incoming, *, progress: bool = True, before_stop: Callable[[], None] = lambda: None
+    ) -> Status:
         """Exchange the graph for the one of `incoming`, which is deleted; users and password stay.
 
         A server that runs is stopped meanwhile and started again as it was. Whatever happens, a kill included, the
@@ -179,6 +181,7 @@ class Instance:
             self.home.create()
             status = self.status()
             try:
+                before_stop()
                 self._stop()
                 self._settle()
                 graph_files.bring(self.home, incoming.home)

@@ -6,13 +6,14 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...engine.database.catalogue import GRAPH_VERSION, GraphState, LoadManifest, read_graph_state, read_loads
 from ...engine.database.gateway import Gateway
+from ...engine.database.holding import Hold
 from ...engine.errors import GraphError, UsageError
 from ...engine.server.connecting import LOAD_TIMEOUT_S
 from ...engine.server.locking import locked
@@ -130,14 +131,13 @@ def load(
     started_s = time.monotonic()
     _check_rejects_place(source, options)
     sha256 = content_sha256(source, options.subset)
-    with load_lock(gateway) as check_lock:
+    with load_lock(gateway) as lock:
         plan = planned(sha256, options, *_seen(gateway))
         if plan.finished:
             return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
         with _staged(source, sha256, options, progress) as (stage, counts):
             manifest = _manifest(source, sha256, plan, counts, options, "online")
-            related = _write_online(gateway, stage, manifest, source, plan, options, progress)
-            check_lock()
+            related = _write_online(gateway, lock, stage, manifest, source, plan, options, progress)
     return _report(manifest, counts, related, options, started_s)
 
 
@@ -155,23 +155,27 @@ def load_embedded(
     started_s = time.monotonic()
     _check_rejects_place(source, options)
     sha256 = content_sha256(source, options.subset)
-    with instance.loading() as incoming:
-        plan = _plan_embedded(instance, sha256, options)
+    with instance.loading() as incoming, ExitStack() as held:
+        old = held.enter_context(_locked_graph(instance)) if instance.has_graph else None
+        plan = planned(sha256, options, *(_seen(old.gateway) if old else _NOTHING))
         if plan.finished:
             return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
         with _staged(source, sha256, options, progress) as (stage, counts):
             writer, reason = chosen_writer(options, plan, counts)
             say(f"{writer} load: {reason}")
             check_room_for_graph(instance.home.folder, counts)
+            if writer == "online" and old is None:
+                old = held.enter_context(_locked_graph(instance))
+                plan = planned(sha256, options, *_seen(old.gateway))
+                if plan.finished:
+                    return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
             manifest = _manifest(source, sha256, plan, counts, options, writer)
             if writer == "bulk":
-                related = BulkWriter(progress).write(stage, manifest, source.relation_facts(), instance, incoming)
+                facts, lock = source.relation_facts(), old.lock if old else None
+                related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock)
                 instance.start(progress=False)
-            else:
-                instance.start(progress=False)
-                with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway, load_lock(gateway) as check_lock:
-                    related = _write_online(gateway, stage, manifest, source, plan, options, progress)
-                    check_lock()
+            elif old:
+                related = _write_online(old.gateway, old.lock, stage, manifest, source, plan, options, progress)
     return _report(manifest, counts, related, options, started_s)
 
 
@@ -201,13 +205,20 @@ def chosen_writer(options: LoadOptions, plan: Plan, counts: Counts) -> tuple[Lit
     return "online", f"a new graph of less than {BULK_FROM_TRIPLES:,} triples"
 
 
-def _plan_embedded(instance: Instance, sha256: str, options: LoadOptions) -> Plan:
-    """Look at what the server holds, starting it where it has a graph and does not run."""
-    if not instance.has_graph:
-        return planned(sha256, options, GraphState(0, 0, 0), ())
+class _LockedGraph(NamedTuple):
+    gateway: Gateway
+    lock: Hold
+
+
+@contextmanager
+def _locked_graph(instance: Instance) -> Iterator[_LockedGraph]:
+    """Start the server where it does not run, and keep other loads from its graph."""
     instance.start(progress=False)
-    with Gateway(instance.connection()) as gateway:
-        return planned(sha256, options, *_seen(gateway))
+    with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway, load_lock(gateway) as lock:
+        yield _LockedGraph(gateway, lock)
+
+
+_NOTHING: tuple[GraphState, tuple[LoadManifest, ...]] = (GraphState(0, 0, 0), ())
 
 
 def _seen(gateway: Gateway) -> tuple[GraphState, tuple[LoadManifest, ...]]:
@@ -240,6 +251,7 @@ def _staged(source: Source, sha256: str, options: LoadOptions, progress: Progres
 
 def _write_online(
     gateway: Gateway,
+    lock: Hold,
     stage: Stage,
     manifest: Manifest,
     source: Source,
@@ -248,7 +260,7 @@ def _write_online(
     progress: Progress,
 ) -> int:
     writer = OnlineWriter(gateway, options.batch_size, progress)
-    return writer.write(stage, manifest, source.relation_facts(), replace=plan.replaces)
+    return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces)
 
 
 def _manifest(source: Source, sha256: str, plan: Plan, counts: Counts, options: LoadOptions, writer: str) -> Manifest:

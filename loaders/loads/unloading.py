@@ -35,7 +35,7 @@ def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progre
     Interrupted, the load stays listed as unfinished until it is deleted again. Raises `GraphError` when none or several
     fit.
     """
-    with load_lock(gateway) as check_lock:
+    with load_lock(gateway) as lock:
         loads = gateway.fetch(read_loads())
         manifest = found_load(loads, which)
         before = gateway.fetch(read_graph_state())
@@ -51,7 +51,7 @@ def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progre
         progress("deleting", 3, 4)
         numbers = {relation.name: relation.number for relation in gateway.fetch(read_catalogue()).relations}
         gateway.execute(request("refresh_signatures", numbers=numbers, batch_size=batch_size))
-        check_lock()
+        lock.check()
         gateway.fetch(request("finish_unload", sha256=manifest.sha256))
         progress("deleting", 4, 4)
         after = gateway.fetch(read_graph_state())

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ...engine.database.catalogue import read_graph_state
 from ...engine.database.gateway import Gateway
+from ...engine.database.holding import Hold
 from ...engine.errors import ServerError
 from ...engine.server.connecting import LOAD_TIMEOUT_S
 from ...engine.server.import_files import LIST_DELIMITER, ImportFile, ImportFiles
@@ -56,10 +57,12 @@ class BulkWriter:
         facts: Mapping[str, RelationFacts],
         instance: Instance,
         incoming: Incoming,
+        old: Hold | None,
     ) -> int:
         """Write everything; the instance has either its old graph or the whole new one, at every moment.
 
-        `incoming` is what `Instance.loading` lends. Returns how many relations have no type of their own.
+        `incoming` is what `Instance.loading` lends, `old` the lock of the graph that the instance has, which is held
+        until its server stops for the exchange. Returns how many relations have no type of their own.
         """
         rows = relation_rows(stage.relations(), (), facts)
         files = self.write_files(stage, relation_table(rows), has_literals=manifest.num_literals > 0)
@@ -80,7 +83,14 @@ class BulkWriter:
             finish(gateway, manifest)
             self._progress("indexing", 1, 1)
         incoming.stop()
-        instance.adopt(incoming, progress=False)
+        if old:
+            old.check()
+        elif instance.has_graph:
+            raise ServerError(
+                f"the server {instance.name!r} got a graph while {manifest.source} was loaded, and keeps it: run the "
+                "same command again"
+            )
+        instance.adopt(incoming, progress=False, before_stop=old.release if old else lambda: None)
         return num_related(rows)
 
     def write_files(self, stage: Stage, relations: pa.Table, *, has_literals: bool) -> ImportFiles:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...engine.database.catalogue import RelationInfo
 from ...engine.database.gateway import Gateway
+from ...engine.database.holding import Hold
 from ...engine.database.requests import Request
 from ...engine.database.templates import template
 from ..batches import in_batches
@@ -33,9 +34,18 @@ class OnlineWriter:
         self._progress = progress
 
     def write(
-        self, stage: Stage, manifest: Manifest, facts: Mapping[str, RelationFacts], *, replace: bool = False
+        self,
+        stage: Stage,
+        manifest: Manifest,
+        facts: Mapping[str, RelationFacts],
+        lock: Hold,
+        *,
+        replace: bool = False,
     ) -> int:
-        """Write everything, the end of the manifest last; return how many relations have no type of their own."""
+        """Write everything, the end of the manifest last; return how many relations have no type of their own.
+
+        Raises `DatabaseError` where the lock was lost meanwhile: the load is then unfinished.
+        """
         known = begin(self._gateway, manifest)
         if replace:
             self._clear(manifest)
@@ -46,6 +56,7 @@ class OnlineWriter:
         self._write_entities(stage, manifest)
         self._write_triples(stage, manifest, rows)
         self._refresh(stage, manifest, rows, known)
+        lock.check()
         finish(self._gateway, manifest)
         return num_related(rows)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import neo4j
@@ -12,9 +13,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.database.catalogue import check_signatures
 from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.database.holding import hold_load_lock
+from lodestar.engine.errors import InputError, LoadInProgressError, UsageError
 from lodestar.engine.server.instance import Instance
-from lodestar.loaders.loads.loading import LoadOptions, load_embedded
+from lodestar.loaders.loads.loading import LoadOptions, Mode, WriterChoice, load_embedded
 from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
@@ -112,6 +114,30 @@ def test_texts_that_are_hard_to_put_into_a_file(
     assert found == snapshot(driver)
     (stored,) = driver.execute_query("MATCH (e:Entity {id: 'e'}) RETURN [e.name] + e.aliases").records[0]
     assert stored == names
+
+
+@pytest.mark.parametrize(("writer", "mode"), [("bulk", "replace"), ("online", "append")])
+def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
+    instance: Instance, tmp_path: Path, writer: WriterChoice, mode: Mode
+) -> None:
+    """What was planned for is what is there, and nobody's load is cut off by the exchange."""
+    load_embedded(TripleSource(COUNTRIES), instance, LoadOptions(staging=tmp_path, mode="replace", writer="online"))
+    refused = set()
+
+    def load_beside(phase: str, done: int, total: int) -> None:
+        with (
+            Gateway(instance.connection()) as other,
+            suppress(LoadInProgressError),
+            other.holding(hold_load_lock(), wait_s=0.1),
+        ):
+            pytest.fail(f"another load could begin while this one was at {phase}")
+        refused.add(phase)
+
+    options = LoadOptions(staging=tmp_path, mode=mode, writer=writer)
+    load_embedded(TripleSource([("a", "r", "b")]), instance, options, load_beside)
+    assert {"reading", "indexing" if writer == "bulk" else "signatures"} <= refused
+    with Gateway(instance.connection()) as gateway, gateway.holding(hold_load_lock(), wait_s=60):
+        assert verify(gateway).faults == ()
 
 
 def test_relations_beyond_the_budget_of_types(

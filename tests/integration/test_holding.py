@@ -14,7 +14,7 @@ from dataclasses import replace
 import neo4j
 import pytest
 from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.database.holding import hold_load_lock
+from lodestar.engine.database.holding import Hold, hold_load_lock
 from lodestar.engine.database.requests import Request
 from lodestar.engine.database.templates import template
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
@@ -22,7 +22,7 @@ from lodestar.engine.errors import DatabaseError, LoadInProgressError
 HOLDER = """
 import sys, time
 from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.database.holding import hold_load_lock
+from lodestar.engine.database.holding import Hold, hold_load_lock
 
 connection = Connection(sys.argv[1], sys.argv[2], sys.stdin.readline().strip(), sys.argv[3])
 with Gateway(connection) as gateway, gateway.holding(hold_load_lock()):
@@ -97,6 +97,30 @@ def test_a_load_can_work_while_the_lock_is_held(gateway: Gateway, other: Gateway
             other.execute(request(name))
         other.execute(Request(template("await_indexes"), {"timeout_s": 60}, lambda _: None))
         assert hold.alive()
+
+
+def test_a_hold_keeps_its_connection_from_being_idle(
+    gateway: Gateway, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lodestar.engine.database.holding.KEEP_ALIVE_S", 0.1)
+    asked: list[bool] = []
+    alive = Hold.alive
+
+    def noted(hold: Hold) -> bool:
+        asked.append(alive(hold))
+        return asked[-1]
+
+    monkeypatch.setattr(Hold, "alive", noted)
+    with gateway.holding(hold_load_lock()) as hold:
+        while len(asked) < 3:
+            time.sleep(0.05)
+        hold.release()
+        time.sleep(0.5)
+        so_far = len(asked)
+        time.sleep(0.5)
+    assert all(asked[:3])
+    assert len(asked) == so_far
+    assert waiting_transactions(driver) == 0
 
 
 def test_a_hold_has_no_timeout(connection: Connection) -> None:

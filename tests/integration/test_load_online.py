@@ -20,7 +20,7 @@ from lodestar.engine.database.catalogue import (
 )
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.database.requests import Request
-from lodestar.engine.errors import GraphError, InputError, LoadInProgressError, UsageError
+from lodestar.engine.errors import DatabaseError, GraphError, InputError, LoadInProgressError, UsageError
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.load_lock import load_lock
 from lodestar.loaders.loads.loading import Mode
@@ -256,6 +256,21 @@ def test_what_the_graph_holds_is_never_guessed_at(gateway: Gateway) -> None:
 def test_two_loads_at_once_do_not_mix(gateway: Gateway) -> None:
     with load_lock(gateway), pytest.raises(LoadInProgressError):
         load(TripleSource(COUNTRIES), gateway)
+
+
+def test_a_load_whose_lock_was_lost_is_not_finished(gateway: Gateway, driver: neo4j.Driver) -> None:
+    def lose(phase: str, done: int, total: int) -> None:
+        if phase == "signatures" and not done:
+            driver.execute_query(
+                "SHOW TRANSACTIONS YIELD transactionId AS id, metaData WHERE metaData.query = 'hold_load_lock' "
+                "TERMINATE TRANSACTIONS id YIELD message RETURN message"
+            )
+
+    with pytest.raises(DatabaseError, match="the lock of this load was lost"):
+        load(TripleSource(COUNTRIES), gateway, progress=lose)
+    assert gateway.fetch(read_graph_state()).unfinished_loads == ("test triples",)
+    load(TripleSource(COUNTRIES), gateway)
+    gateway.fetch(read_graph_state()).check()
 
 
 def test_verify_names_what_is_wrong(gateway: Gateway, driver: neo4j.Driver) -> None:
