@@ -19,8 +19,9 @@ from lodestar.engine.server.instance import Instance
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.supervision.mining.mine_file import mine_file
 from lodestar.engine.supervision.mining.options import MiningOptions
+from lodestar.engine.training.mined_sets import read_mined
 from lodestar.engine.training.relation_pairs import relation_pairs
-from lodestar.engine.training.star import read_mined, star_config, trained
+from lodestar.engine.training.star import star_config, trained
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.reading import read_questions
 from lodestar.models.star.inputs.pairs import RelationPairs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import threading
@@ -19,16 +20,29 @@ def whole(file: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield the path of an empty draft beside a file: it takes the file's place when the block ends well, else it goes.
 
     Of several writers at once the last one's file stays. `private`: nobody but its owner can read it. Raises `OSError`
-    where the folder cannot be written.
+    where the folder cannot be written, or in the file's place is a folder, a device or a pipe.
     """
     for draft in file.parent.glob(f".{glob.escape(file.name)}.*.part"):
         with suppress(FileNotFoundError):  # its writer was done meanwhile
             if time.time() - draft.stat().st_mtime > ABANDONED_S:
                 draft.unlink()
-    draft = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.part")
-    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666))
+    draft = _draft(file, private=private)
     try:
         yield draft
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def check_place(file: Path) -> None:
+    """Raise `OSError` where `whole` could not write a file: to be known before there is anything to write."""
+    _draft(file, private=True).unlink()
+
+
+def _draft(file: Path, *, private: bool) -> Path:
+    if file.exists() and not file.is_file():
+        code = errno.EISDIR if file.is_dir() else errno.ENODEV
+        raise OSError(code, os.strerror(code) if file.is_dir() else "it is a device or a pipe, not a file")
+    draft = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.part")
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666))
+    return draft

@@ -11,15 +11,16 @@ from ...models.encoder import EncoderUnavailableError
 from ...models.star.checkpoint import Description
 from ...models.star.config import PAPER, StarConfig, seeded, with_training
 from ...models.star.inputs.pairs import RelationPairs
-from ...models.star.mined import Mined, MinedFileError, MinedQuestion, read
+from ...models.star.mined import Mined, MinedQuestion
 from ...models.star.train_star import train_star
 from ...models.training.processes import process_group, wait_for_all
 from ...models.training.state import TrainingStateError
 from ...models.training.trainer import Watcher, begin_anew
 from ..code_hash import code_sha256
-from ..errors import EncoderError, InputError, StorageError, UsageError
+from ..errors import EncoderError, UsageError
 from ..resolving import change, filled
 from ..server.locking import locked
+from ..whole_file import storing
 from .relation_pairs import plain_words
 
 PRESETS = {"best": StarConfig(), "paper": PAPER}
@@ -45,14 +46,6 @@ def star_config(
     return filled(StarConfig, data, "train star")
 
 
-def read_mined(path: str) -> Mined:
-    """Return a mined file; raise `InputError` for one that is missing or damaged."""
-    try:
-        return read(Path(path))
-    except MinedFileError as error:
-        raise InputError(str(error)) from error
-
-
 def trained(
     config: StarConfig,
     train_on: Sequence[Mined],
@@ -65,13 +58,12 @@ def trained(
 ) -> Description:
     """Train, or take a training up, and return the description of the checkpoint; one training at a time in a folder.
 
-    Raises `UsageError` for a folder with another training under way, for sets that have questions in common, and for a
-    loss that is no number any more.
+    Raises `UsageError` for a folder with another training, for sets that have questions in common, and for a loss that
+    is no number any more; `StorageError` for a folder that cannot be written.
     """
     _check_apart(train_on, choose_on)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with process_group() as is_first, _held(folder, fresh=fresh) if is_first else nullcontext():
+        with storing(folder), process_group() as is_first, _held(folder, fresh=fresh) if is_first else nullcontext():
             wait_for_all()  # nobody reads the folder before the first process has it
             return train_star(
                 config,
@@ -86,13 +78,12 @@ def trained(
         raise EncoderError(str(error)) from error
     except (TrainingStateError, FloatingPointError) as error:
         raise UsageError(str(error)) from error
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from error
 
 
 @contextmanager
 def _held(folder: Path, *, fresh: bool) -> Iterator[None]:
-    """Keep other trainings out of the folder; begin anew in it where that is asked for."""
+    """Keep other trainings out of the folder, which is made; begin anew in it where that is asked for."""
+    folder.mkdir(parents=True, exist_ok=True)
     reason = f"--out {folder}: another training writes to it: wait until it is done, or name another folder"
     with locked(folder / ".lock", reason, refusal=UsageError(reason)):
         if fresh:

@@ -64,3 +64,25 @@ def test_a_folder_that_is_not_there_is_one_line_and_exit_10(
     ran = lodestar("mine", str(questions), "--out", str(tmp_path / "nowhere" / "mined.jsonl"))
     assert ran.code == 10
     assert "cannot be written" in ran.err
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/dev/null/mined.jsonl", "/proc/mined.jsonl"])
+def test_a_device_is_not_replaced_and_a_place_under_one_is_one_line(
+    place: str, lodestar: Lodestar, questions: Path
+) -> None:
+    ran = lodestar("mine", str(questions), "--out", place)
+    assert ran.code == 10
+    assert ran.err.splitlines()[-1].startswith(f"lodestar: {place}: cannot be written")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_file_that_mining_did_not_write_is_not_replaced(lodestar: Lodestar, questions: Path) -> None:
+    before = questions.read_bytes()
+    ran = lodestar("mine", str(questions), "--out", str(questions))
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1] == (
+        f"lodestar: {questions} is there, and is not what `lodestar mine` wrote: remove it, or name another file"
+    )
+    assert questions.read_bytes() == before
+    assert lodestar("mine", str(questions), "--out", str(questions.with_name("mined.jsonl"))).code == 0
+    assert lodestar("mine", str(questions), "--out", str(questions.with_name("mined.jsonl"))).code == 0

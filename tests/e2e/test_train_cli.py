@@ -16,7 +16,7 @@ from typing import Any
 import filelock
 import pytest
 import torch.distributed
-from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.errors import InputError, StorageError, UsageError
 from lodestar.models.star.checkpoint import read_checkpoint
 from safetensors.torch import load_file
 
@@ -174,6 +174,29 @@ def test_two_trainings_in_one_folder_are_refused(data: Path, lodestar: Lodestar,
         said = lodestar(*command(data, tmp_path))
     assert said.code == UsageError.exit_code
     assert "another training writes to it" in one_line(said.err)
+
+
+def test_a_finished_checkpoint_is_not_replaced_by_another(data: Path, undisturbed: Path, lodestar: Lodestar) -> None:
+    before = contents(undisturbed)
+    other = ("--dataset", str(data / "dev.jsonl"), "--dev", str(data / "train.jsonl.gz"), "--out", str(undisturbed))
+    said = lodestar("train", "star", *other, "--encoder", str(data / "encoder"), *OPTIONS)
+    assert said.code == UsageError.exit_code
+    assert "star.json is the checkpoint of another training (train, dev differ): name another --out" in one_line(
+        said.err
+    )
+    said = lodestar(*command(data, undisturbed), "--seed", "1")
+    assert said.code == UsageError.exit_code
+    assert "another training (config differ)" in one_line(said.err)
+    assert lodestar(*command(data, undisturbed)).code == 0  # the same again: nothing to do
+    assert contents(undisturbed) == before
+
+
+@pytest.mark.parametrize("place", ["/dev/null/star", "/proc/star"])
+def test_a_folder_that_cannot_be_made(place: str, data: Path, lodestar: Lodestar) -> None:
+    said = lodestar(*command(data, Path(place)))
+    assert said.code == StorageError.exit_code
+    assert f"{place}: cannot be written: " in one_line(said.err)
+    assert lodestar(*command(data, Path("/dev/null"))).code == 2
 
 
 def test_options_that_there_are_not(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import StorageError
 from lodestar.engine.whole_file import storing, write_whole
-from lodestar.models.whole_file import ABANDONED_S, whole
+from lodestar.models.whole_file import ABANDONED_S, check_place, whole
 
 
 def test_what_was_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
@@ -71,3 +71,17 @@ def test_one_line_says_what_cannot_be_written(tmp_path: Path) -> None:
         write_whole(tmp_path / "no" / "a.txt", "text")
     with pytest.raises(StorageError, match=r"^there: cannot be written: full$"), storing("there"):
         raise OSError("full")
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    pipe, folder, link = tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    link.symlink_to("/dev/null")
+    for place, message in {pipe: "a device or a pipe", folder: "Is a directory", link: "a device or a pipe"}.items():
+        with pytest.raises(StorageError, match=message):
+            write_whole(place, "text")
+        with pytest.raises(OSError, match=message):
+            check_place(place)
+    check_place(tmp_path / "new")
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "folder", "link"}

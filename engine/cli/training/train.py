@@ -103,8 +103,8 @@ def star(
     precisions = [f"{part}.precision={precision}" for part in ("dual_training", "cross_training") if precision]
     config = star_config(preset, [*precisions, *changes], scorer=scorer, encoder=encoder, epochs=epochs, seed=seed)
     mining = {"max_hop": max_hop, "return_to_topic": return_to_topic, "seed": seed}
-    train_on = [_mined(file, out, mining, flags) for file in train_files]
-    choose_on = [_mined(file, out, mining, flags) for file in dev_files]
+    train_on = [_mined(file, out, mining, flags, fresh=fresh) for file in train_files]
+    choose_on = [_mined(file, out, mining, flags, fresh=fresh) for file in dev_files]
     beside = None
     if pairs:
         apart = [(question.id, question.text) for mined in choose_on for question in mined.questions]
@@ -148,28 +148,23 @@ def _questions(file: str) -> QuestionSet:
     return read_questions(file)
 
 
-def _mined(file: str, out: Path, mining: Mapping[str, Any], flags: Mapping[str, Any]) -> Mined:
-    """Return a mined file, or mine a question set into the folder of the checkpoint first: one process for all."""
+def _mined(file: str, out: Path, mining: Mapping[str, Any], flags: Mapping[str, Any], *, fresh: bool) -> Mined:
+    """Return a mined file, or mine a question set into the folder of the checkpoint first."""
     from ....loaders.progress import progress_bar
     from ....models.star.mined import is_mined
     from ....models.training.processes import is_first_process
-    from ...api import Engine
-    from ...server.locking import locked
-    from ...supervision.mining.mine_file import mine_file
     from ...supervision.mining.options import MiningOptions
-    from ...training.star import read_mined
+    from ...training.mined_sets import mined_set, read_mined
 
     if is_mined(Path(file)):
         return read_mined(file)
     questions = _questions(file)
-    returning = "-returning" if mining["return_to_topic"] else ""
-    said = f"{questions.name}-{questions.sha256[:8]}-{mining['max_hop']}-{mining['seed']}{returning}"
-    kept = out / f"mined-{said}.jsonl.gz"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    if kept.exists() and is_first_process():
-        click.echo(f"{kept} was mined before: delete it where the graph has changed", err=True)
-    with locked(kept.with_name(f".{kept.name}.lock"), f"another process mines {questions.name}"):
-        if not kept.exists():
-            with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
-                mine_file(questions, engine, kept, MiningOptions(**mining), progress=progress)
-    return read_mined(str(kept))
+    return mined_set(
+        questions,
+        out,
+        MiningOptions(**mining),
+        settings_from(**flags),
+        fresh=fresh,
+        mining=lambda: progress_bar(questions.name, "mining"),
+        say=lambda line: click.echo(line, err=True) if is_first_process() else None,
+    )

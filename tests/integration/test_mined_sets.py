@@ -1,0 +1,98 @@
+"""Question sets that a training mines first: kept beside it, of this graph as it is now, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import neo4j
+import pytest
+from lodestar.engine.api import Engine
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.errors import DatabaseUnavailableError, StorageError, UsageError
+from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.settings import Settings
+from lodestar.engine.supervision.mining.mine_file import Progress
+from lodestar.engine.supervision.mining.options import MiningOptions
+from lodestar.engine.training.mined_sets import Say, mined_set
+from lodestar.models.star.mined import Mined
+
+from tests.conftest import emptied
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+
+QUESTIONS = QuestionSet(
+    "countries.jsonl",
+    "lines",
+    "ab" * 32,
+    (GoldQuestion("peru", "What is the capital of Peru?", (GoldAnswer("m.lima"),), ("m.peru",)),),
+)
+
+
+class Asked:
+    """Mines the questions into a folder; what was mined and said is counted."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.num_mined = 0
+        self.said: list[str] = []
+
+    def __call__(self, *, fresh: bool = False, settings: Settings | None = None, seed: int = 0) -> Mined:
+        return mined_set(
+            QUESTIONS,
+            self.folder,
+            MiningOptions(max_hop=1, seed=seed),
+            settings or self.settings,
+            fresh=fresh,
+            mining=self._mining,
+            say=self.said.append,
+        )
+
+    @contextmanager
+    def _mining(self) -> Iterator[tuple[Progress, Say]]:
+        self.num_mined += 1
+        yield (lambda _phase, _done, _total: None), self.said.append
+
+
+@pytest.fixture
+def ask(tmp_path: Path, settings: Settings, engine: Engine) -> Asked:
+    return Asked(tmp_path / "out", settings)
+
+
+def test_what_was_mined_is_taken_up_and_of_another_graph_refused(
+    ask: Asked, gateway: Gateway, driver: neo4j.Driver, connection: Connection
+) -> None:
+    first = ask()
+    assert ask() == first
+    assert (ask.num_mined, ask.said) == (1, [])
+    assert ask(seed=1).mining.options["seed"] == 1
+    (kept,) = ask.folder.glob("mined-*-1-0-*.jsonl.gz")
+    emptied(driver, connection.database)
+    load(TripleSource([*COUNTRIES, ("m.peru", "capital", "m.santiago")], COUNTRY_NAMES), gateway)
+    with pytest.raises(
+        UsageError, match=rf"{kept.name} was mined from another graph, or from this one before .*--fresh"
+    ):
+        ask()
+    assert kept.exists()
+    changed = ask(fresh=True)
+    assert (ask.num_mined, kept.exists()) == (3, False)
+    assert changed.sha256 != first.sha256
+    assert ask() == changed
+
+
+def test_without_the_graph_what_was_mined_has_to_do(ask: Asked, settings: Settings) -> None:
+    nowhere = replace(settings, uri="bolt://localhost:1")
+    with pytest.raises(DatabaseUnavailableError):
+        ask(settings=nowhere)
+    first = ask()
+    assert ask(settings=nowhere) == first
+    (line,) = ask.said
+    assert "was mined before; whether the graph has changed since is not known: " in line
+
+
+@pytest.mark.parametrize("place", ["/dev/null/out", "/proc/out"])
+def test_a_folder_that_cannot_be_made_is_one_line(place: str, settings: Settings) -> None:
+    with pytest.raises(StorageError, match=f"{place}: cannot be written"):
+        Asked(Path(place), settings)()
