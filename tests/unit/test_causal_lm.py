@@ -1,0 +1,129 @@
+"""The local language model, with random weights: what it replies, how sure it is, and what it attends to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from lodestar.models.causal_lm import CausalLM, CausalLMError, Messages
+from torch.utils._python_dispatch import TorchDispatchMode
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tests.tiny_causal_lm import KINDS, write_tiny_causal_lm
+
+TEXTS = ["which paths are useful? 1, 2, 3", "lima", "the capital of é is\nquito " * 8]
+
+
+def asked(text: str) -> Messages:
+    return [{"role": "user", "content": text}]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def lm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CausalLM:
+    return CausalLM(str(write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), kind=request.param)))
+
+
+@pytest.fixture(scope="module")
+def chat(tmp_path_factory: pytest.TempPathFactory) -> CausalLM:
+    return CausalLM(str(write_tiny_causal_lm(tmp_path_factory.mktemp("chat"), is_chat=True)))
+
+
+def eager(lm: CausalLM, text: str) -> Any:
+    """Return what the model gives with all attention kept."""
+    model = AutoModelForCausalLM.from_pretrained(lm.name, attn_implementation="eager").eval()  # type: ignore[no-untyped-call]
+    encoded = AutoTokenizer.from_pretrained(lm.name)(text, return_tensors="pt", return_token_type_ids=False)
+    with torch.inference_mode():
+        return model(**encoded, output_attentions=True)
+
+
+class TestReplies:
+    def test_tokens_add_up_to_the_text_and_are_the_most_probable(self, lm: CausalLM) -> None:
+        text = lm.rendered(asked(TEXTS[0]))
+        (reply,) = lm.replies([asked(TEXTS[0])], 6)
+        assert "".join(piece for piece, _ in reply.tokens) == reply.text
+        tokenizer = AutoTokenizer.from_pretrained(lm.name)
+        ids = tokenizer(text)["input_ids"]
+        assert reply.num_prompt_tokens == len(ids)
+        first = eager(lm, text).logits[0, -1].log_softmax(dim=-1)
+        assert reply.tokens[0][0] == tokenizer.decode([int(first.argmax())])
+        assert reply.tokens[0][1] == pytest.approx(float(first.max()), abs=1e-4)
+
+    def test_a_batch_replies_as_each_alone(self, lm: CausalLM) -> None:
+        together = lm.replies([asked(text) for text in TEXTS], 8)
+        for text, reply in zip(TEXTS, together, strict=True):
+            (alone,) = lm.replies([asked(text)], 8)
+            assert alone.text == reply.text
+            assert [p for _, p in alone.tokens] == pytest.approx([p for _, p in reply.tokens], abs=1e-3)
+
+    def test_the_limit_and_the_end(self, lm: CausalLM) -> None:
+        (reply,) = lm.replies([asked(TEXTS[0])], 3)
+        assert reply.is_cut
+        assert len(reply.tokens) == 3
+
+    def test_nothing_asked(self, chat: CausalLM) -> None:
+        assert chat.replies([], 3) == []
+
+    def test_a_prompt_that_is_too_long_is_refused(self, chat: CausalLM) -> None:
+        with pytest.raises(CausalLMError, match=r"a prompt of 5\d\d tokens and 20 of reply are more than the 512"):
+            chat.replies([asked("x" * 500)], 20)
+
+
+class TestAttention:
+    @pytest.mark.parametrize("layer", [0, 3])
+    def test_it_is_the_last_row_of_the_whole(self, lm: CausalLM, layer: int) -> None:
+        found = lm.attention(asked(TEXTS[2]), layer)
+        whole = eager(lm, lm.rendered(asked(TEXTS[2]))).attentions[layer][0, :, -1]
+        np.testing.assert_allclose(found.weights, whole.numpy(), atol=1e-5)
+        assert len(found.offsets) == found.weights.shape[1]
+
+    def test_offsets_are_those_of_the_content(self, chat: CausalLM) -> None:
+        content = "  lima is the capital\n"
+        assert chat.rendered(asked(content)) == "<user>lima is the capital<end><assistant>"
+        offsets = chat.attention(asked(content), 1).offsets.tolist()
+        pieces = [content[first:after] for first, after in offsets if first >= 2 and after <= len(content.rstrip())]
+        assert "".join(pieces) == content.strip()
+
+    def test_no_square_of_the_length_is_ever_made(self, chat: CausalLM) -> None:
+        chat.attention(asked("lima"), 2)
+        largest = Largest()
+        with largest:
+            length = chat.attention(asked("xy" * 240), 2).weights.shape[1]
+        assert length > 400
+        assert 0 < largest.num_elements < length * length
+
+    def test_a_layer_that_is_not_there(self, chat: CausalLM) -> None:
+        with pytest.raises(CausalLMError, match="no layer 7 of attention: expected one of 4"):
+            chat.attention(asked("lima"), 7)
+        assert chat.num_layers == 4
+
+
+class Largest(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes the size of the largest tensor that any operation gives."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.num_elements = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for tensor in tensors_in(result):
+            self.num_elements = max(self.num_elements, tensor.numel())
+        return result
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from tensors_in(each)
+
+
+def test_a_folder_without_a_model_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(CausalLMError, match=r"the tokenizer of .* cannot be loaded") as caught:
+        CausalLM(str(tmp_path)).replies([asked("lima")], 3)
+    assert "\n" not in str(caught.value)
