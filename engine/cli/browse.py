@@ -13,7 +13,7 @@ from .options import database_options, json_option, question_options, search_opt
 if TYPE_CHECKING:
     from ..api import Engine
     from ..browsing.browser import BrowserView
-    from ..server.instance import Status
+    from ..server.status import Status
     from ..values import Retrieval
 
 

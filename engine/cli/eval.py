@@ -269,10 +269,10 @@ def _made(
     flags: dict[str, Any],
 ) -> dict[str, Any]:
     """Make or finish a run, and write its report."""
-    from ...loaders.progress import progress_bar
     from ..evaluation.reporting.folder import write_report
     from ..evaluation.reporting.report import report_of
     from ..evaluation.running import run_all
+    from ..progress.phases import progress_bar
 
     settings = settings_from(**flags)
     with progress_bar(questions.name, "asking") as (progress, _):
