@@ -10,20 +10,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .engine.api import Engine
     from .engine.errors import LodestarError
+    from .engine.evidence.answer import Answer
+    from .engine.evidence.chain import Chain
+    from .engine.evidence.evidence import Evidence
     from .engine.langchain import LodestarRetriever
     from .engine.settings import Settings
-    from .engine.values import Answer, Entity, Path, Question, RelationPath, Retrieval, Scored, Triple
+    from .engine.values import Entity, Path, Question, RelationPath, Scored, Triple
 
 _HOMES = {
-    "Answer": ".engine.values",
+    "Answer": ".engine.evidence.answer",
+    "Chain": ".engine.evidence.chain",
     "Engine": ".engine.api",
     "Entity": ".engine.values",
+    "Evidence": ".engine.evidence.evidence",
     "LodestarError": ".engine.errors",
     "LodestarRetriever": ".engine.langchain",
     "Path": ".engine.values",
     "Question": ".engine.values",
     "RelationPath": ".engine.values",
-    "Retrieval": ".engine.values",
     "Scored": ".engine.values",
     "Settings": ".engine.settings",
     "Triple": ".engine.values",
@@ -31,14 +35,15 @@ _HOMES = {
 
 __all__ = [
     "Answer",
+    "Chain",
     "Engine",
     "Entity",
+    "Evidence",
     "LodestarError",
     "LodestarRetriever",
     "Path",
     "Question",
     "RelationPath",
-    "Retrieval",
     "Scored",
     "Settings",
     "Triple",

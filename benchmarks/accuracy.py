@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
-from lodestar.engine.api import Engine, SearchOptions
+from lodestar.engine.api import Engine
+from lodestar.engine.evidence.bridges import to_chains
+from lodestar.engine.evidence.evidence import Evidence, Item
+from lodestar.engine.recipes.searching import Similarity
 from lodestar.engine.settings import resolve
-from lodestar.engine.values import Retrieval
 from lodestar.models.similarity import Weights
 
 from .question_sets import GoldQuestion, gold_questions
@@ -37,19 +39,20 @@ class Result:
     """F1 of the ends of the best path against the gold answers."""
 
 
-def retrieved(engine: Engine, golds: Sequence[GoldQuestion]) -> list[Retrieval]:
-    """Return the retrieval of every question, in order, by batches."""
-    retrievals: list[Retrieval] = []
+def retrieved(engine: Engine, golds: Sequence[GoldQuestion]) -> list[Evidence[Item]]:
+    """Return the evidence of every question, in order, by batches."""
+    found: list[Evidence[Item]] = []
     for start in range(0, len(golds), BATCH):
-        retrievals += engine.retrieve_batch([gold.question for gold in golds[start : start + BATCH]])
-    return retrievals
+        found += engine.retrieve_batch([gold.question for gold in golds[start : start + BATCH]])
+    return found
 
 
-def judged(gold: GoldQuestion, retrieval: Retrieval) -> Result:
+def judged(gold: GoldQuestion, evidence: Evidence[Item]) -> Result:
     """Return the figures of the best path; all zero where there is none."""
-    if not retrieval.paths:
+    chains = to_chains(evidence).items
+    if not chains:
         return Result(0.0, 0.0, 0.0)
-    ends = {end.id for end in retrieval.paths[0].value.ends}
+    ends = {end.id for end in chains[0].value.ends}
     hits = len(ends & gold.answers)
     return Result(float(hits > 0), hits / len(ends), 2 * hits / (len(ends) + len(gold.answers)))
 
@@ -62,16 +65,16 @@ def by_topic(golds: Sequence[GoldQuestion], values: Sequence[float]) -> float:
     return mean(map(mean, groups.values()))
 
 
-def print_table(golds: Sequence[GoldQuestion], settings: Sequence[tuple[str, SearchOptions]]) -> None:
-    """Retrieve with each of the settings and print a row for all questions and, where they differ, for each length."""
+def print_table(golds: Sequence[GoldQuestion], searches: Sequence[tuple[str, Similarity]]) -> None:
+    """Retrieve with each of the searches and print a row for all questions and, where they differ, for each length."""
     print("| retriever | questions | n | Hits@1 any | Hits@1 expected | F1 | Hits@1 any, by topic |")
     print("|---|---|---|---|---|---|---|")
     lengths = sorted({gold.min_hops for gold in golds})
     slices: list[tuple[str, set[int]]] = [("all", set(lengths))]
     if len(lengths) > 1:
         slices += [(f"{length} hop{'s' if length > 1 else ''}", {length}) for length in lengths]
-    for label, options in settings:
-        with Engine(resolve(), options=options) as engine:
+    for label, search in searches:
+        with Engine(resolve(), recipe=search) as engine:
             results = [judged(g, r) for g, r in zip(golds, retrieved(engine, golds), strict=True)]
         for name, wanted in slices:
             pairs = [(g, r) for g, r in zip(golds, results, strict=True) if g.min_hops in wanted]
@@ -99,15 +102,15 @@ def main() -> None:
     num_topics = len({g.question.topic_entities[0] for g in golds})
     print(f"{path.name} (sha256 {sha256}…): n = {len(golds)} questions, {num_topics} topics\n")
     longest = max(2, *(gold.min_hops for gold in golds))
-    options = SearchOptions(max_hop=longest)
-    plain = replace(options, weights=COSINE_ONLY, meeting_bonus=0.0)
+    usual = Similarity(max_hop=longest)
+    plain = replace(usual, weights=COSINE_ONLY, meeting_bonus=0.0)
     print_table(
         golds,
         [
             ("cosine, one hop only", replace(plain, max_hop=1)),
             (f"cosine, up to {longest} hops", plain),
-            ("Lodestar, one hop only", replace(options, max_hop=1)),
-            (f"Lodestar, up to {longest} hops", options),
+            ("Lodestar, one hop only", replace(usual, max_hop=1)),
+            (f"Lodestar, up to {longest} hops", usual),
         ],
     )
 

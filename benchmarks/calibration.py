@@ -22,8 +22,8 @@ from .question_sets import gold_questions
 def scores_and_hits(engine: Engine, path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return the score of each question's best path and whether it was right; questions without a path are left out."""
     golds, _ = gold_questions(path)
-    pairs = [(g, r) for g, r in zip(golds, retrieved(engine, golds), strict=True) if r.paths]
-    scores = np.array([r.paths[0].score for _, r in pairs])
+    pairs = [(g, r) for g, r in zip(golds, retrieved(engine, golds), strict=True) if r.items]
+    scores = np.array([r.items[0].score for _, r in pairs])
     return scores, np.array([judged(g, r).any_hit for g, r in pairs])
 
 

@@ -314,7 +314,7 @@ def tiny(folder: Path) -> Path:
 
 def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> float:
     """Return the seconds of neo4j-admin's import of CSV files into a new database."""
-    from lodestar.engine.server.processes.admin_tool import run_admin
+    from lodestar.engine.server.admin_tool import run_admin
 
     instance = Instance("raw", folder / "home", cache)
     class_path = instance.jars.ensure(progress=False)

@@ -20,7 +20,7 @@ from pathlib import Path
 from lodestar.engine.evaluation.reporting.folder import write_report
 from lodestar.engine.evaluation.reporting.report import report_of
 from lodestar.engine.evaluation.running import RunOptions, run_all
-from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.server.instance import Instance
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.delimited import TsvSource
@@ -84,12 +84,9 @@ def ask(
             questions = read_questions(str(path))
             questions = replace(questions, name=f"{asked.name} {questions.name.partition('.')[0]}")
             for name in recipes:
-                changes = [f"search.max_hop={max_hop}", f"search.return_to_topic={json.dumps(asked.return_to_topic)}"]
-                if name == "star":
-                    if checkpoint is None:
-                        continue
-                    changes += [f"search.checkpoint={json.dumps(str(checkpoint))}", *changes_of_star]
-                recipe = read_recipe(name, changes)
+                if name == "star" and checkpoint is None:
+                    continue
+                recipe = recipe_of(asked, name, max_hop, checkpoint, changes_of_star)
                 folder = folder_of(asked, path, name, work)
                 made = run_all(questions, recipe, replace(settings, name=asked.name), RunOptions(folder, limit=SAMPLE))
                 again = {"dataset": str(path.resolve()), "format": None}
@@ -97,6 +94,17 @@ def ask(
                 yield folder
     finally:
         server.stop()
+
+
+def recipe_of(
+    asked: AskedGraph, name: str, max_hop: int, checkpoint: Path | None, changes_of_star: Sequence[str]
+) -> Recipe:
+    """Return a recipe with what a graph's questions need set in the parts that have it."""
+    own = [f"star.checkpoint={json.dumps(str(checkpoint))}", *changes_of_star] if name == "star" else []
+    recipe = read_recipe(name, own)
+    options = {"max_hop": max_hop, "return_to_topic": asked.return_to_topic}
+    parts = {option: recipe.part_with(option) for option in options}
+    return read_recipe(recipe, options={f"{part}.{option}": options[option] for option, part in parts.items() if part})
 
 
 def folder_of(asked: AskedGraph, path: Path, recipe: str, work: Path) -> Path:

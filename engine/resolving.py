@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -40,15 +41,21 @@ def change(data: dict[str, Any], said: str, example: str) -> None:
     key, equals, value = said.partition("=")
     if not equals or not all(key.split(".")):
         raise UsageError(f"--set: expected KEY=VALUE, as {example}, found {said!r}")
+    try:
+        read = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        read = value
+    put(data, key, read, f"--set {said}")
+
+
+def put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
+    """Put a value into plain data under a key with dots, which lead into tables."""
     *tables, last = key.split(".")
     for table in tables:
         data = data.setdefault(table, {})
         if not isinstance(data, dict):
-            raise UsageError(f"--set {said}: {table} has no options of its own")
-    try:
-        data[last] = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        data[last] = value
+            raise UsageError(f"{where}: {table} has no options of its own")
+    data[last] = value
 
 
 def _value(wanted: Any, value: Any, name: str, where: str) -> Any:
@@ -66,6 +73,8 @@ def _value(wanted: Any, value: Any, name: str, where: str) -> Any:
         (wanted,) = (kind for kind in get_args(wanted) if kind is not type(None))
     if wanted is float and type(value) is int:
         return float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"{where}: expected a finite number for {name}, found {value}")
     if type(value) is not wanted:
         raise UsageError(f"{where}: expected {getattr(wanted, '__name__', wanted)} for {name}, found {value!r}")
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from .chat.gateway import ChatGateway
@@ -13,6 +13,8 @@ from .errors import LLMError
 from .steps import Call, Steps, drive, drive_async
 
 T = TypeVar("T")
+
+Chat = ChatGateway | Callable[[], ChatGateway | None] | None
 
 
 class Database(Protocol):
@@ -32,9 +34,12 @@ class AsyncDatabase(Protocol):
 
 
 class Runner:
-    """Drives steps on a blocking database gateway and a chat gateway; without one every prompt is an `LLMError`."""
+    """Drives steps on a blocking database gateway and a chat gateway; without one every prompt is an `LLMError`.
 
-    def __init__(self, database: Database, chat: ChatGateway | None = None) -> None:
+    chat: the gateway, or what returns it once there is a prompt to send.
+    """
+
+    def __init__(self, database: Database, chat: Chat = None) -> None:
         self._database = database
         self._chat = chat
 
@@ -46,9 +51,10 @@ class Runner:
         requests, prompts = _by_kind(group)
         if not prompts:
             return self._database.send(requests)
-        if self._chat is None:
+        chat = _opened(self._chat)
+        if chat is None:
             return _in_order(group, self._database.send(requests), _unconfigured(prompts))
-        completing = self._chat.submit(prompts)
+        completing = chat.submit(prompts)
         try:
             answers = self._database.send(requests)
             return _in_order(group, answers, completing.result())
@@ -60,7 +66,7 @@ class Runner:
 class AsyncRunner:
     """The same for asyncio."""
 
-    def __init__(self, database: AsyncDatabase, chat: ChatGateway | None = None) -> None:
+    def __init__(self, database: AsyncDatabase, chat: Chat = None) -> None:
         self._database = database
         self._chat = chat
 
@@ -72,15 +78,20 @@ class AsyncRunner:
         requests, prompts = _by_kind(group)
         if not prompts:
             return await self._database.send(requests)
-        if self._chat is None:
+        chat = _opened(self._chat)
+        if chat is None:
             return _in_order(group, await self._database.send(requests), _unconfigured(prompts))
-        completing = asyncio.ensure_future(self._chat.acomplete(prompts))
+        completing = asyncio.ensure_future(chat.acomplete(prompts))
         try:
             answers = await self._database.send(requests)
             return _in_order(group, answers, await completing)
         except BaseException:
             completing.cancel()
             raise
+
+
+def _opened(chat: Chat) -> ChatGateway | None:
+    return chat() if callable(chat) else chat
 
 
 def _by_kind(group: Sequence[Call]) -> tuple[list[Request[Any]], list[Prompt]]:

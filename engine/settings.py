@@ -16,6 +16,7 @@ from typing import Any
 
 import platformdirs
 
+from ..models.placement import Placement, PlacementError
 from .errors import InputError, UsageError
 
 APPLICATION = "lodestar"
@@ -37,6 +38,9 @@ class Settings:
     home: str = ""
     cache: str = ""
     encoder: str = "all-MiniLM-L6-v2"
+    recipe: str = "similarity"
+    device: str = "auto"
+    precision: str = "auto"
     llm_base_url: str = ""
     llm_model: str = ""
     llm_prompt: str = ""
@@ -113,6 +117,10 @@ def _checked(chosen: Mapping[str, Any]) -> Settings:
             raise UsageError(f"setting {setting.name}: expected text, found {value!r}")
         values[setting.name] = value
     settings = replace(Settings(), **values)
+    try:
+        Placement(settings.device, settings.precision)
+    except PlacementError as error:
+        raise UsageError(f"settings: {error}") from error
     if settings.uri and settings.uri.partition("://")[0] not in SCHEMES:
         raise UsageError(f"database address {settings.uri!r}: expected one of {', '.join(s + '://' for s in SCHEMES)}")
     return settings

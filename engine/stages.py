@@ -1,12 +1,18 @@
-"""The stages of a recipe: Protocols with one method each. Stages that read the graph return steps (see `requests`)."""
+"""The stages of a pipeline: Protocols with one method each, over whole batches of questions.
+
+Stages return steps (see `steps`): they yield database requests and prompts, and wait for neither. What a stage takes
+and gives is said in `takes` and `gives`; where two differ a bridge is put between (`evidence.bridges`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
+from .evidence.answer import Answer
+from .evidence.evidence import Evidence, Kind
 from .steps import Steps
-from .values import Answer, EntityCandidate, Question, Retrieval, Scored
+from .values import EntityCandidate, LinkedQuestion, Question, Scored
 
 
 class Linker(Protocol):
@@ -18,22 +24,54 @@ class Linker(Protocol):
 
 
 class Retriever(Protocol):
-    """From questions with linked topic entities to ranked, grounded paths."""
+    """From questions with linked topic entities to ranked evidence of the kind it gives."""
 
-    def retrieve(
-        self, questions: Sequence[Question], topics: Sequence[Sequence[Scored[EntityCandidate]]], top_k: int
-    ) -> Steps[list[Retrieval]]:
-        """Return one retrieval per question, with at most `top_k` paths, best first."""
+    @property
+    def gives(self) -> Kind:
+        """The kind of its items."""
+        ...
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int, /) -> Steps[list[Evidence[Any]]]:
+        """Return evidence for each question, best first.
+
+        top_k: how many items are wanted in the end. More may be returned, for the stages that
+        follow: the pipeline cuts.
+        """
+        ...
+
+
+class Reorganiser(Protocol):
+    """From evidence to evidence: rescored, merged, expanded, pooled, filtered."""
+
+    @property
+    def takes(self) -> Kind:
+        """The kind of the items that it is given."""
+        ...
+
+    @property
+    def gives(self) -> Kind:
+        """The kind of the items that it returns."""
+        ...
+
+    def reorganise(self, evidence: Sequence[Evidence[Any]], /) -> Steps[list[Evidence[Any]]]:
+        """Return the evidence of each question, in order."""
         ...
 
 
 class Answerer(Protocol):
-    """From a retrieval to an answer that names its evidence."""
+    """From evidence of either kind to answers that name what they rest on."""
 
-    def answer(self, retrieval: Retrieval) -> Answer:
-        """Return the answer; one without entities where there is none."""
+    def answer(self, evidence: Sequence[Evidence[Any]], /) -> Steps[list[Answer]]:
+        """Return an answer to each question, in order; one without entities where there is none.
+
+        Where it fails for a question, that question's answer has a `failure`: no other is lost.
+        """
         ...
 
-    async def aanswer(self, retrieval: Retrieval) -> Answer:
-        """Return the same without blocking the event loop."""
+
+class Integrator(Protocol):
+    """From two answers to each question, one by the graph's evidence and one by a model's own knowledge, to one."""
+
+    def integrate(self, graph: Sequence[Answer], model: Sequence[Answer], /) -> Steps[list[Answer]]:
+        """Return one answer for each pair, in order."""
         ...

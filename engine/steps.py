@@ -85,6 +85,31 @@ def charged(steps: Steps[T]) -> Steps[tuple[T, ChatUsage]]:
         return stop.value, usage
 
 
+def measured(steps: Steps[T]) -> Steps[tuple[T, int, ChatUsage]]:
+    """Run the steps and return their result with the number of database requests, and what their prompts cost."""
+    (result, num_requests), usage = yield from charged(counted(steps))
+    return result, num_requests, usage
+
+
+def in_step(*many: Steps[Any]) -> Steps[list[Any]]:
+    """Run several steps side by side, what they ask at the same time sent together; return their results in order."""
+    results: list[Any] = [None] * len(many)
+    groups: dict[int, Sequence[Call]] = {}
+    answers: dict[int, Sequence[Any] | None] = dict.fromkeys(range(len(many)))
+    while answers:
+        groups.clear()
+        for place, answer in answers.items():
+            try:
+                groups[place] = next(many[place]) if answer is None else many[place].send(answer)
+            except StopIteration as stop:
+                results[place] = stop.value
+        answers.clear()
+        if groups:
+            said = iter((yield tuple(call for group in groups.values() for call in group)))
+            answers |= {place: [next(said) for _ in group] for place, group in groups.items()}
+    return results
+
+
 def alongside(steps: Steps[T], request: Request[S]) -> Steps[tuple[T, S | None]]:
     """Run the steps with the request sent together with their first group; its answer is None where they send none."""
     try:

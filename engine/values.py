@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from .errors import UsageError
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 MAX_QUESTION_CHARS = 10_000
 
@@ -146,10 +145,10 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored(Generic[T]):
+class Scored(Generic[T_co]):
     """A value with the score a stage gave it; what the score means is said by the stage."""
 
-    value: T
+    value: T_co
     score: float
 
 
@@ -164,42 +163,32 @@ class EntityCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievedPath:
-    """A relation path from a topic entity, grounded: every instance was read from the graph.
+class Topic:
+    """An entity that a question starts from, as the graph has it.
 
-    `ends` are the distinct entities it leads to, in the order they were read; `instances` has one entity path to each
-    of the first hundred; `cut` says that a bound stopped the reading, so that there may be more ends.
+    `relations` are the catalogue numbers of the relations that leave (n) and enter (-n) it. `score` says how sure its
+    link is, 1 of an entity that the asker named by id; such a one has no `mention` and no `matched_name`.
     """
 
-    topic: Entity
-    relation_path: RelationPath
-    instances: tuple[Path, ...]
-    ends: tuple[Entity, ...]
-    cut: bool = False
-    meeting: tuple[Entity, ...] = ()
-    """Those of the ends that a good path from another topic entity of the question leads to as well."""
+    entity: Entity
+    degree: int = 0
+    relations: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    score: float = 1.0
+    mention: str = ""
+    matched_name: str = ""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the asker named it by id."""
+        return not self.matched_name
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieval:
-    """What was found for one question: paths, best first, and what it took.
-
-    `seconds` and `stage_round_trips` are by stage, `round_trips` is their sum; they belong to the question's batch.
-    """
+class LinkedQuestion:
+    """A question with the topic entities that were found for it, best first; none where nothing is known."""
 
     question: Question
-    topics: tuple[Scored[EntityCandidate], ...]
-    paths: tuple[Scored[RetrievedPath], ...]
-    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
-    round_trips: int = field(default=0, compare=False)
-    stage_round_trips: Mapping[str, int] = field(default_factory=dict, compare=False)
-    cuts: tuple[str, ...] = ()
-    """The paths of which a bound left something out, in words."""
-    note: str = ""
-    """Why there are no topics, where there are none."""
-    walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
-    """The relation paths that the search carried on or took for a result, each with its topic's id: all others were
-    pruned. Empty where a retriever does not say."""
+    topics: tuple[Topic, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +200,7 @@ class AnswerEntity:
     confidence: float
     origin: Literal["graph", "model"]
     evidence: tuple[int, ...]
-    """Indexes into the retrieval's paths."""
+    """Indexes into the evidence's items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,20 +209,3 @@ class TokenUsage:
 
     prompt: int
     completion: int
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer to one question with what it rests on; no `entities` means that no answer was found."""
-
-    retrieval: Retrieval
-    entities: tuple[AnswerEntity, ...]
-    text: str
-    answerer: str
-    usage: TokenUsage | None = field(default=None, compare=False)
-    """None where no language model was asked, or where its endpoint does not say."""
-
-    @property
-    def found(self) -> bool:
-        """Whether there is an answer."""
-        return bool(self.entities)

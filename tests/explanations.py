@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lodestar.engine.explaining.explanation import ExplainedPath, Explanation, Word
-from lodestar.engine.values import Entity, Path, Question, RelationPath, RetrievedPath, Step, Triple
+from lodestar.engine.values import Entity, Path, Question, Triple
+
+from tests.evidence import chain_of
 
 
 def words(*weighted: tuple[str, float]) -> tuple[Word, ...]:
@@ -22,9 +24,8 @@ def explained_path(
 ) -> ExplainedPath:
     entities = tuple(Entity(f"m.{i}", name) for i, name in enumerate(ends))
     start = Entity("m.topic", topic)
-    instances = tuple(Path((Triple(start, relation, end),), (False,)) for end in entities)
-    retrieved = RetrievedPath(start, RelationPath((Step(relation),)), instances, entities)
-    return ExplainedPath(retrieved, 3.25, 0.875, words(*question), words(*path))
+    instances = [Path((Triple(start, relation, end),), (False,)) for end in entities]
+    return ExplainedPath(chain_of(*instances), 3.25, 0.875, words(*question), words(*path))
 
 
 def explanation(*paths: ExplainedPath, question: str = "What is the capital of Peru?", note: str = "") -> Explanation:

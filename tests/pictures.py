@@ -1,19 +1,12 @@
-"""Retrievals made by hand, for tests of what Neo4j Browser shows of them."""
+"""Evidence made by hand, for tests of what Neo4j Browser shows of them."""
 
 from __future__ import annotations
 
-from lodestar.engine.values import (
-    Entity,
-    EntityCandidate,
-    Path,
-    Question,
-    RelationPath,
-    Retrieval,
-    RetrievedPath,
-    Scored,
-    Step,
-    Triple,
-)
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.values import Entity, Path, Question, Scored, Topic, Triple
+
+from tests.evidence import chain_of
 
 CAPITAL = "location.country.capital"
 CURRENCY = "location.country.currency_used"
@@ -29,14 +22,12 @@ MEDIATOR = Entity("m.adj1")
 _CAPITAL_OF = Triple(PERU, CAPITAL, LIMA)
 
 
-def retrieved(score: float, instances: list[Path], *, cut: bool = False) -> Scored[RetrievedPath]:
-    """A scored path of these entity paths, which all have the relations of the first."""
-    steps = tuple(Step(t.relation, i) for t, i in zip(instances[0].triples, instances[0].inverses, strict=True))
-    ends = tuple(dict.fromkeys(instance.end for instance in instances))
-    return Scored(RetrievedPath(instances[0].start, RelationPath(steps), tuple(instances), ends, cut), score)
+def scored(score: float, instances: list[Path], *, cut: bool = False) -> Scored[Chain]:
+    """A scored chain of these entity paths, which all have the relations of the first."""
+    return Scored(chain_of(*instances, cut=cut), score)
 
 
-def country_retrieval(text: str = "Which currency is used in the country whose capital is Lima?") -> Retrieval:
+def country_retrieval(text: str = "Which currency is used in the country whose capital is Lima?") -> Evidence[Chain]:
     """Three paths from Lima through Peru, the last through an unnamed mediator."""
     currency = Path((_CAPITAL_OF, Triple(PERU, CURRENCY, SOL)), (True, False))
     capital = Path((_CAPITAL_OF,), (True,))
@@ -46,14 +37,15 @@ def country_retrieval(text: str = "Which currency is used in the country whose c
         )
         for other in (CHILE, BRAZIL)
     ]
-    return Retrieval(
+    return Evidence(
         Question(text),
-        (Scored(EntityCandidate(LIMA, "Lima", "Lima", 10), 0.99),),
-        (retrieved(0.8712, [currency]), retrieved(0.55, [capital]), retrieved(0.41, adjoining)),
+        (Topic(LIMA, 10, (), 0.99, "Lima", "Lima"),),
+        "chain",
+        (scored(0.8712, [currency]), scored(0.55, [capital]), scored(0.41, adjoining)),
     )
 
 
-def neighbours(num_ends: int, *, extra_paths: int = 0, cut: bool = False) -> Retrieval:
+def neighbours(num_ends: int, *, extra_paths: int = 0, cut: bool = False) -> Evidence[Chain]:
     """One path from a hub to this many ends, and more paths of one end each."""
 
     def star(relation: str, size: int) -> list[Path]:
@@ -61,6 +53,6 @@ def neighbours(num_ends: int, *, extra_paths: int = 0, cut: bool = False) -> Ret
             Path((Triple(PERU, relation, Entity(f"{relation}{i}", f"{relation} {i}")),), (False,)) for i in range(size)
         ]
 
-    paths = [retrieved(0.9, star("near", num_ends), cut=cut)]
-    paths += [retrieved(0.5, star(f"other{i}", 1)) for i in range(extra_paths)]
-    return Retrieval(Question("What is near Peru?"), (), tuple(paths))
+    paths = [scored(0.9, star("near", num_ends), cut=cut)]
+    paths += [scored(0.5, star(f"other{i}", 1)) for i in range(extra_paths)]
+    return Evidence(Question("What is near Peru?"), (), "chain", tuple(paths))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from lodestar.engine.retrieval.scoring import FloatArray, PathQuery, PathScores
+from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.values import RelationPath
 
 
@@ -27,9 +27,6 @@ class WordScorer:
             )
             for q in queries
         ]
-
-    def rerank(self, queries: Sequence[PathQuery], stop: Sequence[FloatArray]) -> list[FloatArray]:
-        return [scores[:0] for scores in stop]
 
     @staticmethod
     def shared(query: PathQuery, path: RelationPath) -> int:

@@ -3,86 +3,73 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
 from .. import answering
-from ..chat.gateway import ChatGateway
-from ..chat.prompts import Completed, Prompt
+from ..chat.prompts import Completed, Prompt, prompted
 from ..errors import InputError, LLMError, UsageError
-from ..settings import Settings
-from ..values import Answer, Retrieval
-from .evidence import MAX_CHARS, MAX_NAMES, evidence_text, one_line
-from .extractive import NO_ANSWER
+from ..evidence.answer import NO_ANSWER, Answer, failed
+from ..evidence.evidence import Evidence, Item
+from ..evidence.text import MAX_CHARS, MAX_NAMES, evidence_text, one_line
+from ..steps import Steps
 from .reply import MAX_TEXT_CHARS, cited, parse_reply
 
 PLACEHOLDERS = ("question", "evidence")
 
 
 class LLMAnswerer:
-    """Answers by a chat model; every failure is an `LLMError`.
+    """Answers by a chat model; a question for which that fails gets an answer with the failure.
 
-    `prompt_for` and `answer_of` are all it does; `answer` and `aanswer` put a gateway between them. An answer that
-    stands on a path carries its id and the paths; any other is the model's own (`origin` = ``model``). A model that
-    refuses gives an answer without entities whose text says so. Where the model states no confidence, an answer from
-    the graph has 1 / (rank of its best path) and one of its own has 0: an order, not a probability.
+    An answer that stands in the evidence carries its id and the items; any other is the model's own (`origin` =
+    ``model``). A model that refuses gives an answer without entities whose text says so. Where the model states no
+    confidence, an answer from the graph has 1 / (rank of its best item) and one of its own has 0: an order, not a
+    probability.
     """
 
     def __init__(
-        self,
-        chat: ChatGateway,
-        *,
-        prompt: str | None = None,
-        max_names: int = MAX_NAMES,
-        max_evidence_chars: int = MAX_CHARS,
+        self, *, prompt: str | None = None, max_names: int = MAX_NAMES, max_evidence_chars: int = MAX_CHARS
     ) -> None:
-        """Take whom to ask and how; nothing is sent yet.
+        """Take how to ask.
 
-        prompt: a template's text with {question} and {evidence}, None for the default. max_names: ends named per path.
+        prompt: a template's text with {question} and {evidence}, None for the default. max_names: ends named per chain.
         max_evidence_chars: the longest evidence, in characters.
         """
-        self.chat = chat
         self._prompt = default_prompt() if prompt is None else checked_prompt(prompt, "the prompt")
         self._max_names = max_names
         self._max_evidence_chars = max_evidence_chars
 
-    @classmethod
-    def of(cls, settings: Settings) -> LLMAnswerer:
-        """Return the answerer of these settings.
+    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+        """Return the model's answer to each question."""
+        completed = yield from prompted([self.prompt_for(each) for each in evidence])
+        return [self._outcome(each, what) for each, what in zip(evidence, completed, strict=True)]
 
-        Raises `LLMError` when the model, or the key of an endpoint that needs one, is missing, `InputError` for a
-        prompt file that cannot be read and `UsageError` for one without its placeholders.
-        """
-        prompt = load_prompt(Path(settings.llm_prompt)) if settings.llm_prompt else None
-        return cls(ChatGateway.of(settings), prompt=prompt)
+    def prompt_for(self, evidence: Evidence[Item]) -> Prompt:
+        """Return what is asked for this evidence."""
+        text = evidence_text(
+            evidence.items, evidence.groups, max_names=self._max_names, max_chars=self._max_evidence_chars
+        )
+        return Prompt(filled(self._prompt, question=evidence.question.text.strip(), evidence=text), json=True)
 
-    def answer(self, retrieval: Retrieval) -> Answer:
-        """Return the model's answer to the retrieval's question; raises `LLMError`."""
-        (completed,) = self.chat.complete([self.prompt_for(retrieval)])
-        return self.answer_of(completed, retrieval)
-
-    async def aanswer(self, retrieval: Retrieval) -> Answer:
-        """Return the same as `answer` without blocking the event loop."""
-        (completed,) = await self.chat.acomplete([self.prompt_for(retrieval)])
-        return self.answer_of(completed, retrieval)
-
-    def prompt_for(self, retrieval: Retrieval) -> Prompt:
-        """Return what is asked for this retrieval."""
-        evidence = evidence_text(retrieval.paths, max_names=self._max_names, max_chars=self._max_evidence_chars)
-        return Prompt(filled(self._prompt, question=retrieval.question.text.strip(), evidence=evidence), json=True)
-
-    def answer_of(self, completed: Completed, retrieval: Retrieval) -> Answer:
+    def answer_of(self, completed: Completed, evidence: Evidence[Item]) -> Answer:
         """Return the answer that a completion gives; raises `LLMError` where it is one, or cannot be read."""
         if isinstance(completed, LLMError):
             raise completed
         answerer = f"llm:{completed.model}"
         if completed.refusal is not None:
             text = f"The model refused to answer: {one_line(completed.refusal, MAX_TEXT_CHARS)}"
-            return Answer(retrieval, (), text, answerer, completed.usage)
+            return Answer(evidence, (), text, answerer, completed.usage)
         reply = parse_reply(completed.content)
-        entities = cited(reply.claims, retrieval)
+        entities = cited(reply.claims, evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
-        return Answer(retrieval, entities, text, answerer, completed.usage)
+        return Answer(evidence, entities, text, answerer, completed.usage)
+
+    def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
+        try:
+            return self.answer_of(completed, evidence)
+        except LLMError as error:
+            return failed(evidence, error)
 
 
 def default_prompt() -> str:

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import LLMError
-from ..values import AnswerEntity, Entity, Retrieval
-from .evidence import one_line
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Item
+from ..evidence.text import one_line
+from ..values import AnswerEntity, Entity
 
 MAX_REPLY_CHARS = 100_000
 MAX_TEXT_CHARS = 2_000
@@ -59,20 +61,21 @@ def parse_reply(content: str) -> Reply:
     return Reply(tuple(claims.values()), one_line(text, MAX_TEXT_CHARS) if isinstance(text, str) else "")
 
 
-def cited(claims: tuple[Claim, ...], retrieval: Retrieval) -> tuple[AnswerEntity, ...]:
-    """Return the claims as answers, in their order: with id and evidence from the paths, or else the model's own.
+def cited(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[AnswerEntity, ...]:
+    """Return the claims as answers, in their order: with id and evidence from the items, or else the model's own.
 
-    A name is looked up among the ends of the paths first, then among the other entities on them. Where several entities
-    of the best path that has it share the name, each is an answer, since the model cannot tell them apart.
+    A name is looked up among the ends of the chains first, then among the other entities on them; of a triple both
+    entities are ends. Where several entities of the best item that has it share the name, each is an answer, since the
+    model cannot tell them apart.
     """
-    known = _occurrences(retrieval)
+    known = _occurrences(evidence)
     answers: dict[str, AnswerEntity] = {}
     for claim in claims:
         matches = _best(known.get(normalised(claim.name), {}))
         for match in matches:
-            evidence = tuple(sorted(match.as_end or match.on_the_way))
-            confidence = 1 / (1 + evidence[0]) if claim.confidence is None else claim.confidence
-            answer = AnswerEntity(match.entity.label, match.entity.id, confidence, "graph", evidence)
+            items = tuple(sorted(match.as_end or match.on_the_way))
+            confidence = 1 / (1 + items[0]) if claim.confidence is None else claim.confidence
+            answer = AnswerEntity(match.entity.label, match.entity.id, confidence, "graph", items)
             answers.setdefault(f"id {match.entity.id}", answer)
         if not matches:
             answers[f"name {normalised(claim.name)}"] = AnswerEntity(
@@ -95,16 +98,17 @@ class _Occurrence:
     on_the_way: set[int] = field(default_factory=set)
 
 
-def _occurrences(retrieval: Retrieval) -> dict[str, dict[str, _Occurrence]]:
+def _occurrences(evidence: Evidence[Item]) -> dict[str, dict[str, _Occurrence]]:
     """Return, by normalised name and then by id, in which paths a named entity stands."""
     known: dict[str, dict[str, _Occurrence]] = {}
     by_id: dict[str, _Occurrence] = {}
-    for index, scored in enumerate(retrieval.paths):
-        path = scored.value
-        for entity in path.ends:
+    for index, scored in enumerate(evidence.items):
+        item = scored.value
+        for entity in item.ends if isinstance(item, Chain) else (item.tail, item.head):
             _noted(entity, known, by_id).as_end.add(index)
-        for entity in (path.topic, *(entity for instance in path.instances for entity in instance.entities)):
-            _noted(entity, known, by_id).on_the_way.add(index)
+        if isinstance(item, Chain):
+            for entity in (item.topic, *(e for instance in item.instances() for e in instance.entities)):
+                _noted(entity, known, by_id).on_the_way.add(index)
     return known
 
 

@@ -1,4 +1,4 @@
-"""Retrievals in Neo4j Browser: written to the graph beside its entities, shown by a link, removed without a trace.
+"""Evidence in Neo4j Browser: written to the graph beside its entities, shown by a link, removed without a trace.
 
 Browser draws every relationship between the nodes that it shows. So a retrieval that is to be seen alone has nodes of
 its own, under labels that nothing else reads; each has a way to its entity, from where a reader can walk on.
@@ -17,7 +17,7 @@ from ..database.browser_view import ClearReport, clear_pictures, picture_query, 
 from ..database.gateway import Connection, Gateway
 from ..database.requests import Request
 from ..errors import DatabaseError, UsageError
-from ..values import Retrieval
+from ..evidence.evidence import Evidence, Item
 from .picture import MAX_INSTANCES, MAX_PATHS, picture_of
 from .style import style_command, styles_pictures
 
@@ -28,7 +28,7 @@ _READ_ONLY_CODES = ("Forbidden", "AccessMode", "ReadOnly")
 
 
 class BrowserView:
-    """Pictures of retrievals in one database.
+    """Pictures of evidence in one database.
 
     `browser_url` is Browser's own address, such as ``http://127.0.0.1:7474/browser/``. A picture has at most
     `max_paths` paths with `max_instances` entity paths each. Raises `UsageError` for another kind of address.
@@ -47,15 +47,15 @@ class BrowserView:
         self._max_paths = max_paths
         self._max_instances = max_instances
 
-    def show(self, retrieval: Retrieval) -> str:
-        """Write the retrieval in the place of an earlier one of the same question; return the link that shows it.
+    def show(self, evidence: Evidence[Item]) -> str:
+        """Write the evidence in the place of an earlier one of the same question; return the link that shows it.
 
         Raises `UsageError` when nothing was retrieved, `DatabaseError` when the database does not let us write.
         """
-        if not retrieval.paths:
-            reason = retrieval.note or "no path was found"
-            raise UsageError(f"nothing to show for {retrieval.question.text!r}: {reason}")
-        picture = picture_of(retrieval, self._max_paths, self._max_instances)
+        if not evidence.items:
+            reason = evidence.note or "no path was found"
+            raise UsageError(f"nothing to show for {evidence.question.text!r}: {reason}")
+        picture = picture_of(evidence, self._max_paths, self._max_instances)
         self._write(write_picture(picture))
         return browser_link(self._browser_url, self._gateway.connection, picture_query(picture.question_id))
 

@@ -1,11 +1,14 @@
-"""What a retrieval looks like: question → ranked paths → where they lead, and the triples that say why."""
+"""What evidence looks like: question → ranked paths → where they lead, and the triples that say why."""
 
 from __future__ import annotations
 
 import hashlib
 
 from ..database.browser_view import Picture, PictureArrow, PictureNode
-from ..values import Entity, Path, Question, Retrieval, RetrievedPath, Scored, Triple
+from ..evidence.bridges import to_chains
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Item
+from ..values import Entity, Path, Question, Scored, Triple
 
 MAX_PATHS = 3
 MAX_INSTANCES = 5
@@ -17,21 +20,22 @@ def question_id(question: Question) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
-def picture_of(retrieval: Retrieval, max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES) -> Picture:
+def picture_of(evidence: Evidence[Item], max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES) -> Picture:
     """Return the picture of the best `max_paths` paths, each with at most `max_instances` of its entity paths.
 
     An entity is one node, whichever paths it is on; what is left out is a node that says how much.
     """
-    drawing = _Drawing(retrieval.question)
-    shown = [(path, path.value.instances[:max_instances]) for path in retrieval.paths[:max_paths]]
+    chains = to_chains(evidence)
+    drawing = _Drawing(chains.question)
+    shown = [(path, path.value.instances(max_instances)) for path in chains.items[:max_paths]]
     instances = [instance for _, some in shown for instance in some]
-    drawing.add_entities(retrieval, instances)
+    drawing.add_entities(chains, instances)
     for rank, (path, some) in enumerate(shown, start=1):
         drawing.add_path(rank, path, some)
     drawing.add_triples(shown)
-    if left_out := len(retrieval.paths) - len(shown):
+    if left_out := len(chains.items) - len(shown):
         drawing.add_rest(0, f"and {left_out:,} more {'path' if left_out == 1 else 'paths'}")
-    return Picture(question_id(retrieval.question), tuple(drawing.nodes), tuple(drawing.arrows))
+    return Picture(question_id(chains.question), tuple(drawing.nodes), tuple(drawing.arrows))
 
 
 class _Drawing:
@@ -42,20 +46,20 @@ class _Drawing:
         self.arrows: list[PictureArrow] = []
         self._index: dict[Entity, int] = {}
 
-    def add_entities(self, retrieval: Retrieval, instances: list[Path]) -> None:
+    def add_entities(self, evidence: Evidence[Chain], instances: list[Path]) -> None:
         """Add the entities, and an arrow from the question to each topic entity."""
         topics = {instance.start for instance in instances}
         ends = {instance.end for instance in instances}
         for entity in dict.fromkeys(entity for instance in instances for entity in instance.entities):
             label = "LodestarTopic" if entity in topics else "LodestarEnd" if entity in ends else "LodestarInner"
             self._index[entity] = self._add(_node(label, entity))
-        scores = {topic.value.entity: topic.score for topic in retrieval.topics}
+        scores = {topic.entity: topic.score for topic in evidence.topics}
         for entity, index in self._index.items():
             if entity in topics:
                 properties = {"score": scores[entity]} if entity in scores else {}
                 self.arrows.append(PictureArrow(0, index, "LODESTAR_ABOUT", properties))
 
-    def add_path(self, rank: int, path: Scored[RetrievedPath], instances: tuple[Path, ...]) -> None:
+    def add_path(self, rank: int, path: Scored[Chain], instances: tuple[Path, ...]) -> None:
         """Add a path with its rank and score, between the question and where its entity paths lead."""
         ranked = {"rank": rank, "score": path.score}
         node = PictureNode(
@@ -67,12 +71,12 @@ class _Drawing:
         self.arrows.append(PictureArrow(0, index, "LODESTAR_PATH", ranked))
         for end in dict.fromkeys(instance.end for instance in instances):
             self.arrows.append(PictureArrow(index, self._index[end], "LODESTAR_LEADS_TO"))
-        left_out = len(path.value.instances) - len(instances)
+        left_out = len(path.value.ends) - len(instances)
         if left_out or path.value.cut:
             number = f"{left_out:,}{'+' if path.value.cut else ''} " if left_out else ""
             self.add_rest(index, f"and {number}more")
 
-    def add_triples(self, shown: list[tuple[Scored[RetrievedPath], tuple[Path, ...]]]) -> None:
+    def add_triples(self, shown: list[tuple[Scored[Chain], tuple[Path, ...]]]) -> None:
         """Add each triple once, with the ranks of the paths that it is on."""
         ranks: dict[Triple, list[int]] = {}
         for rank, (_, instances) in enumerate(shown, start=1):

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from .options import database_options, json_option, question_options, search_options, settings_from
-
-if TYPE_CHECKING:
-    from ..settings import Settings
-    from ..stages import Answerer
+from .options import database_options, json_option, question_options, search_options, settings_and_recipe
 
 
 @click.command()
 @question_options
-@click.option("--llm", is_flag=True, help="Let a language model answer from the paths (see docs/llm.md).")
-@click.option("--paths", "max_paths", type=click.IntRange(0), default=3, show_default=True, help="Paths to print.")
+@click.option("--llm", is_flag=True, help="Let a language model answer from the evidence (see docs/llm.md).")
+@click.option("--paths", "max_paths", type=click.IntRange(0), default=3, show_default=True, help="Items to print.")
 @click.option("--browse", is_flag=True, help="Open the retrieved paths in Neo4j Browser.")
 @search_options
 @json_option
@@ -32,25 +28,27 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Answer questions from the graph, with the paths the answers rest on.
+    """Answer questions from the graph, with the evidence the answers rest on.
 
     \b
     Examples:
       lodestar ask "What is the capital of Peru?"
       lodestar ask --topic geo.country.PE "Which currency is used there?"
       lodestar ask --json --file questions.txt > answers.jsonl
+      lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
     from ..api import Engine
-    from ..serialise import answer_data
+    from ..evidence.plain import answer_data
     from .asking.questions import questions_from
-    from .options import search_options_from
     from .render import answer_lines
 
     questions = questions_from(texts, file, topics)
-    options = search_options_from(flags)
-    settings = settings_from(**flags)
-    with Engine(settings, options=options, answerer=_language_model(settings) if llm else None) as engine:
-        answers = [engine.ask(questions[0])] if len(questions) == 1 else engine.ask_batch(questions)
+    settings, recipe = settings_and_recipe(flags, llm=llm)
+    with Engine(settings, recipe=recipe) as engine:
+        if len(questions) == 1:
+            answers = engine.answered([engine.retrieve(questions[0])])
+        else:
+            answers = engine.ask_batch(questions)
         for answer in answers:
             if as_json:
                 click.echo(json.dumps(answer_data(answer), ensure_ascii=False))
@@ -59,10 +57,7 @@ def command(
         if browse:
             from .browse import open_in_browser
 
-            open_in_browser(engine, [answer.retrieval for answer in answers])
-
-
-def _language_model(settings: Settings) -> Answerer:
-    from ..answering.llm import LLMAnswerer
-
-    return LLMAnswerer.of(settings)
+            open_in_browser(engine, [answer.evidence for answer in answers])
+    failures = [answer.failure for answer in answers if answer.failure is not None]
+    if failures:
+        raise failures[0]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_options, json_option, question_options, search_options, settings_from
+from .options import database_options, json_option, question_options, search_options, settings_and_recipe
 
 if TYPE_CHECKING:
     from ..api import Engine
     from ..browsing.browser import BrowserView
-    from ..server.status import Status
-    from ..values import Retrieval
+    from ..evidence.evidence import Evidence, Item
+    from ..server.instance import Status
 
 
 @click.command()
@@ -52,13 +52,12 @@ def command(
     from ..api import Engine
     from ..errors import UsageError
     from .asking.questions import questions_from
-    from .options import search_options_from
 
     if clear and (texts or file):
         raise UsageError("--clear removes every picture: give it without a question")
     questions = [] if clear else questions_from(texts, file, topics)
-    options = search_options_from(flags)
-    with Engine(settings_from(**flags), options=options) as engine:
+    settings, recipe = settings_and_recipe(flags)
+    with Engine(settings, recipe=recipe) as engine:
         view = _view(engine, browser_url, max_paths=max_paths, max_instances=max_instances)
         if clear:
             _clear(view, as_json=as_json)
@@ -66,15 +65,15 @@ def command(
         found = [engine.retrieve(questions[0])] if len(questions) == 1 else engine.retrieve_batch(questions)
         shown = _show(view, found)
         style_link = view.style_link()
-        for retrieval, link in shown:
-            click.echo(_json_line(retrieval, link, style_link) if as_json else link)
+        for evidence, link in shown:
+            click.echo(_json_line(evidence, link, style_link) if as_json else link)
         _open(engine, [link for _, link in shown], style_link, no_open=no_open)
 
 
-def open_in_browser(engine: Engine, retrievals: Sequence[Retrieval]) -> None:
-    """Write the retrievals for Browser, print the links on standard error and open the first."""
+def open_in_browser(engine: Engine, found: Sequence[Evidence[Item]]) -> None:
+    """Write the evidence for Browser, print the links on standard error and open the first."""
     view = _view(engine, None)
-    links = [link for _, link in _show(view, retrievals)]
+    links = [link for _, link in _show(view, found)]
     for link in links:
         click.echo(link, err=True)
     _open(engine, links, view.style_link(), no_open=False)
@@ -95,17 +94,17 @@ def _embedded(engine: Engine) -> Status:
     return Instance.of(engine.settings).status()
 
 
-def _show(view: BrowserView, retrievals: Sequence[Retrieval]) -> list[tuple[Retrieval, str]]:
+def _show(view: BrowserView, found: Sequence[Evidence[Item]]) -> list[tuple[Evidence[Item], str]]:
     """Write those that found something; say of the others that there is nothing to show."""
     from .render import printable
 
     links = []
-    for retrieval in retrievals:
-        if retrieval.paths:
-            links.append((retrieval, view.show(retrieval)))
+    for evidence in found:
+        if evidence.items:
+            links.append((evidence, view.show(evidence)))
         else:
-            reason = retrieval.note or "no path was found"
-            click.echo(printable(f"nothing to show for {retrieval.question.text!r}: {reason}"), err=True)
+            reason = evidence.note or "no path was found"
+            click.echo(printable(f"nothing to show for {evidence.question.text!r}: {reason}"), err=True)
     return links
 
 
@@ -138,7 +137,7 @@ def _clear(view: BrowserView, *, as_json: bool) -> None:
     click.echo(f"removed the pictures of {questions}: {size}", err=True)
 
 
-def _json_line(retrieval: Retrieval, link: str, style_link: str | None) -> str:
-    question = retrieval.question
+def _json_line(evidence: Evidence[Item], link: str, style_link: str | None) -> str:
+    question = evidence.question
     line = {"id": question.id, "question": question.text, "link": link, "style_link": style_link}
     return json.dumps(line, ensure_ascii=False)

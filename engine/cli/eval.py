@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_options, json_option, settings_from
+from .options import database_options, json_option, settings_and_recipe, settings_from, walking_options
 
 if TYPE_CHECKING:
     from ..evaluation.records.record import Record
     from ..evaluation.running import RunOptions
     from ..questions.gold import QuestionSet
     from ..recipes.recipe import Recipe
+    from ..settings import Settings
 
 _SHOWN_QUESTIONS = 10
 
@@ -47,10 +48,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("dataset")
-@click.option(
-    "--recipe", "recipe_name", default="similarity", show_default=True, help="A recipe's name, or a TOML file."
-)
-@click.option("--set", "changes", metavar="KEY=VALUE", multiple=True, help="Change an option, as search.max_hop=3.")
+@walking_options
 @click.option("--split", help="Of a folder of question sets: the split to ask, as dev.")
 @click.option("--format", "format_name", help="The set's format, where it cannot be told by looking.")
 @click.option("--limit", type=click.IntRange(1), help="Ask a sample of so many questions, the same for a seed.")
@@ -64,8 +62,6 @@ def command() -> None:
 @database_options
 def run(
     dataset: str,
-    recipe_name: str,
-    changes: tuple[str, ...],
     split: str | None,
     format_name: str | None,
     limit: int | None,
@@ -83,20 +79,19 @@ def run(
     \b
     Example:
       lodestar eval questions-dev.jsonl.gz
-      lodestar eval questions-dev.jsonl.gz --recipe oracle --set search.max_hop=3
+      lodestar eval questions-dev.jsonl.gz --recipe oracle --max-hop 3
     """
     from ...loaders.questions.choosing import chosen_file
     from ...loaders.questions.reading import read_questions
     from ..evaluation.running import RunOptions
-    from ..recipes.recipe import read_recipe
 
-    recipe = read_recipe(recipe_name, changes)
+    settings, recipe = settings_and_recipe(flags)
     path = chosen_file(dataset, split)
     questions = read_questions(path, format_name)
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh)
     again = {"dataset": path if path == "-" else str(Path(path).resolve()), "format": format_name}
-    report = _made(questions, recipe, options, again, prices, flags)
+    report = _made(questions, recipe, options, again, prices, settings)
     _print(report, folder, as_json=as_json)
 
 
@@ -130,7 +125,7 @@ def rerun(report: str, workers: int, as_json: bool, **flags: Any) -> None:
     kept = Path(report) if Path(report).is_dir() else Path(report).parent
     folder = kept.with_name(f"{kept.name}-again")
     options = RunOptions(folder, workers, what["dataset"]["limit"], what["topics"] == "linked", fresh=True)
-    now = _made(questions, Recipe.of(what["recipe"]), options, again, None, flags)
+    now = _made(questions, Recipe.of(what["recipe"]), options, again, None, settings_from(**flags))
     _print(now, folder, as_json=as_json)
     changed = [part for part in what if what[part] != now["what"][part]]
     different = [m for m, figure in before["figures"].items() if now["figures"].get(m) != figure]
@@ -223,7 +218,7 @@ def show(report: str, kind: str | None, limit: int, browse: bool, as_json: bool,
         from .browse import open_in_browser
 
         recipe = Recipe.of(read_report(report)["what"]["recipe"])
-        with Engine(settings_from(**flags), options=recipe.search) as engine:
+        with Engine(settings_from(**flags), recipe=recipe) as engine:
             questions = [Question(record.question, record.topics, record.id) for record in shown]
             open_in_browser(engine, engine.retrieve_batch(questions))
 
@@ -244,37 +239,20 @@ def table(reports: tuple[str, ...]) -> None:
         click.echo(line)
 
 
-@command.command()
-@json_option
-def recipes(as_json: bool) -> None:
-    """List the recipes that come with Lodestar, with all their options.
-
-    \b
-    Example:
-      lodestar eval recipes
-      lodestar eval recipes --json
-    """
-    from ..recipes.recipe import read_recipe, recipe_names
-
-    for recipe in map(read_recipe, recipe_names()):
-        click.echo(json.dumps(recipe.as_json()) if as_json else f"{recipe.name:<12} {recipe.description}")
-
-
 def _made(
     questions: QuestionSet,
     recipe: Recipe,
     options: RunOptions,
     again: dict[str, Any],
     prices: tuple[float, float] | None,
-    flags: dict[str, Any],
+    settings: Settings,
 ) -> dict[str, Any]:
     """Make or finish a run, and write its report."""
+    from ...loaders.progress import progress_bar
     from ..evaluation.reporting.folder import write_report
     from ..evaluation.reporting.report import report_of
     from ..evaluation.running import run_all
-    from ..progress.phases import progress_bar
 
-    settings = settings_from(**flags)
     with progress_bar(questions.name, "asking") as (progress, _):
         made = run_all(questions, recipe, settings, options, lambda done, total: progress("questions", done, total))
     report = {**report_of(made, prices=prices), "again": again}

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .options import database_options, json_option, settings_from, walking_options
+from .options import database_options, json_option, settings_and_recipe, walking_options
 
 
 @click.command()
@@ -41,15 +41,14 @@ def command(
     """
     from ..api import Engine
     from ..explaining.page import explanation_page
+    from ..explaining.plain import explanation_data
     from ..explaining.svg import svg as drawn
-    from ..serialise import explanation_data
     from ..values import Question
     from ..whole_file import write_whole
     from .asking.attention_lines import explanation_lines, in_colour
-    from .options import search_options_from
 
-    options = search_options_from(flags)
-    with Engine(settings_from(**flags), options=options) as engine:
+    settings, recipe = settings_and_recipe(flags)
+    with Engine(settings, recipe=recipe) as engine:
         explanation = engine.explain(Question(question, topics), top_k=top_k)
     if as_json:
         click.echo(json.dumps(explanation_data(explanation), ensure_ascii=False))

@@ -10,7 +10,7 @@ import click
 from ..settings import Settings, resolve
 
 if TYPE_CHECKING:
-    from ..api import SearchOptions
+    from ..recipes.recipe import Recipe
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,11 +29,17 @@ _QUESTIONS = (
     click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
     click.option("--topic", "topics", multiple=True, help="Id of an entity the question is about; can be repeated."),
 )
-_TOP_K = (click.option("--top-k", type=int, help="Paths per question (default: 10)."),)
+_TOP_K = (click.option("--top-k", type=int, help="Items of evidence per question (default: 10)."),)
 RETURN_TO_TOPIC = click.option(
     "--return-to-topic", is_flag=True, help="What the question is about may be its answer (default: it is not)."
 )
-
+_RECIPE = (
+    click.option(
+        "--recipe", help="A recipe's name, a TOML file, or a line of parts such as 'star + merge' (lodestar recipes)."
+    ),
+    click.option("--set", "changes", metavar="KEY=VALUE", multiple=True, help="Change an option, as star.max_hop=3."),
+    click.option("--device", help="Where networks compute: cpu, cuda, mps (default: a GPU where there is one)."),
+)
 _WALKING = (
     click.option("--beam-width", type=int, help="Paths carried on at each hop (default: 10)."),
     click.option("--max-hop", type=int, help="Longest path in hops between named entities (default: 2)."),
@@ -48,23 +54,51 @@ def question_options(function: F) -> F:
     return _add(function, _QUESTIONS)
 
 
+def recipe_options(function: F) -> F:
+    """Add --recipe, --set and --device."""
+    return _add(function, _RECIPE)
+
+
 def search_options(function: F) -> F:
     """Add --top-k, and what `walking_options` adds."""
-    return _add(function, _TOP_K + _WALKING)
+    return _add(function, _TOP_K + _RECIPE + _WALKING)
 
 
 def walking_options(function: F) -> F:
-    """Add --beam-width, --max-hop, --return-to-topic, --checkpoint and --any-graph."""
-    return _add(function, _WALKING)
+    """Add the options of a recipe, and its aliases: --beam-width, --max-hop, --return-to-topic, --checkpoint,
+    --any-graph."""
+    return _add(function, _RECIPE + _WALKING)
 
 
-def search_options_from(flags: dict[str, Any]) -> SearchOptions:
-    """Take the search options out of `flags` and return them; what was not given has its default."""
-    from ..api import SearchOptions
+def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False) -> tuple[Settings, Recipe]:
+    """Return the settings and the recipe that the flags of a verb name.
+
+    The aliases change the first part that has such an option. Where no recipe is named --checkpoint means the recipe
+    star. Raises `UsageError` for an alias that the recipe has no option for.
+    """
+    from ..errors import UsageError
+    from ..recipes.recipe import read_recipe
 
     names = ("top_k", "beam_width", "max_hop", "return_to_topic", "checkpoint", "any_graph")
-    given = {name: flags.pop(name) for name in names if name in flags}
-    return SearchOptions(**{name: value for name, value in given.items() if value is not None})
+    given = {name: value for name in names if (value := flags.pop(name, None)) not in (None, False)}
+    changes = flags.pop("changes", ())
+    named = flags.pop("recipe", None)
+    settings = settings_from(**flags)
+    if "checkpoint" in given and not given["checkpoint"]:
+        raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
+    recipe = read_recipe(named or ("star" if "checkpoint" in given else settings.recipe), changes)
+    options: dict[str, Any] = {"answerer.kind": "llm"} if llm else {}
+    if "top_k" in given:
+        options["top_k"] = given.pop("top_k")
+    for option, value in given.items():
+        name = recipe.part_with(option)
+        if name is None:
+            raise UsageError(
+                f"--{option.replace('_', '-')}: no part of the recipe {recipe.name} has this option: name a recipe "
+                "that has it with --recipe, or see `lodestar recipes`"
+            )
+        options[f"{name}.{option}"] = value
+    return settings, read_recipe(recipe, options=options) if options else recipe
 
 
 def server_options(function: F) -> F:

@@ -1,4 +1,4 @@
-"""Answers and paths as a reader in a terminal sees them."""
+"""Answers and evidence as a reader in a terminal sees them."""
 
 from __future__ import annotations
 
@@ -8,47 +8,57 @@ from dataclasses import replace
 
 import click
 
-from ..answering.evidence import one_line
-from ..values import Answer, Entity, EntityCandidate, Path, Retrieval, RetrievedPath, Scored
+from ..evidence.answer import Answer
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Item
+from ..evidence.text import one_line
+from ..values import Entity, EntityCandidate, Path, Scored
 
 MAX_ENDS = 5
 
 
-def answer_lines(answer: Answer, max_paths: int) -> Iterator[str]:
+def answer_lines(answer: Answer, max_items: int) -> Iterator[str]:
     """Yield the question, the answer, what it rests on, and what it took."""
-    retrieval = answer.retrieval
-    yield click.style(printable(retrieval.question.text), bold=True)
+    evidence = answer.evidence
+    yield click.style(printable(evidence.question.text), bold=True)
     yield f"  {click.style(printable(answer.text), fg='green' if answer.found else 'yellow')}"
     own = [entity for entity in answer.entities if entity.origin == "model"]
     if own:
         yield f"  not in the evidence, the model's own: {printable(', '.join(entity.name for entity in own))}"
     if answer.found and answer.entities[0].origin == "graph":
         ranks = ", ".join(str(index + 1) for index in answer.entities[0].evidence)
-        yield click.style(f"  confidence {answer.entities[0].confidence:.2f}, resting on path {ranks}", dim=True)
-    yield from retrieval_lines(retrieval, max_paths)
+        kind = "path" if evidence.kind == "chain" else "triple"
+        yield click.style(f"  confidence {answer.entities[0].confidence:.2f}, resting on {kind} {ranks}", dim=True)
+    yield from evidence_lines(evidence, max_items)
 
 
-def retrieval_lines(retrieval: Retrieval, max_paths: int) -> Iterator[str]:
-    """Yield the ranked paths, the linked entities, and what it took."""
-    for rank, path in enumerate(retrieval.paths[:max_paths], start=1):
-        yield f"  {rank:>2}. {path.score:6.3f}  {printable(path_line(path.value))}"
-    if retrieval.cuts:
-        yield click.style(f"  bounds cut {len(retrieval.cuts)} of the paths: not all their ends were read", dim=True)
-    total = sum(retrieval.seconds.values())
-    topics = ", ".join(dict.fromkeys(path.value.topic.label for path in retrieval.paths))
+def evidence_lines(evidence: Evidence[Item], max_items: int) -> Iterator[str]:
+    """Yield the ranked items, the linked entities, and what it took."""
+    for rank, item in enumerate(evidence.items[:max_items], start=1):
+        group = f"[{evidence.group(rank - 1) + 1}] " if evidence.groups else ""
+        yield f"  {rank:>2}. {item.score:6.3f}  {group}{printable(item_line(item.value))}"
+    if evidence.cuts:
+        yield click.style(f"  bounds cut {len(evidence.cuts)} of the paths: not all their ends were read", dim=True)
+    topics = ", ".join(dict.fromkeys(topic.label for topic in _started_from(evidence)))
+    trips = evidence.round_trips
     yield click.style(
-        f"  about {printable(topics) or 'nothing known'}; {total * 1000:.0f} ms, "
-        f"{retrieval.round_trips} round trip{'' if retrieval.round_trips == 1 else 's'} to the database",
+        f"  about {printable(topics) or 'nothing known'}; {evidence.seconds * 1000:.0f} ms, "
+        f"{trips} round trip{'' if trips == 1 else 's'} to the database",
         dim=True,
     )
 
 
-def path_line(path: RetrievedPath) -> str:
-    """Return one line for a path: its first entity path, with the other ends after it."""
-    others = [_shown(end) for end in path.ends[1:MAX_ENDS]]
-    more = len(path.ends) - 1 - len(others)
+def item_line(item: Item) -> str:
+    """Return one line for a chain or a triple."""
+    return chain_line(item) if isinstance(item, Chain) else entity_path_line(Path((item,), (False,)))
+
+
+def chain_line(chain: Chain) -> str:
+    """Return one line for a chain: its first entity path, with the other ends after it."""
+    others = [_shown(end) for end in chain.ends[1:MAX_ENDS]]
+    more = len(chain.ends) - 1 - len(others)
     tail = f"; also {', '.join(others)}" if others else ""
-    return entity_path_line(path.instances[0]) + tail + (f" and {more:,} more" if more > 0 else "")
+    return entity_path_line(chain.instances(1)[0]) + tail + (f" and {more:,} more" if more > 0 else "")
 
 
 def entity_path_line(path: Path) -> str:
@@ -58,6 +68,14 @@ def entity_path_line(path: Path) -> str:
     end = replace(path.end, name=_shown(path.end))
     last = replace(path.triples[-1], tail=end)
     return str(Path((*path.triples[:-1], last), path.inverses))
+
+
+def _started_from(evidence: Evidence[Item]) -> Iterator[Entity]:
+    """Yield the topics of the chains; of triples all topics."""
+    chains = [each.value for each in evidence.items if isinstance(each.value, Chain)]
+    yield from (chain.topic for chain in chains)
+    if evidence.kind == "triple":
+        yield from (topic.entity for topic in evidence.topics)
 
 
 def _shown(entity: Entity) -> str:

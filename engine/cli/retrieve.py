@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import database_options, json_option, question_options, search_options, settings_from
+from .options import database_options, json_option, question_options, search_options, settings_and_recipe
 
 
 @click.command()
@@ -16,7 +16,7 @@ from .options import database_options, json_option, question_options, search_opt
 @json_option
 @database_options
 def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], as_json: bool, **flags: Any) -> None:
-    """Find and rank the reasoning paths for questions.
+    """Find and rank the evidence for questions: reasoning paths, or triples where the recipe gives these.
 
     \b
     Examples:
@@ -24,18 +24,17 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
       cat questions.txt | lodestar retrieve --json --file - > paths.jsonl
     """
     from ..api import Engine
-    from ..serialise import retrieval_data
+    from ..evidence.plain import evidence_data
     from .asking.questions import questions_from
-    from .options import search_options_from
-    from .render import printable, retrieval_lines
+    from .render import evidence_lines, printable
 
     questions = questions_from(texts, file, topics)
-    options = search_options_from(flags)
-    with Engine(settings_from(**flags), options=options) as engine:
+    settings, recipe = settings_and_recipe(flags)
+    with Engine(settings, recipe=recipe) as engine:
         found = [engine.retrieve(questions[0])] if len(questions) == 1 else engine.retrieve_batch(questions)
-    for retrieval in found:
+    for evidence in found:
         if as_json:
-            click.echo(json.dumps(retrieval_data(retrieval), ensure_ascii=False))
+            click.echo(json.dumps(evidence_data(evidence), ensure_ascii=False))
         else:
-            click.echo(click.style(printable(retrieval.question.text), bold=True))
-            click.echo("\n".join(retrieval_lines(retrieval, options.top_k)))
+            click.echo(click.style(printable(evidence.question.text), bold=True))
+            click.echo("\n".join(evidence_lines(evidence, recipe.top_k)))

@@ -28,21 +28,21 @@ class Asker:
         """Return the record of a question; an error of the engine is a failure in it, a bug is raised."""
         started_s = time.perf_counter()
         try:
-            (retrieval,) = self._engine.retrieve_batch([question.asked(() if self._link else self._topics(question))])
-            retrieved_s = time.perf_counter()
-            answer = self._engine.answerer.answer(retrieval)
+            (answer,) = self._engine.ask_batch([question.asked(() if self._link else self._topics(question))])
+            if answer.failure is not None:
+                raise answer.failure
         except LodestarError as error:
             seconds = {"failed": time.perf_counter() - started_s}
             miss = Miss("failed") if self._diagnosis else None
             return replace(failed(question, f"{type(error).__name__}: {error}"), seconds=seconds, miss=miss)
-        answered_s = time.perf_counter()
+        total_s = time.perf_counter() - started_s
         record = judged(question, answer)
         right = record.scores["strict/hits_at_1"] == 1
         return replace(
             record,
-            seconds={**record.seconds, "answer": answered_s - retrieved_s, "total": answered_s - started_s},
+            seconds={**record.seconds, "total": total_s},
             miss=None if right or not self._diagnosis else self._diagnosis.miss(question, answer),
         )
 
     def _topics(self, question: GoldQuestion) -> tuple[str, ...]:
-        return self._diagnosis.topic_ids(question) if self._diagnosis else question.topic_ids
+        return self._diagnosis.gold.topics(question) if self._diagnosis else question.topic_ids

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..evidence.answer import Answer
+from ..evidence.bridges import to_chains
 from ..questions.gold import GoldQuestion
-from ..values import Answer, RelationPath
+from ..values import RelationPath
+from .gold_ids import GoldIds
 from .metrics.matching import Predicted, matched
 from .reachable import ReachablePath, reachable
 from .records.record import Miss
-from .whole_graph import WholeGraph
 
 KINDS = (
     "failed",
@@ -34,42 +36,24 @@ lost by the answerer: the first path has a right answer, the first answer is non
 class Diagnosis:
     """Tells kinds of misses apart, exactly, over the whole graph."""
 
-    def __init__(self, graph: WholeGraph, max_hop: int, *, return_to_topic: bool = False) -> None:
-        self._graph = graph
+    def __init__(self, gold: GoldIds, max_hop: int, *, return_to_topic: bool = False) -> None:
+        self.gold = gold
+        self._graph = gold.graph
         self._max_hop = max_hop
         self._return_to_topic = return_to_topic
-        self._named = graph.named()
-
-    def ids_named(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the ids of the entities that go by one of the names."""
-        return tuple(dict.fromkeys(id_ for name in names for id_ in self._named.get(name, ())))
-
-    def gold_ids(self, question: GoldQuestion) -> tuple[str, ...]:
-        """Return the ids of the right answers that the graph has, by id or, where the set gives none, by name."""
-        found = [
-            id_
-            for answer in question.answers
-            for id_ in ((answer.id,) if answer.id else self.ids_named(answer.names))
-            if id_ in self._graph.numbers
-        ]
-        return tuple(dict.fromkeys(found))
-
-    def topic_ids(self, question: GoldQuestion) -> tuple[str, ...]:
-        """Return the ids of the question's topic entities, by id or by name."""
-        return question.topic_ids or self.ids_named(question.topic_names)
 
     def miss(self, question: GoldQuestion, answer: Answer) -> Miss:
         """Return the kind of a question whose first answer is wrong or missing."""
-        retrieval = answer.retrieval
-        started = [topic.value.entity.id for topic in retrieval.topics]
-        wanted = self.topic_ids(question)
+        evidence = answer.evidence
+        started = [topic.entity.id for topic in evidence.topics]
+        wanted = self.gold.topics(question)
         if not started or (wanted and not set(wanted) & set(started)):
             return Miss("not linked")
-        gold = [self._graph.numbers[id_] for id_ in self.gold_ids(question)]
+        gold = [self._graph.numbers[id_] for id_ in self.gold.answers(question)]
         if not gold:
             return Miss("not in the graph")
-        for rank, path in enumerate(retrieval.paths, start=1):
-            ends = [Predicted(end.label, end.id) for end in path.value.ends]
+        for rank, chain in enumerate(to_chains(evidence).items, start=1):
+            ends = [Predicted(end.label, end.id) for end in chain.value.ends]
             if any(matched(ends, question.answers)):
                 return Miss("lost by the answerer") if rank == 1 else Miss("not the first", rank)
         topics = [self._graph.numbers[id_] for id_ in started if id_ in self._graph.numbers]
@@ -82,7 +66,7 @@ class Diagnosis:
         )
         if not reached:
             return Miss("out of reach")
-        return Miss("pruned", _lost_at(reached, retrieval.walked) if retrieval.walked else None)
+        return Miss("pruned", _lost_at(reached, evidence.walked) if evidence.walked else None)
 
 
 def _lost_at(reached: Sequence[ReachablePath], walked: Sequence[tuple[str, RelationPath]]) -> int:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from ..evidence.answer import Answer
+from ..evidence.bridges import to_chains
+from ..evidence.chain import Chain
 from ..questions.gold import GoldAnswer, GoldQuestion
-from ..values import Answer, Entity, RetrievedPath, Scored
+from ..values import Entity, Scored
 from .metrics.answers import ALL_WRONG, AnswerScores, answer_counts, strict_scores
 from .metrics.matching import Predicted, matched
 from .metrics.paths import (
@@ -34,16 +37,17 @@ DIGITS = 6
 
 def judged(question: GoldQuestion, answer: Answer) -> Record:
     """Return the record of a question that was answered, or that the system abstained from."""
-    retrieval = answer.retrieval
+    evidence = answer.evidence
+    chains = to_chains(evidence).items
     predictions = [Predicted(entity.name, entity.id) for entity in answer.entities]
-    paths = [_found(path.value) for path in retrieval.paths]
+    paths = [_found(each.value) for each in chains]
     rog = rog_scores(predictions, question.answers)
     total = answer_counts(predictions, question.answers)
     return Record(
         id=question.id,
         question=question.text,
-        topics=tuple(topic.value.entity.id for topic in retrieval.topics),
-        paths=tuple(_record(path, question.answers) for path in retrieval.paths),
+        topics=tuple(topic.entity.id for topic in evidence.topics),
+        paths=tuple(_record(each, question.answers) for each in chains),
         answers=tuple(AnswerRecord(e.name, e.id, round(e.confidence, DIGITS), e.origin) for e in answer.entities),
         text=answer.text,
         scores={
@@ -54,8 +58,8 @@ def judged(question: GoldQuestion, answer: Answer) -> Record:
         },
         counted=(total.num_right, total.num_predicted, total.num_gold),
         rog_exceeded=rog.exceeded,
-        seconds=retrieval.seconds,
-        round_trips=retrieval.stage_round_trips,
+        seconds={cost.stage: cost.seconds for cost in evidence.trace},
+        round_trips={cost.stage: cost.round_trips for cost in evidence.trace if cost.round_trips},
         num_prompt_tokens=answer.usage.prompt if answer.usage else None,
         num_completion_tokens=answer.usage.completion if answer.usage else None,
     )
@@ -100,30 +104,31 @@ def _paths(paths: list[FoundPath], question: GoldQuestion) -> dict[str, float]:
     return figures
 
 
-def _found(path: RetrievedPath) -> FoundPath:
+def _found(chain: Chain) -> FoundPath:
     return FoundPath(
-        tuple(step.relation for step in path.relation_path.steps),
-        tuple(_predicted(end) for end in path.ends),
+        tuple(step.step.relation for step in chain.steps),
+        tuple(_predicted(end) for end in chain.ends),
         tuple(
             (_predicted(triple.head), triple.relation, _predicted(triple.tail))
-            for instance in path.instances
-            for triple in instance.triples
+            for step in chain.triples()
+            for triple in step
         ),
     )
 
 
-def _record(scored: Scored[RetrievedPath], gold: tuple[GoldAnswer, ...]) -> PathRecord:
-    path = scored.value
-    right = matched([_predicted(end) for end in path.ends], gold)
-    first = next((end for end, is_right in zip(path.ends, right, strict=True) if is_right), None)
-    instance = next((i for i in path.instances if i.end == first), next(iter(path.instances), None))
+def _record(scored: Scored[Chain], gold: tuple[GoldAnswer, ...]) -> PathRecord:
+    chain = scored.value
+    right = matched([_predicted(end) for end in chain.ends], gold)
+    first = next((end for end, is_right in zip(chain.ends, right, strict=True) if is_right), None)
+    instances = chain.instances()
+    instance = next((i for i in instances if i.end == first), next(iter(instances), None))
     return PathRecord(
         score=round(scored.score, DIGITS),
-        topic=path.topic.id,
-        relations=tuple(map(str, path.relation_path.steps)),
-        num_hops=path.relation_path.num_hops,
-        ends=tuple(end.id for end in path.ends[:MAX_ENDS]),
-        num_ends=len(path.ends),
+        topic=chain.topic.id,
+        relations=tuple(str(step.step) for step in chain.steps),
+        num_hops=chain.relation_path.num_hops,
+        ends=tuple(end.id for end in chain.ends[:MAX_ENDS]),
+        num_ends=len(chain.ends),
         num_right=sum(right),
         text=str(instance) if instance else "",
     )

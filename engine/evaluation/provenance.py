@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ...models.encoder import SentenceEncoder
 from ...models.file_hash import file_sha256
 from ..api import Engine
 from ..code_hash import code_sha256, commit
@@ -42,9 +43,9 @@ def provenance(
             },
             "recipe": recipe.as_json(),
             "topics": "linked" if link else "given",
-            "checkpoint": _checkpoint(engine.options.checkpoint),
-            "encoder": {"name": engine.settings.encoder, "revision": engine.encoder.revision},
-            "llm": engine.settings.llm_model if recipe.answerer.kind == "llm" else None,
+            "checkpoints": _checkpoints(recipe),
+            "encoder": {"name": engine.settings.encoder, "revision": SentenceEncoder(engine.settings.encoder).revision},
+            "llm": engine.settings.llm_model if engine.resources.chat_opened else None,
             "code": code_sha256(),
         },
         "where": {
@@ -57,9 +58,10 @@ def provenance(
     }
 
 
-def _checkpoint(folder: str) -> str | None:
-    """Return the hash of a checkpoint's description, which has those of all its files; None without one."""
-    return file_sha256(Path(folder) / "star.json") if folder else None
+def _checkpoints(recipe: Recipe) -> dict[str, str]:
+    """Return, by part, the hash of a checkpoint's description, which has those of all its files."""
+    folders = {name: getattr(part, "checkpoint", "") for name, part in recipe.parts.items()}
+    return {name: file_sha256(Path(folder) / "star.json") for name, folder in folders.items() if folder}
 
 
 def machine() -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..questions.gold import GoldQuestion, QuestionSet
 from ..questions.names import with_names
 from ..recipes.recipe import Recipe
-from ..server.file_lock import locked
+from ..server.locking import locked
 from ..settings import Settings
 from ..whole_file import storing, write_whole
 from .asking import Asker

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..values import Question, RetrievedPath
+from ..evidence.chain import Chain
+from ..values import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +20,13 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedPath:
-    """A retrieved path with what was attended to. The weights of `question` add up to 1, and so do those of `words`.
+    """A chain with what was attended to. The weights of `question` add up to 1, and so do those of `words`.
 
     score: what the search ranks by. cross_score: s(q, p) of the cross-attentive scorer, in 0 to 1. question: what
     `[QSP]` attends to. words: what `[PSP]` attends to, in the words of the path.
     """
 
-    path: RetrievedPath
+    path: Chain
     score: float
     cross_score: float
     question: tuple[Word, ...]

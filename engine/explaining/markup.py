@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from html import escape
 
-from ..values import RetrievedPath
+from ..evidence.chain import Chain
 
 MAX_ENDS = 4
 MAX_NAME_CHARS = 60
@@ -25,10 +25,10 @@ def markup(text: str) -> str:
     )
 
 
-def ends_named(path: RetrievedPath) -> str:
-    """Return the names of a path's ends, the first few with the number of all others; not yet escaped."""
-    named = [_cut(end.label) for end in path.ends[:MAX_ENDS]]
-    more = len(path.ends) - len(named)
+def ends_named(chain: Chain) -> str:
+    """Return the names of a chain's ends, the first few with the number of all others; not yet escaped."""
+    named = [_cut(end.label) for end in chain.ends[:MAX_ENDS]]
+    more = len(chain.ends) - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more else "")
 
 

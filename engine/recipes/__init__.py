@@ -1,1 +1,1 @@
-"""Recipes: which stages answer a question, and how each is set; one TOML file each, or a user's own."""
+"""Recipes: the parts that a pipeline is joined from, in one line, a TOML file or Python."""

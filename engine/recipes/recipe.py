@@ -1,59 +1,129 @@
-"""A recipe as it is written (TOML) and as it is resolved: every option with its value."""
+"""A recipe: a line of parts with the options of each, as it is written (TOML, one line, Python) and as resolved."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from .. import recipes
-from ..api import SearchOptions
 from ..errors import InputError, UsageError
-from ..resolving import change, filled
+from ..pipeline import Pipeline
+from ..resolving import change, filled, put
+from ..resources import GraphResources
+from ..stages import Answerer, Linker, Retriever
+from .expression import Expression, Leaf, Node, check_fits, expression_of, joined, names_in, parsed
+from .part import AnswererPart, LinkerPart, Part, ReorganiserPart
+from .registry import ANSWERERS, LINKERS, PARTS, part_class
 
-RETRIEVERS = ("beam", "oracle", "pagerank", "random", "shortest")
-ANSWERERS = ("extractive", "llm")
+MAX_TOP_K = 1_000
+EXAMPLE = "star.checkpoint=FOLDER"
+
+_OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "parts", "linker", "answerer")
 
 
-@dataclass(frozen=True, slots=True)
-class AnswererOptions:
-    """`min_probability` is below what the extractive answerer abstains; an LLM's own settings are the user's."""
-
-    kind: str = "extractive"
-    min_probability: float = 0.3
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recipe:
-    """The stages of a run. `retriever` is the kind of search, `search` how far and wide it goes.
+    """The stages of a pipeline: `stages` is the line, `parts` has the options of each name in it.
 
-    `needs_checkpoint`: it ranks by a trained scorer, whose folder `search.checkpoint` has to name.
+    `top_k` items are kept in the end. `seed` draws the sample of a run with a limit. `own` has the parts that are not
+    Lodestar's, by name. Raises `UsageError` for parts that do not fit together.
     """
 
     name: str
+    stages: Node
+    parts: Mapping[str, Part]
+    linker: LinkerPart
+    answerer: AnswererPart
     description: str = ""
-    retriever: str = "beam"
-    needs_checkpoint: bool = False
+    top_k: int = 10
     seed: int = 0
-    search: SearchOptions = field(default_factory=SearchOptions)
-    answerer: AnswererOptions = field(default_factory=AnswererOptions)
+    own: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for kind, known in ((self.retriever, RETRIEVERS), (self.answerer.kind, ANSWERERS)):
-            if kind not in known:
-                raise UsageError(f"recipe {self.name}: expected one of {', '.join(known)}, found {kind!r}")
+        if not 1 <= self.top_k <= MAX_TOP_K:
+            raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {self.top_k}")
+        check_fits(self.stages, self.parts)
+
+    def check(self) -> None:
+        """Raise `UsageError` where a part lacks what it cannot do without, as a checkpoint."""
+        for part in (*self.parts.values(), self.linker, self.answerer):
+            part.check()
+
+    def pipeline(
+        self,
+        graph: GraphResources,
+        *,
+        linker: Linker | None = None,
+        retriever: Retriever | None = None,
+        answerer: Answerer | None = None,
+    ) -> Pipeline:
+        """Return the stages, joined; a stage that is given takes the place of the recipe's own."""
+        linker = linker or self.linker.linker(graph)
+        answerer = answerer or self._answerer(graph)
+        if retriever is None:
+            self.check()
+            retriever = joined(self.stages, self.parts, graph)
+        return Pipeline(linker, retriever, answerer)
+
+    def _answerer(self, graph: GraphResources) -> Answerer:
+        answerer = self.answerer.answerer(graph)
+        for part in self.parts.values():
+            if isinstance(part, ReorganiserPart) and part.answers:
+                answerer = part.answerer(graph, answerer)
+        return answerer
+
+    def part_with(self, option: str) -> str | None:
+        """Return the name of the first part of the line that has an option of this name."""
+        return next((name for name, part in self.parts.items() if option in {f.name for f in fields(part)}), None)
 
     def as_json(self) -> dict[str, Any]:
-        """Return every option with its value, as plain data that `of` reads."""
-        return asdict(self)
+        """Return every option with its value, as plain data that `of` reads; `resolved` is the list with bridges."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "stages": str(self.stages),
+            "resolved": check_fits(self.stages, self.parts),
+            "top_k": self.top_k,
+            "seed": self.seed,
+            **({"parts": dict(self.own)} if self.own else {}),
+            **{name: asdict(part) for name, part in self.parts.items()},
+            "linker": {"kind": self.linker.name, **asdict(self.linker)},
+            "answerer": {"kind": self.answerer.name, **asdict(self.answerer)},
+        }
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Recipe:
-        """Return the recipe of plain data; raise `UsageError` for an option that there is not."""
-        return filled(cls, data, f"recipe {data.get('name', '')}")
+        """Return the recipe of plain data; raise `UsageError` for a part or an option that there is not."""
+        name = str(data.get("name", ""))
+        where = f"recipe {name}"
+        line = data.get("stages")
+        if not isinstance(line, str):
+            raise UsageError(f"{where}: expected stages, a line such as 'similarity + merge', found {line!r}")
+        own = _own_parts(data.get("parts", {}), where)
+        node = parsed(line)
+        names = names_in(node)
+        for table in data:
+            if table not in (*_OWN_OPTIONS, *names):
+                raise UsageError(
+                    f"{where}: there is no part or option {table!r} in it: expected some of "
+                    f"{', '.join((*names, *_OWN_OPTIONS[1:3], *_OWN_OPTIONS[4:]))}"
+                )
+        return cls(
+            name=name,
+            description=str(data.get("description", "")),
+            stages=node,
+            parts={each: _part(each, data.get(each, {}), own, where) for each in names},
+            linker=cast(LinkerPart, _of_kind(data.get("linker", {}), "linker", "full-text", LINKERS, where)),
+            answerer=cast(AnswererPart, _of_kind(data.get("answerer", {}), "answerer", "extractive", ANSWERERS, where)),
+            top_k=_whole(data.get("top_k", 10), "top_k", where),
+            seed=_whole(data.get("seed", 0), "seed", where),
+            own=own,
+        )
 
 
 def recipe_names() -> list[str]:
@@ -63,24 +133,60 @@ def recipe_names() -> list[str]:
     )
 
 
-def read_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
-    """Return a recipe by its name, or by the path of a TOML file; `changes` are ``key=value`` with dots in the key.
+def read_recipe(
+    given: str | Part | Expression | Recipe, changes: Sequence[str] = (), options: Mapping[str, Any] | None = None
+) -> Recipe:
+    """Return a recipe by its name, the path of a TOML file, a line of parts, or parts joined in Python.
 
-    Raises `UsageError` for a recipe or an option that is not there, `InputError` for a file that is no TOML.
+    changes: ``key=value`` with dots in the key. options: the same as a mapping. Raises `UsageError` for a recipe, a
+    part or an option that is not there, `InputError` for a file that is no TOML.
     """
-    if name in recipe_names():
-        text, shown = resources.files(recipes).joinpath(f"{name}.toml").read_text(encoding="utf-8"), name
-    elif name.endswith(".toml"):
-        text, shown = _content(Path(name)), Path(name).stem
+    if isinstance(given, Part | Expression):
+        expression = expression_of(given)
+        data = _data_of(expression)
+    elif isinstance(given, Recipe):
+        data = given.as_json()
     else:
-        raise UsageError(f"no recipe is called {name!r}: name one of {', '.join(recipe_names())}, or a .toml file")
+        data = _read(given)
+    for key, value in (options or {}).items():
+        put(data, key, value, f"option {key}")
+    for said in changes:
+        change(data, said, EXAMPLE)
+    return Recipe.of(data)
+
+
+def _read(given: str) -> dict[str, Any]:
+    if given in recipe_names():
+        text, shown = resources.files(recipes).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
+    elif given.endswith(".toml"):
+        text, shown = _content(Path(given)), Path(given).stem
+    elif re.fullmatch(r"[\w-]*", given) and given not in PARTS:
+        raise UsageError(
+            f"no recipe is called {given!r}: name one of {', '.join(recipe_names())}, a .toml file, or a line of parts "
+            f"({', '.join(sorted(PARTS))}) such as 'similarity + merge'"
+        )
+    else:
+        return {"name": _name_of(given), "stages": given}
     try:
-        data = tomllib.loads(text)
-        for said in changes:
-            change(data, said, "search.max_hop=3")
+        return {**tomllib.loads(text), "name": shown}
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{name}: expected TOML: {error}") from error
-    return Recipe.of({**data, "name": shown})
+        raise InputError(f"{given}: expected TOML: {error}") from error
+
+
+def _name_of(line: str) -> str:
+    """Return a line as a name for files: similarity+merge."""
+    return re.sub(r"[^\w+-]", "", line.replace("|", "-or-"))
+
+
+def _data_of(expression: Expression) -> dict[str, Any]:
+    line = str(expression.node)
+    own = {
+        name: f"{type(part).__module__}:{type(part).__qualname__}"
+        for name, part in expression.parts.items()
+        if name not in PARTS
+    }
+    tables = {name: asdict(part) for name, part in expression.parts.items()}
+    return {"name": _name_of(line), "stages": line, "parts": own, **tables}
 
 
 def _content(path: Path) -> str:
@@ -88,3 +194,35 @@ def _content(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: the recipe cannot be read: {error}") from error
+
+
+def _own_parts(given: Any, where: str) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not all(isinstance(place, str) for place in given.values()):
+        raise UsageError(f"{where}: expected parts to be a table of names and module:Class, found {given!r}")
+    for name in given:
+        if name in PARTS or name in _OWN_OPTIONS or not isinstance(parsed(name), Leaf):
+            raise UsageError(f"{where}: a part of one's own cannot be called {name!r}: choose another name")
+    return dict(given)
+
+
+def _part(name: str, options: Any, own: Mapping[str, str], where: str) -> Part:
+    kind = part_class(name, own)
+    if not isinstance(options, Mapping):
+        raise UsageError(f"{where}: expected options of {name}, found {options!r}")
+    return filled(kind, options, f"{where}: {name}")
+
+
+def _of_kind(options: Any, role: str, default: str, known: Mapping[str, str], where: str) -> Part:
+    if not isinstance(options, Mapping):
+        raise UsageError(f"{where}: expected options of {role}, found {options!r}")
+    name = options.get("kind", default)
+    if name not in known:
+        raise UsageError(f"{where}: expected one of {', '.join(sorted(known))} for {role}.kind, found {name!r}")
+    given = {key: value for key, value in options.items() if key != "kind"}
+    return filled(part_class(name, known=known), given, f"{where}: {role}")
+
+
+def _whole(value: Any, name: str, where: str) -> int:
+    if type(value) is not int:
+        raise UsageError(f"{where}: expected a whole number for {name}, found {value!r}")
+    return value

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from ..database.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps
 from ..database.requests import Request
 from ..errors import UnknownRelationError
+from ..evidence.chain import Chain, ChainStep, Link
 from ..steps import Steps, together
 from ..values import Entity, RelationPath, Step
 
@@ -42,8 +43,8 @@ class Frontier:
     steps: tuple[Step, ...]
     parent: Frontier | None
     tails: dict[str, Tail] = field(default_factory=dict)
-    sources: dict[str, Entity] = field(default_factory=dict)
-    """For each tail the entity of the parent's frontier it was first reached from."""
+    links: list[Link] = field(default_factory=list)
+    """Every triple that was read on the last step."""
     cut: bool = False
 
     @property
@@ -66,6 +67,15 @@ class Frontier:
         """Σ ln(1 + n) over the hops so far and the one that starts here; n is the number of relations that lead on."""
         before = self.parent.log_branching if self.parent is not None else 0.0
         return before if self.at_mediator else before + math.log1p(len(self.proposals()))
+
+    def chain(self, ends: tuple[Entity, ...]) -> Chain:
+        """Return the relation path with all its triples; `ends` are those of its ends that may be answers."""
+        steps: list[ChainStep] = []
+        at = self
+        while at.parent is not None:
+            steps.append(ChainStep(at.steps[-1], tuple(at.links)))
+            at = at.parent
+        return Chain(self.topic, tuple(reversed(steps)), ends, cut=self.cut)
 
     def proposals(self) -> frozenset[int]:
         """The signed catalogue numbers of the relations that lead on."""
@@ -156,14 +166,14 @@ class FrontierTree:
         frontier.cut = frontier.cut or expanded.cut
         source = frontier.parent.tails[expanded.source].entity
         for tail in expanded.tails:
-            if len(frontier.tails) >= self.bounds.max_tails:
+            known = frontier.tails.get(tail.entity.id)
+            is_full = len(frontier.tails) >= self.bounds.max_tails
+            if known is None and is_full:
                 frontier.cut = True
-                return
-            if tail.entity.id not in frontier.tails:
+                continue
+            if known is None or (known.signature is None and tail.signature is not None and not is_full):
                 frontier.tails[tail.entity.id] = tail
-                frontier.sources[tail.entity.id] = source
-            elif tail.signature is not None and frontier.tails[tail.entity.id].signature is None:
-                frontier.tails[tail.entity.id] = tail
+            frontier.links.append((source, tail.entity))
 
 
 def _named(number: int, relations: Mapping[int, str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.similarity import mask_topic
-from ..values import EntityCandidate, RelationPath
+from ..values import RelationPath, Topic
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -24,13 +24,13 @@ class PathQuery:
     """
 
     question: str
-    topics: tuple[EntityCandidate, ...]
+    topics: tuple[Topic, ...]
     paths: tuple[RelationPath, ...]
     log_branching: tuple[float, ...]
 
-    def rows_by_topic(self) -> dict[EntityCandidate, list[int]]:
+    def rows_by_topic(self) -> dict[Topic, list[int]]:
         """Return where the candidates of each topic stand, topics in the order they come first."""
-        rows: dict[EntityCandidate, list[int]] = {}
+        rows: dict[Topic, list[int]] = {}
         for row, topic in enumerate(self.topics):
             rows.setdefault(topic, []).append(row)
         return rows
@@ -48,12 +48,12 @@ class PathScores:
     extend: FloatArray
 
 
-def mention_of(topic: EntityCandidate) -> str:
+def mention_of(topic: Topic) -> str:
     """Return how the question mentions a topic, its name where that is not known."""
     return topic.mention or topic.entity.label
 
 
-def masked_question(question: str, topic: EntityCandidate) -> str:
+def masked_question(question: str, topic: Topic) -> str:
     """Return the question without the mention of a topic."""
     return mask_topic(question, mention_of(topic))
 
@@ -68,12 +68,4 @@ class PathScorer(Protocol):
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order. Deterministic."""
-        ...
-
-    def rerank(self, queries: Sequence[PathQuery], stop: Sequence[FloatArray]) -> list[FloatArray]:
-        """Look again at the paths that a search found for each question, which come best first; once a search.
-
-        stop: what `score` said of each, (num_paths,). Returns scores of the first ones in the unit of `stop`, of as
-        many as were looked at, (num_read,) with num_read at most num_paths; (0,) of a scorer with no second look.
-        """
         ...

@@ -25,7 +25,7 @@ from ...models.similarity import (
 )
 from ...models.text_vectors import TextVectors
 from ...models.verbalise import Hop, RelationWords, reached_type, verbalise_hop, verbalise_path
-from ..values import EntityCandidate
+from ..values import Topic
 from .hops import hops_of
 from .scoring import PathQuery, PathScores, masked_question
 
@@ -103,10 +103,6 @@ class SimilarityScorer:
             for parts, extend, rows in zip(groups, composed, best, strict=True)
         ]
 
-    def rerank(self, queries: Sequence[PathQuery], stop: Sequence[Floats]) -> list[Floats]:  # noqa: ARG002 - by `score`
-        """Return no scores: there is no second look."""
-        return [scores[:0] for scores in stop]
-
     def _encode_ahead(self, queries: Sequence[PathQuery]) -> None:
         """Encode whatever the queries mention that was not met before, in two batches."""
         masked = {masked_question(q.question, topic) for q in queries for topic in set(q.topics)}
@@ -117,7 +113,7 @@ class SimilarityScorer:
     def _by_topic(self, query: PathQuery) -> list[_Paths]:
         return [self._paths(query, topic, rows) for topic, rows in query.rows_by_topic().items()]
 
-    def _paths(self, query: PathQuery, topic: EntityCandidate, rows: list[int]) -> _Paths:
+    def _paths(self, query: PathQuery, topic: Topic, rows: list[int]) -> _Paths:
         masked = masked_question(query.question, topic)
         hops = [hops_of(query.paths[row], self.words) for row in rows]
         number = {hop: i for i, hop in enumerate(dict.fromkeys(hop for path in hops for hop in path))}

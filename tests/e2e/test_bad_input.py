@@ -91,9 +91,9 @@ def test_odd_ids_names_and_relations_are_text(
     for head, relation, tail in ODD:
         ran = lodestar("retrieve", "--json", "--topic", head, f"what {relation}?")
         assert ran.code == 0, ran.err
-        paths = json.loads(ran.out)["paths"]
-        assert [step["relation"] for step in paths[0]["relation_path"]] == [relation]
-        assert [end["id"] for end in paths[0]["ends"]] == [tail]
+        best = json.loads(ran.out)["items"][0]
+        assert [step["relation"] for step in best["steps"]] == [relation]
+        assert [end["id"] for end in best["ends"]] == [tail]
         for verb in (["ask"], ["browse", "--no-open"]):
             ran = lodestar(*verb, "--topic", head, f"what {relation}?")
             assert ran.code == 0, ran.err

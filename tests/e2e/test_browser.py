@@ -126,7 +126,7 @@ def drawn(retrieved: dict[str, Any], num_paths: int) -> tuple[set[str], list[str
     """The entities and the relations, one for each triple, of the best paths."""
     triples = {
         (step["head"]["id"], step["relation"], step["tail"]["id"])
-        for path in retrieved["paths"][:num_paths]
+        for path in retrieved["items"][:num_paths]
         for instance in path["instances"][:5]
         for step in instance
     }
@@ -158,8 +158,8 @@ def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
     page.get_by_label("zoom-to-fit").click()
 
     entities, relations = drawn(retrieved, NUM_PATHS)
-    paths = [f"{rank} · {p['score']:.3f}" for rank, p in enumerate(retrieved["paths"][:NUM_PATHS], start=1)]
-    left_out = len(retrieved["paths"]) - NUM_PATHS
+    paths = [f"{rank} · {p['score']:.3f}" for rank, p in enumerate(retrieved["items"][:NUM_PATHS], start=1)]
+    left_out = len(retrieved["items"]) - NUM_PATHS
     assert left_out > 0
     captions = texts(page.locator("svg g.node"))
     assert captions == sorted([QUESTION, *paths, *entities, f"and {left_out} more paths"])

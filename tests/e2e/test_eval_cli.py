@@ -85,7 +85,7 @@ def test_the_report_says_all(lodestar: Lodestar, questions: Path, tmp_path: Path
     assert (hits["n"], hits["by_topic"]["n"]) == (12 * REPEATS, 2)
     assert report["what"]["dataset"]["sha256"]
     assert report["what"]["graph"]["loads"][0]["sha256"]
-    assert report["what"]["recipe"]["search"]["beam_width"] == 10
+    assert report["what"]["recipe"]["similarity"]["beam_width"] == 10
     kinds = report["misses"]["kinds"]
     assert sum(kind["share"] for kind in kinds.values()) == pytest.approx(1)
     assert kinds["not in the graph"]["num"] >= REPEATS
@@ -144,7 +144,7 @@ def test_figures_do_not_depend_on_the_diagnosis(lodestar: Lodestar, questions: P
         (["none.jsonl"], 3, "none.jsonl: no such file"),
         (["{questions}", "--recipe", "nova"], 2, "no recipe is called 'nova'"),
         (["{questions}", "--recipe", "star"], 2, "expected the folder of a trained scorer, found none"),
-        (["{questions}", "--recipe", "star", "--set", "search.checkpoint=none"], 8, "expected a checkpoint"),
+        (["{questions}", "--recipe", "star", "--set", "star.checkpoint=none"], 8, "expected a checkpoint"),
         (["{folder}"], 3, "expected a file of questions, found a folder: name one of its files, or a --split"),
         (["{folder}", "--split", "test"], 3, "expected one file of the split 'test', found no file"),
         (["show", "{folder}", "--kind", "lost"], 2, "--kind: expected one of failed, not linked"),

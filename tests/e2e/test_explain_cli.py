@@ -41,8 +41,8 @@ def test_as_json(lodestar: Lodestar, checkpoint: str) -> None:
     assert ran.code == 0, ran.err
     said = json.loads(ran.out)
     assert said["question"] == QUESTION
-    assert [path["rank"] for path in said["paths"]] == [1, 2, 3, 4, 5]
-    for path in said["paths"]:
+    assert [path["rank"] for path in said["items"]] == [1, 2, 3, 4, 5]
+    for path in said["items"]:
         assert path["ends"]
         for words in (path["question_words"], path["path_words"]):
             tokens = [token["weight"] for word in words for token in word["tokens"]]
@@ -82,8 +82,8 @@ def test_verbs_that_search_take_a_checkpoint(lodestar: Lodestar, checkpoint: str
     explained = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--json", "--top-k", "10")
     ran = lodestar(verb, QUESTION, "--checkpoint", checkpoint, "--json")
     assert ran.code == 0, ran.err
-    scores = [path["score"] for path in json.loads(ran.out)["paths"]]
-    assert scores == pytest.approx([path["score"] for path in json.loads(explained.out)["paths"]], abs=1e-3)
+    scores = [path["score"] for path in json.loads(ran.out)["items"]]
+    assert scores == pytest.approx([path["score"] for path in json.loads(explained.out)["items"]], abs=1e-3)
     other = str(write_tiny_checkpoint(tmp_path / "other"))
     ran = lodestar(verb, QUESTION, "--checkpoint", other)
     assert ran.code == 8

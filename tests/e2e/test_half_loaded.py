@@ -52,4 +52,4 @@ def test_an_answer_that_is_a_literal_shows_its_value(lodestar: Lodestar, half_lo
     ran = lodestar("ask", "--json", "What is the ISO code of Peru?")
     answer = json.loads(ran.out)
     assert (answer["answer"], answer["answers"][0]["id"]) == ("PE", '"PE"')
-    assert answer["paths"][0]["ends"] == [{"id": '"PE"', "name": "PE", "literal": True}]
+    assert answer["items"][0]["ends"] == [{"id": '"PE"', "name": "PE", "literal": True}]

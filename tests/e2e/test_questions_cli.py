@@ -35,11 +35,13 @@ def test_json_has_answers_paths_and_what_it_took(lodestar: Lodestar) -> None:
     (record,) = lines_of(ran.out)
     assert (record["question"], record["found"], record["answers"][0]["id"]) == (CAPITAL, True, "m.lima")
     assert record["answers"][0]["evidence"][0] == 1
-    best = record["paths"][0]
+    best = record["items"][0]
     assert best["instances"][0][0]["relation"] == "location.country.capital"
     assert record["topics"][0]["mention"] == "Peru"
     assert record["round_trips"] <= 6
-    assert all(seconds >= 0 for seconds in record["seconds"].values())
+    assert all(cost["seconds"] >= 0 for cost in record["trace"])
+    assert record["seconds"] == pytest.approx(sum(cost["seconds"] for cost in record["trace"]), abs=0.002)
+    assert record["round_trips"] == sum(cost["round_trips"] for cost in record["trace"])
 
 
 def test_a_mediator_is_walked_through_and_never_shown_by_its_id(lodestar: Lodestar) -> None:
@@ -68,7 +70,7 @@ def test_questions_from_standard_input(lodestar: Lodestar) -> None:
     ran = lodestar(
         "retrieve", "--json", "--top-k", "2", "--file", "-", stdin=f"{CAPITAL}\nofficial language of Chile\n"
     )
-    assert [len(r["paths"]) for r in lines_of(ran.out)] == [2, 2]
+    assert [len(r["items"]) for r in lines_of(ran.out)] == [2, 2]
 
 
 def test_entities_and_relations(lodestar: Lodestar) -> None:
@@ -136,12 +138,14 @@ def test_a_wrong_password_is_said_and_not_shown(
     assert "not-this-one" not in ran.err
 
 
-def test_an_unreachable_llm_is_one_line(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_llm_is_one_line_after_the_paths(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LODESTAR_LLM_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("LODESTAR_LLM_MODEL", "any")
     ran = lodestar("ask", "--llm", CAPITAL)
     assert ran.code == 9
+    assert "127.0.0.1:9 could not be reached" in ran.err
     assert len(ran.err.strip().splitlines()) == 1
+    assert "Peru —[location.country.capital]→ Lima" in ran.out
 
 
 HOSTILE = [

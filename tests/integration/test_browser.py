@@ -14,10 +14,12 @@ from lodestar.engine.database.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.database.requests import Request
 from lodestar.engine.database.templates import template
-from lodestar.engine.values import Entity, Path, Question, Retrieval, Triple
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.values import Entity, Path, Question, Triple
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
-from tests.pictures import country_retrieval, neighbours, retrieved
+from tests.pictures import country_retrieval, neighbours, scored
 
 BROWSER_URL = "http://127.0.0.1:7474/browser/"
 
@@ -63,9 +65,9 @@ def num_nodes(session: neo4j.Session) -> int:
     return int(session.run("MATCH (n) RETURN count(n)").single(strict=True).value())
 
 
-def shown(session: neo4j.Session, retrieval: Retrieval) -> tuple[list[str], set[tuple[str, str, str]]]:
+def shown(session: neo4j.Session, evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, str]]]:
     """The names and the arrows that the link's query gives, as Browser runs it and completes it."""
-    result = session.run(picture_query(question_id(retrieval.question)))  # pyright: ignore[reportArgumentType]
+    result = session.run(picture_query(question_id(evidence.question)))  # pyright: ignore[reportArgumentType]
     graph = result.graph()
     ids = [node.element_id for node in graph.nodes]
     completed = session.run(
@@ -75,8 +77,8 @@ def shown(session: neo4j.Session, retrieval: Retrieval) -> tuple[list[str], set[
     return sorted(node["name"] for node in graph.nodes), {(a, r, b) for a, r, b in completed}
 
 
-def expected(retrieval: Retrieval) -> tuple[list[str], set[tuple[str, str, str]]]:
-    picture = picture_of(retrieval)
+def expected(evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, str]]]:
+    picture = picture_of(evidence)
     nodes = picture.nodes
     return sorted(n.name for n in nodes), {(nodes[a.start].name, a.type, nodes[a.end].name) for a in picture.arrows}
 
@@ -84,10 +86,10 @@ def expected(retrieval: Retrieval) -> tuple[list[str], set[tuple[str, str, str]]
 def test_the_link_shows_exactly_the_retrieval_and_none_of_the_hubs_other_edges(
     session: neo4j.Session, view: BrowserView
 ) -> None:
-    retrieval = country_retrieval()
-    view.show(retrieval)
-    names, arrows = shown(session, retrieval)
-    assert (names, arrows) == expected(retrieval)
+    evidence = country_retrieval()
+    view.show(evidence)
+    names, arrows = shown(session, evidence)
+    assert (names, arrows) == expected(evidence)
     assert not {type_ for _, type_, _ in arrows} & {"hub.a", "hub.b"}
 
 
@@ -102,7 +104,7 @@ def test_the_same_question_replaces_its_picture_and_others_stay(session: neo4j.S
     first, other = country_retrieval(), country_retrieval("And which currency is that?")
     assert view.show(first) != view.show(other)
     before = num_nodes(session)
-    fewer = Retrieval(first.question, first.topics, first.paths[:1])
+    fewer = first.cut_to(1)
     link = view.show(fewer)
     assert link == view.show(fewer)
     assert num_nodes(session) < before
@@ -155,9 +157,9 @@ def test_relations_of_any_name_are_drawn_verbatim(session: neo4j.Session, view: 
     relations = ["a b", "`]->() DETACH DELETE n //", "is$a", "ist_größer", "http://example.org/#x"]
     entities = [Entity("m.peru", "Peru"), *(Entity(f"x{i}", f"{i}'\"\\") for i in range(len(relations)))]
     paths = [
-        retrieved(1.0 - i / 10, [Path((Triple(entities[0], relation, entities[i + 1]),), (False,))])
+        scored(1.0 - i / 10, [Path((Triple(entities[0], relation, entities[i + 1]),), (False,))])
         for i, relation in enumerate(relations)
     ]
-    retrieval = Retrieval(Question("'; MATCH (n) DETACH DELETE n //"), (), tuple(paths))
-    view.show(retrieval)
-    assert shown(session, retrieval) == expected(retrieval)
+    evidence = Evidence(Question("'; MATCH (n) DETACH DELETE n //"), (), "chain", tuple(paths))
+    view.show(evidence)
+    assert shown(session, evidence) == expected(evidence)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.api import SearchOptions
 from lodestar.engine.database.catalogue import read_catalogue
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import CheckpointError, UsageError
+from lodestar.engine.evidence.calibration import SIMILARITY, Calibration
+from lodestar.engine.recipes.searching import Star
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 from lodestar.models.star.scoring import StarModel
 
+from tests.searches import chains
 from tests.tiny_checkpoint import write_tiny_checkpoint
 
 CURRENCY = Question("Which currency is used in Peru?", ("m.peru",))
@@ -31,14 +33,14 @@ def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture(scope="module")
 def trained(checkpoint: str, settings: Settings) -> Iterator[Engine]:
-    with Engine(settings, options=SearchOptions(checkpoint=checkpoint)) as engine:
+    with Engine(settings, recipe=Star(checkpoint=checkpoint)) as engine:
         yield engine
 
 
 def test_each_path_is_explained_with_the_search_s_own_words(trained: Engine) -> None:
     explanation = trained.explain(CURRENCY, top_k=4)
     found = trained.retrieve(CURRENCY, top_k=4)
-    assert [(path.path, path.score) for path in explanation.paths] == [(p.value, p.score) for p in found.paths]
+    assert [(path.path, path.score) for path in explanation.paths] == [(p.value, p.score) for p in found.items]
     assert len(explanation.paths) == 4
     for path in explanation.paths:
         assert [word.text for word in path.question] == ["which", "currency", "is", "used", "in", "peru", "?"]
@@ -88,7 +90,7 @@ def test_without_a_checkpoint_there_is_nothing_to_explain(engine: Engine) -> Non
 def test_the_dual_encoder_alone_has_no_attention(settings: Settings, tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "dual", scorer="similarity")
     with (
-        Engine(settings, options=SearchOptions(checkpoint=str(folder), any_graph=True)) as engine,
+        Engine(settings, recipe=Star(checkpoint=str(folder), any_graph=True)) as engine,
         pytest.raises(CheckpointError, match="no attention to show: train one with"),
     ):
         engine.explain(CURRENCY)
@@ -99,40 +101,54 @@ def test_another_graph_s_checkpoint_is_refused_unless_allowed(
 ) -> None:
     folder = str(write_tiny_checkpoint(tmp_path / "other"))
     with (
-        Engine(settings, options=SearchOptions(checkpoint=folder)) as other,
+        Engine(settings, recipe=Star(checkpoint=folder)) as other,
         pytest.raises(CheckpointError, match="trained on another graph"),
     ):
         other.explain(CURRENCY)
-    with Engine(settings, options=SearchOptions(checkpoint=folder, any_graph=True)) as other:
+    with Engine(settings, recipe=Star(checkpoint=folder, any_graph=True)) as other:
         assert other.explain(CURRENCY, top_k=1).paths
 
 
 def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, engine: Engine) -> None:
-    assert trained.answerer == ExtractiveAnswerer(slope=0.5, intercept=1.5, temperature=1.0)
-    assert engine.answerer == ExtractiveAnswerer()
-    assert trained.ask(CURRENCY).found
+    answer = trained.ask(CURRENCY)
+    evidence = answer.evidence
+    assert answer.found
+    assert evidence.calibration == Calibration("logit", 0.5, 1.5)
+    assert evidence.probability(0) == pytest.approx(1 / (1 + math.exp(-0.5 * evidence.items[0].score - 1.5)))
+    weights = [math.exp(item.score) for item in evidence.items]
+    share = sum(weights[i] for i in answer.entities[0].evidence) / sum(weights)
+    assert answer.entities[0].confidence == pytest.approx((evidence.probability(0) or 0.0) * share)
+    assert engine.ask(CURRENCY).evidence.calibration == SIMILARITY
 
 
 def test_the_shortlist_is_as_long_as_one_asks_for(checkpoint: str, settings: Settings, trained: Engine) -> None:
-    with Engine(settings, options=SearchOptions(checkpoint=checkpoint, shortlist=1)) as engine:
+    with Engine(settings, recipe=Star(checkpoint=checkpoint, shortlist=1)) as engine:
         read_one, read_all = engine.retrieve(CURRENCY), trained.retrieve(CURRENCY)
-    one, every = ({str(p.value.relation_path): p.score for p in found.paths} for found in (read_one, read_all))
+    one, every = (
+        {str(chain.relation_path): item.score for chain, item in zip(chains(found), found.items, strict=True)}
+        for found in (read_one, read_all)
+    )
     assert set(one) == set(every)
     assert sum(one[path] == pytest.approx(score, abs=1e-4) for path, score in every.items()) == 1
 
 
-def test_a_missing_checkpoint_is_said_at_once(settings: Settings, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"expected a checkpoint with star\.json, found none"):
-        Engine(settings, options=SearchOptions(checkpoint=str(tmp_path)))
+def test_a_missing_checkpoint_is_said_before_any_question(settings: Settings, tmp_path: Path) -> None:
+    with (
+        Engine(settings, recipe=Star(checkpoint=str(tmp_path))) as engine,
+        pytest.raises(CheckpointError, match=r"expected a checkpoint with star\.json, found none"),
+    ):
+        engine.prepare()
 
 
 def test_langchain_takes_a_checkpoint(checkpoint: str, settings: Settings, trained: Engine) -> None:
     retriever = LodestarRetriever.from_settings(
-        k=3, options=SearchOptions(checkpoint=checkpoint), home=settings.home, cache=settings.cache, uri=settings.uri
+        k=3, recipe=Star(checkpoint=checkpoint), home=settings.home, cache=settings.cache, uri=settings.uri
     )
     try:
         documents = retriever.invoke("Which currency is used in Peru?")
     finally:
         retriever.engine.close()
     found = trained.retrieve("Which currency is used in Peru?", top_k=3)
-    assert [document.metadata["score"] for document in documents] == pytest.approx([p.score for p in found.paths])
+    assert [document.metadata["score"] for document in documents] == pytest.approx(
+        [p.score for p in found.items], abs=1e-6
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from typing import Any
 
 import neo4j
 import numpy as np
@@ -17,13 +18,14 @@ from lodestar.engine.database.catalogue import (
 )
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.database.graph import MAX_VALUE_CHARS, Expansion, expand_hub_step, expand_steps
-from lodestar.engine.linking import explicit
+from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.values import Question, Retrieval, Step
+from lodestar.engine.values import Question, Step
 
 from tests.memory_graph import MemoryGraph
 from tests.plain_graph import write_graph
+from tests.searches import searched
 from tests.word_scorer import WordScorer
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
@@ -40,7 +42,7 @@ def search(gateway: Gateway, max_hop: int = 3, **bounds: int) -> BeamSearch:
     return BeamSearch(numbered, WordScorer(), max_hop=max_hop, bounds=Bounds(**bounds), stored_as=catalogue.stored_as)
 
 
-def unordered(retrieval: Retrieval) -> list[tuple[float, str, frozenset[tuple[str, str | None, bool]], bool]]:
+def unordered(evidence: Evidence[Any]) -> list[tuple[float, str, frozenset[tuple[str, str | None, bool]], bool]]:
     """What a retrieval says, whatever the order in which a store keeps relationships."""
     return [
         (
@@ -49,7 +51,7 @@ def unordered(retrieval: Retrieval) -> list[tuple[float, str, frozenset[tuple[st
             frozenset((e.id, e.name, e.is_literal) for e in p.value.ends),
             p.value.cut,
         )
-        for p in retrieval.paths
+        for p in evidence.items
     ]
 
 
@@ -66,15 +68,14 @@ def test_neo4j_answers_as_the_fake_does(gateway: Gateway, driver: neo4j.Driver, 
     write_graph(driver, gateway, triples, names, literals=VALUES, related=related)
     fake = MemoryGraph(triples, names, literals=VALUES, related=related)
     questions = [Question(" ".join(rng.sample(relations, 2)), (id_,)) for id_ in rng.sample(sorted(fake.names), 6)]
-    topics = [explicit(q.topic_entities) for q in questions]
-    real = gateway.run(search(gateway, hub_degree=hub_degree).retrieve(questions, topics, 20))
+    real = gateway.run(searched(search(gateway, hub_degree=hub_degree), questions, 20))
     beam = BeamSearch(
         fake.numbered, WordScorer(), max_hop=3, bounds=Bounds(hub_degree=hub_degree), stored_as=fake.stored_as
     )
-    assert [unordered(r) for r in real] == [unordered(r) for r in fake.run(beam.retrieve(questions, topics, 20))]
-    ends = [end for r in real for p in r.paths for end in p.value.ends]
+    assert [unordered(r) for r in real] == [unordered(r) for r in fake.run(searched(beam, questions, 20))]
+    ends = [end for r in real for p in r.items for end in p.value.ends]
     assert {end.is_literal for end in ends} == {True, False}
-    instances = [i for r in real for p in r.paths for i in p.value.instances]
+    instances = [i for r in real for p in r.items for i in p.value.instances()]
     assert {(t.head.id, t.relation, t.tail.id) for path in instances for t in path.triples} <= set(triples)
     assert not any(entity.is_literal for path in instances for entity in path.entities[:-1])
 
@@ -142,14 +143,13 @@ def test_a_hub_of_literals_is_bounded_in_time_and_in_what_it_returns(gateway: Ga
         Question("rare founder", ("p",)),
         Question("rare note", ("hub",)),
     ]
-    topics = [explicit(q.topic_entities) for q in questions]
     seconds = []
-    found: list[Retrieval] = []
+    found: list[Evidence[Any]] = []
     for _ in range(20):
         started = time.perf_counter()
-        found = gateway.run(beam.retrieve(questions, topics, 5))
+        found = gateway.run(searched(beam, questions, 5))
         seconds.append(time.perf_counter() - started)
-    entries, founder, notes = (retrieval.paths[0].value for retrieval in found)
+    entries, founder, notes = (evidence.items[0].value for evidence in found)
     assert str(founder.relation_path) == "lives.at → rare.founder"
     assert [end.id for end in founder.ends] == ["ana"]
     for path in (entries, notes):
@@ -161,13 +161,13 @@ def test_a_hub_of_literals_is_bounded_in_time_and_in_what_it_returns(gateway: Ga
 
 def test_a_literal_is_no_topic(gateway: Gateway, driver: neo4j.Driver) -> None:
     write_graph(driver, gateway, [("a", "says", MOTTO)], {"a": "A"}, literals=VALUES)
-    (found,) = gateway.run(search(gateway).retrieve([Question("says?", (MOTTO,))], [explicit((MOTTO,))], 5))
-    assert (found.topics, found.paths) == ((), ())
+    (found,) = gateway.run(searched(search(gateway), [Question("says?", (MOTTO,))], 5))
+    assert (found.topics, found.items) == ((), ())
 
 
 def test_a_picture_leads_from_a_literal_to_the_literal(gateway: Gateway, driver: neo4j.Driver) -> None:
     write_graph(driver, gateway, [("a", "born", DATE), ("a", "knows", "b")], {"a": "A", "b": "B"}, literals=VALUES)
-    (found,) = gateway.run(search(gateway).retrieve([Question("born", ("a",))], [explicit(("a",))], 5))
+    (found,) = gateway.run(searched(search(gateway), [Question("born", ("a",))], 5))
     view = BrowserView(gateway, "http://127.0.0.1:7474/browser/")
     view.show(found)
     ways = driver.execute_query(

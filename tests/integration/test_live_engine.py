@@ -20,6 +20,7 @@ from lodestar.engine.values import Question
 from tests.conftest import emptied
 from tests.graphs import COUNTRIES, COUNTRY_NAMES
 from tests.plain_graph import write_graph, write_load
+from tests.searches import chains
 
 BEGUN, DONE = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 LATER_BEGUN, LATER_DONE = "2026-01-02T00:00:00Z", "2026-01-02T00:01:00Z"
@@ -74,7 +75,7 @@ def append(driver: neo4j.Driver, gateway: Gateway) -> None:
 
 
 def ends(engine: Engine, question: str | Question) -> set[str]:
-    return {end.label for end in engine.retrieve(question).paths[0].value.ends}
+    return {end.label for end in chains(engine.retrieve(question))[0].ends}
 
 
 def test_the_next_question_sees_triples_names_and_relations(
@@ -88,8 +89,8 @@ def test_the_next_question_sees_triples_names_and_relations(
     encoded.tokens.clear()
     assert ends(live, "What is the national anthem of Peru?") == {"Himno Nacional"}
     arequipa = live.retrieve("Which country is Arequipa contained by?")
-    assert [topic.value.entity.label for topic in arequipa.topics] == ["Arequipa"]
-    assert {"Peru"} in [{end.label for end in path.value.ends} for path in arequipa.paths]
+    assert [topic.entity.label for topic in arequipa.topics] == ["Arequipa"]
+    assert {"Peru"} in [{end.label for end in chain.ends} for chain in chains(arequipa)]
     assert set(encoded.sentences) & set(before.sentences) <= {"warm"}
     assert set(encoded.tokens) & set(before.tokens) == set()
     assert any("anthem" in text for text in encoded.sentences)
@@ -127,7 +128,7 @@ async def test_the_same_with_asyncio(live: Engine, gateway: Gateway, driver: neo
     await live.aretrieve(anthem)
     append(driver, gateway)
     found = await live.aretrieve(anthem)
-    assert [end.label for end in found.paths[0].value.ends] == ["Himno Nacional"]
+    assert [end.label for end in chains(found)[0].ends] == ["Himno Nacional"]
     await live.aclose()
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import random
 import time
+from typing import Any
 
 import neo4j
 import numpy as np
 import pytest
 from lodestar.engine.database.gateway import AsyncGateway, Connection, Gateway
-from lodestar.engine.linking import FullTextLinker, explicit
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.linking.full_text import FullTextLinker
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.values import Question, Retrieval
+from lodestar.engine.values import Question
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.memory_graph import MemoryGraph
+from tests.searches import searched
 from tests.word_scorer import WordScorer
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
@@ -29,11 +32,11 @@ def numbered(gateway: Gateway) -> dict[int, str]:
     return {r.number: r.name for r in gateway.fetch(read_catalogue()).relations}
 
 
-def unordered(retrieval: Retrieval) -> list[tuple[float, str, frozenset[str], bool]]:
+def unordered(evidence: Evidence[Any]) -> list[tuple[float, str, frozenset[str], bool]]:
     """What a retrieval says, whatever the order in which a store keeps relationships."""
     return [
         (round(p.score, 5), str(p.value.relation_path), frozenset(e.id for e in p.value.ends), p.value.cut)
-        for p in retrieval.paths
+        for p in evidence.items
     ]
 
 
@@ -48,17 +51,14 @@ def test_neo4j_answers_as_the_fake_does(gateway: Gateway, seed: int, hub_degree:
     load(TripleSource(triples, names), gateway)
     fake = MemoryGraph(triples, names)
     questions = [Question(" ".join(rng.sample(relations, 2)), (id_,)) for id_ in rng.sample(sorted(fake.names), 6)]
-    topics = [explicit(q.topic_entities) for q in questions]
     bounds = Bounds(hub_degree=hub_degree)
-    real = gateway.run(
-        BeamSearch(numbered(gateway), WordScorer(), max_hop=3, bounds=bounds).retrieve(questions, topics, 20)
-    )
-    expected = fake.run(
-        BeamSearch(fake.numbered, WordScorer(), max_hop=3, bounds=bounds).retrieve(questions, topics, 20)
-    )
+    over_neo4j = BeamSearch(numbered(gateway), WordScorer(), max_hop=3, bounds=bounds)
+    real = gateway.run(searched(over_neo4j, questions, 20))
+    over_fake = BeamSearch(fake.numbered, WordScorer(), max_hop=3, bounds=bounds)
+    expected = fake.run(searched(over_fake, questions, 20))
     assert [unordered(r) for r in real] == [unordered(r) for r in expected]
     known = set(triples)
-    for path in (i for r in real for p in r.paths for i in p.value.instances):
+    for path in (i for r in real for p in r.items for i in p.value.instances()):
         assert {(t.head.id, t.relation, t.tail.id) for t in path.triples} <= known
 
 
@@ -66,14 +66,13 @@ async def test_the_async_gateway_gives_the_same(gateway: Gateway, connection: Co
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
     search = BeamSearch(numbered(gateway), WordScorer())
     questions = [Question("capital", ("m.peru",)), Question("currency used", ("m.chile",))]
-    topics = [explicit(q.topic_entities) for q in questions]
     other = AsyncGateway(connection)
     try:
-        found = await other.run(search.retrieve(questions, topics, 5))
+        found = await other.run(searched(search, questions, 5))
     finally:
         await other.close()
-    assert found == gateway.run(search.retrieve(questions, topics, 5))
-    assert [p.ends[0].name for p in (r.paths[0].value for r in found)] == ["Lima", "Chilean peso"]
+    assert found == gateway.run(searched(search, questions, 5))
+    assert [p.ends[0].name for p in (r.items[0].value for r in found)] == ["Lima", "Chilean peso"]
 
 
 def test_linking_by_names_typos_and_case(gateway: Gateway) -> None:
@@ -104,19 +103,18 @@ def test_a_hub_is_bounded_in_time_and_in_what_it_returns(gateway: Gateway, drive
         Question("capital of the country of nationality", ("p7",)),
         Question("person nationality", ("hub",)),
     ]
-    topics = [explicit(q.topic_entities) for q in questions]
     seconds = []
     before = gateway.round_trips
-    found: list[Retrieval] = []
+    found: list[Evidence[Any]] = []
     for _ in range(20):
         started = time.perf_counter()
-        found = gateway.run(search.retrieve(questions, topics, 5))
+        found = gateway.run(searched(search, questions, 5))
         seconds.append(time.perf_counter() - started)
     round_trips = (gateway.round_trips - before) / 20
     capital, two_hops, people = found
-    assert [e.id for e in capital.paths[0].value.ends] == ["city"]
-    assert str(two_hops.paths[0].value.relation_path) == "person.nationality → country.capital"
-    assert (len(people.paths[0].value.ends), people.paths[0].value.cut) == (search.bounds.fan_out, True)
+    assert [e.id for e in capital.items[0].value.ends] == ["city"]
+    assert str(two_hops.items[0].value.relation_path) == "person.nationality → country.capital"
+    assert (len(people.items[0].value.ends), people.items[0].value.cut) == (search.bounds.fan_out, True)
     assert people.cuts
     # Hops + 1 for the batch, and one for each relation chosen at the hub: three at the first hop and three at the second.
     assert round_trips <= 2 + 1 + 6

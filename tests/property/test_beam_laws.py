@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.linking import explicit
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.values import Question, Retrieval
+from lodestar.engine.values import Question
 
+from tests.evidence import retrieved
 from tests.memory_graph import MemoryGraph
 from tests.word_scorer import WordScorer
 
@@ -25,10 +27,9 @@ questions = st.lists(
 )
 
 
-def run(graph: MemoryGraph, asked: list[tuple[str, str]], top_k: int = 10) -> list[Retrieval]:
+def run(graph: MemoryGraph, asked: list[tuple[str, str]], top_k: int = 10) -> list[Evidence[Chain]]:
     beam = BeamSearch(graph.numbered, WordScorer(), max_hop=3)
-    batch = [Question(text, (topic,)) for text, topic in asked]
-    return graph.run(beam.retrieve(batch, [explicit(q.topic_entities) for q in batch], top_k))
+    return retrieved(graph, beam, [Question(text, (topic,)) for text, topic in asked], top_k)
 
 
 def graph_of(edges: list[tuple[str, str, str]], without_name: set[str]) -> MemoryGraph:
@@ -46,7 +47,7 @@ def test_a_smaller_top_k_is_a_prefix(
     edges: list[tuple[str, str, str]], bare: set[str], asked: list[tuple[str, str]], k: int
 ) -> None:
     graph = graph_of(edges, bare)
-    assert [r.paths for r in run(graph, asked, k)] == [r.paths[:k] for r in run(graph, asked)]
+    assert [r.items for r in run(graph, asked, k)] == [r.items[:k] for r in run(graph, asked)]
 
 
 @given(triples, unnamed, questions)
@@ -55,11 +56,13 @@ def test_every_triple_is_in_the_graph_and_every_path_leads_from_topic_to_end(
 ) -> None:
     graph = graph_of(edges, bare)
     known = set(edges)
-    for retrieval in run(graph, asked):
-        for scored in retrieval.paths:
+    for evidence in run(graph, asked):
+        for scored in evidence.items:
             path = scored.value
-            assert [i.end for i in path.instances] == list(path.ends)
-            for instance in path.instances:
+            instances = path.instances()
+            assert [i.end for i in instances] == list(path.ends)
+            assert {(t.head.id, t.relation, t.tail.id) for step in path.triples() for t in step} <= known
+            for instance in instances:
                 assert instance.start == path.topic
                 assert {(t.head.id, t.relation, t.tail.id) for t in instance.triples} <= known
                 assert tuple(t.relation for t in instance.triples) == tuple(
@@ -78,6 +81,6 @@ def test_relabelled_entities_leave_scores_unchanged(
     here = run(MemoryGraph(edges), asked)
     there = run(MemoryGraph([(other(h), r, other(t)) for h, r, t in edges]), [(q, other(t)) for q, t in asked])
     for left, right in zip(here, there, strict=True):
-        assert [(p.score, p.value.relation_path) for p in left.paths] == [
-            (p.score, p.value.relation_path) for p in right.paths
+        assert [(p.score, p.value.relation_path) for p in left.items] == [
+            (p.score, p.value.relation_path) for p in right.items
         ]

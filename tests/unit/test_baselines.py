@@ -12,7 +12,10 @@ from lodestar.engine.evaluation.baselines.oracle import OracleRetriever
 from lodestar.engine.evaluation.baselines.pagerank import DAMPING, PageRankRetriever
 from lodestar.engine.evaluation.baselines.searching import WholeGraphRetriever
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.values import Entity, EntityCandidate, Question, Retrieval, Scored
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.steps import drive
+from lodestar.engine.values import Entity, LinkedQuestion, Question, Topic
 
 
 def random_graph(seed: int) -> WholeGraph:
@@ -32,14 +35,10 @@ RETRIEVERS: dict[str, Callable[[WholeGraph], WholeGraphRetriever]] = {
 }
 
 
-def ask(retriever: WholeGraphRetriever, topics: tuple[str, ...], top_k: int) -> Retrieval:
-    linked = [Scored(EntityCandidate(Entity(topic, topic), topic, "", 1), 1.0) for topic in topics]
-    steps = retriever.retrieve([Question("?", topics, "q")], [linked], top_k)
-    with pytest.raises(StopIteration) as stopped:
-        next(steps)
-    (retrieval,) = stopped.value.value
-    assert isinstance(retrieval, Retrieval)
-    return retrieval
+def ask(retriever: WholeGraphRetriever, topics: tuple[str, ...], top_k: int) -> Evidence[Chain]:
+    linked = LinkedQuestion(Question("?", topics, "q"), tuple(Topic(Entity(topic, topic)) for topic in topics))
+    (found,) = drive(retriever.retrieve([linked], top_k), lambda _: [])
+    return found
 
 
 @pytest.mark.parametrize("name", RETRIEVERS)
@@ -48,18 +47,17 @@ def test_paths_are_in_the_graph_and_fewer_are_the_first(name: str, seed: int) ->
     graph = random_graph(seed)
     retriever = RETRIEVERS[name](graph)
     many = ask(retriever, ("n0", "n1", "not there"), 10)
-    assert [topic.value.entity.id for topic in many.topics] == ["n0", "n1"]
-    assert many.paths
-    for path in many.paths:
+    assert many.items
+    for path in many.items:
         assert path.value.ends
         assert {"n0", "n1"}.isdisjoint(end.id for end in path.value.ends)
         assert all(not end.is_mediator for end in path.value.ends)
-        for instance, end in zip(path.value.instances, path.value.ends, strict=False):
+        for instance, end in zip(path.value.instances(), path.value.ends, strict=False):
             assert (instance.start, instance.end) == (path.value.topic, end)
-    assert [path.score for path in many.paths] == sorted((p.score for p in many.paths), reverse=True)
-    assert ask(retriever, ("n0", "n1"), 3).paths == many.paths[:3]
-    assert ask(RETRIEVERS[name](graph), ("n0", "n1"), 10).paths == many.paths
-    assert ask(retriever, ("not there",), 10).paths == ()
+    assert [path.score for path in many.items] == sorted((p.score for p in many.items), reverse=True)
+    assert ask(retriever, ("n0", "n1"), 3).items == many.items[:3]
+    assert ask(RETRIEVERS[name](graph), ("n0", "n1"), 10).items == many.items
+    assert ask(retriever, ("not there",), 10).items == ()
 
 
 def test_pagerank_by_hand() -> None:
@@ -67,20 +65,20 @@ def test_pagerank_by_hand() -> None:
     found = ask(PageRankRetriever(graph, 2), ("t",), 5)
     # p(t) = (1 - d) + d (p(a) + p(b)) and p(a) = p(b) = d p(t) / 2
     at_topic = (1 - DAMPING) / (1 - DAMPING**2)
-    assert [path.value.ends[0].id for path in found.paths] == ["a", "b"]
-    assert [path.score for path in found.paths] == pytest.approx([DAMPING * at_topic / 2] * 2)
+    assert [path.value.ends[0].id for path in found.items] == ["a", "b"]
+    assert [path.score for path in found.items] == pytest.approx([DAMPING * at_topic / 2] * 2)
 
 
 def test_the_nearest_to_all_topics_comes_first() -> None:
     rows = [("t", "r", "far"), ("t", "r", "mid"), ("mid", "s", "u"), ("far", "s", "x"), ("x", "s", "u")]
     graph = WholeGraph.of((Entity(h, h), r, Entity(t, t)) for h, r, t in rows)
     found = ask(ShortestPathRetriever(graph, 2), ("t", "u"), 5)
-    assert [(path.value.ends[0].id, path.score) for path in found.paths] == [("mid", -2), ("far", -3), ("x", -3)]
+    assert [(path.value.ends[0].id, path.score) for path in found.items] == [("mid", -2), ("far", -3), ("x", -3)]
 
 
 def test_another_seed_takes_other_paths() -> None:
     graph = random_graph(1)
     assert (
-        ask(RandomRetriever(graph, 2, seed=1), ("n0",), 5).paths
-        != ask(RandomRetriever(graph, 2, seed=2), ("n0",), 5).paths
+        ask(RandomRetriever(graph, 2, seed=1), ("n0",), 5).items
+        != ask(RandomRetriever(graph, 2, seed=2), ("n0",), 5).items
     )

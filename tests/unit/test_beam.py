@@ -5,13 +5,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lodestar.engine.linking import explicit
+from lodestar.engine.combinators import Then
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.reorganising.rescoring import Rescoring
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.ends import walks_back
 from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.retrieval.scoring import FloatArray, PathQuery
-from lodestar.engine.values import Entity, EntityCandidate, Question, RelationPath, Retrieval, Scored, Step
+from lodestar.engine.retrieval.scoring import FloatArray
+from lodestar.engine.values import Entity, EntityCandidate, Question, RelationPath, Scored, Step, Topic
 
+from tests.evidence import retrieved
 from tests.memory_graph import MemoryGraph
 from tests.word_scorer import WordScorer
 
@@ -32,15 +36,16 @@ WORLD = MemoryGraph(
 )
 
 
-def search(graph: MemoryGraph, texts: Sequence[tuple[str, str]], top_k: int = 10, **options: Any) -> list[Retrieval]:
+def search(
+    graph: MemoryGraph, texts: Sequence[tuple[str, str]], top_k: int = 10, **options: Any
+) -> list[Evidence[Chain]]:
     bounds = Bounds(**{k: options.pop(k) for k in list(options) if k in Bounds.__dataclass_fields__})
-    beam = BeamSearch(graph.numbered, options.pop("scorer", None) or WordScorer(), bounds=bounds, **options)
-    questions = [Question(text, tuple(topic.split(","))) for text, topic in texts]
-    return graph.run(beam.retrieve(questions, [explicit(q.topic_entities) for q in questions], top_k))
+    beam = BeamSearch(graph.numbered, WordScorer(), bounds=bounds, **options)
+    return retrieved(graph, beam, [Question(text, tuple(topic.split(","))) for text, topic in texts], top_k)
 
 
-def best(retrieval: Retrieval) -> tuple[RelationPath, set[str]]:
-    path = retrieval.paths[0].value
+def best(found: Evidence[Chain]) -> tuple[RelationPath, set[str]]:
+    path = found.items[0].value
     return path.relation_path, {end.id for end in path.ends}
 
 
@@ -58,7 +63,7 @@ def test_two_hops_with_several_answers_and_their_entity_paths() -> None:
     (found,) = search(WORLD, [("capital of what borders it", "Peru")])
     path, ends = best(found)
     assert (str(path), ends) == ("borders → capital", {"Santiago", "Brasilia"})
-    for instance in found.paths[0].value.instances:
+    for instance in found.items[0].value.instances():
         assert all((t.head.id, t.relation, t.tail.id) in WORLD.triples for t in instance.triples)
 
 
@@ -67,52 +72,49 @@ def test_a_path_does_not_end_at_a_mediator_and_crossing_it_is_one_hop() -> None:
     path, ends = best(found)
     assert path == RelationPath((Step("population", to_mediator=True), Step("number")))
     assert ends == {"33 million"}
-    assert all(end.name for scored in found.paths for end in scored.value.ends)
+    assert all(end.name for scored in found.items for end in scored.value.ends)
 
 
 def test_the_topic_is_no_answer() -> None:
     (found,) = search(WORLD, [("mayor of city", "Lima")])
-    assert all("Lima" not in {e.id for e in scored.value.ends} for scored in found.paths)
+    assert all("Lima" not in {e.id for e in scored.value.ends} for scored in found.items)
 
 
 def test_the_topic_is_an_answer_where_that_is_asked_for_and_no_path_walks_straight_back() -> None:
     (found,) = search(WORLD, [("capital of office", "Lima")], return_to_topic=True)
-    to_topic = [scored.value for scored in found.paths if "Lima" in {end.id for end in scored.value.ends}]
+    to_topic = [scored.value for scored in found.items if "Lima" in {end.id for end in scored.value.ends}]
     assert to_topic
     assert not any(walks_back(path.relation_path.steps) for path in to_topic)
 
 
-class SecondThoughts(WordScorer):
-    """Looks at the first `num_read` paths again, and says 5, 4, 3 and so on from the last of these to the first."""
+class SecondThoughts:
+    """Says 5, 4, 3 and so on from the last pair that it is given to read to the first."""
 
-    def __init__(self, num_read: int) -> None:
-        self.num_read = num_read
-        self.asked: list[list[tuple[str, float]]] = []
+    encoding_s = 0.0
 
-    def rerank(self, queries: Sequence[PathQuery], stop: Sequence[FloatArray]) -> list[FloatArray]:
-        self.asked += [
-            [(str(path), float(score)) for path, score in zip(query.paths, scores, strict=True)]
-            for query, scores in zip(queries, stop, strict=True)
-        ]
-        return [np.arange(6 - len(some), 6, dtype=np.float32) for some in (each[: self.num_read] for each in stop)]
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> FloatArray:
+        self.asked = [str(path) for _, _, path in pairs]
+        return np.arange(6 - len(pairs), 6, dtype=np.float32)
 
 
-def test_what_was_found_is_ranked_by_the_scorers_second_look_once_a_search() -> None:
+def test_the_best_of_what_was_found_are_read_again_all_questions_together() -> None:
     texts = [("capital of what borders it", "Peru"), ("capital?", "Atlantis"), ("population number", "Peru")]
+    questions = [Question(text, (topic,)) for text, topic in texts]
     usual = search(WORLD, texts)
-    scorer = SecondThoughts(num_read=3)
-    again = search(WORLD, texts, scorer=scorer)
-    found = [[(str(p.value.relation_path), p.score) for p in retrieval.paths] for retrieval in usual]
-    assert [len(each) > 3 for each in found] == [True, False, True]
-    assert ["rerank" in retrieval.seconds for retrieval in (*usual, *again)] == [False] * 3 + [True] * 3
-    assert [sorted(each) for each in scorer.asked] == [sorted(each) for each in found]
-    for before, after, asked in zip(usual, again, scorer.asked, strict=True):
-        paths = [str(scored.value.relation_path) for scored in after.paths]
-        assert paths[:3] == [path for path, _ in asked[:3]][::-1]
-        assert [scored.score for scored in after.paths[:3]] == [5.0, 4.0, 3.0][: len(paths)]
-        rest = [str(p.value.relation_path) for p in before.paths if str(p.value.relation_path) not in paths[:3]]
-        assert paths[3:] == rest
-        assert all(scored.score < 3.0 for scored in after.paths[3:])
+    reader = SecondThoughts()
+    looked_at = Then(BeamSearch(WORLD.numbered, WordScorer()), Rescoring(reader, shortlist=3, mix=1.0, link_weight=0.5))
+    again = retrieved(WORLD, looked_at, questions)
+    before = [[str(item.value.relation_path) for item in each.items] for each in usual]
+    after = [[str(item.value.relation_path) for item in each.items] for each in again]
+    assert [len(each) > 3 for each in before] == [True, False, True]
+    assert reader.asked == [*before[0][:3], *before[2][:3]]
+    assert [item.score for item in again[2].items[:3]] == [5.0, 4.0, 3.0]
+    for first, second, each in zip(before, after, again, strict=True):
+        assert second == [*first[:3][::-1], *first[3:]]
+        assert all(item.score < each.items[2].score for item in each.items[3:])
 
 
 def test_what_a_topics_link_lacks_counts_before_and_after_the_second_look() -> None:
@@ -120,21 +122,21 @@ def test_what_a_topics_link_lacks_counts_before_and_after_the_second_look() -> N
         Scored(EntityCandidate(Entity(name, name), name.lower(), name, 1), score)
         for name, score in (("Peru", 1.0), ("Chile", 0.8))
     ]
-    scorer = SecondThoughts(num_read=100)
-    beam = BeamSearch(WORLD.numbered, scorer, link_weight=100.0)
-    (found,) = WORLD.run(beam.retrieve([Question("capital?")], [linked], 100))
-    num_paths = len(found.paths)
-    scores = {scored.score for scored in found.paths if scored.value.topic.id == "Peru"}
+    beam = BeamSearch(WORLD.numbered, WordScorer(), link_weight=100.0)
+    looked_at = Then(beam, Rescoring(SecondThoughts(), shortlist=100, mix=1.0, link_weight=100.0))
+    (found,) = retrieved(WORLD, looked_at, [Question("capital?")], 100, [linked])
+    num_paths = len(found.items)
+    scores = {item.score for item in found.items if item.value.topic.id == "Peru"}
     of_peru = len(scores)
     assert 0 < of_peru < num_paths
     assert scores == set(map(float, range(6 - num_paths, 6 - num_paths + of_peru)))  # all of them come first
-    of_chile = {round(scored.score, 3) for scored in found.paths if scored.value.topic.id == "Chile"}
+    of_chile = {round(item.score, 3) for item in found.items if item.value.topic.id == "Chile"}
     assert of_chile == {float(score - 20) for score in range(6 - num_paths + of_peru, 6)}
 
 
 def test_an_unknown_id_gives_no_topics_and_no_paths() -> None:
     (found,) = search(WORLD, [("capital?", "Atlantis")])
-    assert (found.topics, found.paths) == ((), ())
+    assert (found.topics, found.items) == ((), ())
 
 
 def test_round_trips_are_hops_plus_one_for_the_whole_batch() -> None:
@@ -158,17 +160,41 @@ def test_hubs_are_read_relation_by_relation_with_the_same_result(hub_degree: int
     assert any(name.startswith("expand_hub_step") for name in WORLD.requests) == (hub_degree < 100)
 
 
+def test_every_triple_of_a_step_is_kept_and_each_end_has_one_instance() -> None:
+    twice = MemoryGraph(
+        [*WORLD.triples, ("Chile", "twin", "Rome"), ("Brazil", "twin", "Rome"), ("Brazil", "twin", "Bonn")]
+    )
+    (found,) = search(twice, [("twin of what borders", "Peru")])
+    (chain,) = [item.value for item in found.items if str(item.value.relation_path) == "borders → twin"]
+    assert [[(t.head.id, t.tail.id) for t in step] for step in chain.triples()] == [
+        [("Peru", "Chile"), ("Peru", "Brazil")],
+        [("Chile", "Rome"), ("Brazil", "Rome"), ("Brazil", "Bonn")],
+    ]
+    assert [[e.id for e in i.entities] for i in chain.instances()] == [
+        ["Peru", "Chile", "Rome"],
+        ["Peru", "Brazil", "Bonn"],
+    ]
+
+
+def test_triples_that_lead_to_no_end_are_left_out() -> None:
+    (found,) = search(WORLD, [("capital of what borders it", "Peru")])
+    for item in found.items:
+        ends = {end.id for end in item.value.ends}
+        last = item.value.triples()[-1]
+        assert {t.head.id if item.value.steps[-1].step.inverse else t.tail.id for t in last} == ends
+
+
 def test_a_bound_that_cuts_is_reported() -> None:
     star = MemoryGraph([("hub", "part", f"n{i}") for i in range(50)])
     (found,) = search(star, [("part", "hub")], fan_out=20)
-    assert len(found.paths[0].value.ends) == 20
-    assert found.paths[0].value.cut
+    assert len(found.items[0].value.ends) == 20
+    assert found.items[0].value.cut
     assert found.cuts == ("hub: part",)
     (whole,) = search(star, [("part", "hub")], fan_out=50)
-    assert (len(whole.paths[0].value.ends), whole.cuts) == (50, ())
+    assert (len(whole.items[0].value.ends), whole.cuts) == (50, ())
 
 
 def test_every_topic_the_asker_names_is_started_from() -> None:
     (found,) = search(WORLD, [("capital", "Lima,Sol,Chile,Brazil")], max_hop=1)
-    assert {topic.value.entity.id for topic in found.topics} == {"Lima", "Sol", "Chile", "Brazil"}
-    assert "Brazil" in {path.value.topic.id for path in found.paths}
+    assert {topic.entity.id for topic in found.topics} == {"Lima", "Sol", "Chile", "Brazil"}
+    assert "Brazil" in {path.value.topic.id for path in found.items}

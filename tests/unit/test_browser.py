@@ -22,8 +22,9 @@ from lodestar.engine.database.browser_view import Picture, picture_query
 from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.database.requests import Request
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, UsageError
-from lodestar.engine.values import Question, Retrieval
+from lodestar.engine.values import Question
 
+from tests.evidence import evidence_of
 from tests.pictures import CAPITAL, LIMA, PERU, country_retrieval, neighbours
 
 SECRET = "not-for-any-link"
@@ -211,7 +212,7 @@ def test_other_errors_pass_and_a_server_that_keeps_its_settings_is_not_styled() 
 def test_a_retrieval_without_paths_has_nothing_to_show() -> None:
     view = BrowserView(Refusing(DatabaseError("not reached")), "http://127.0.0.1:7474/browser/")
     with pytest.raises(UsageError, match=r"nothing to show for 'x\?': no known entity"):
-        view.show(Retrieval(Question("x?"), (), (), note="no known entity in the question"))
+        view.show(evidence_of(text="x?", note="no known entity in the question"))
 
 
 def test_open_link_uses_the_named_browser_and_no_other_text_browser(
@@ -240,4 +241,4 @@ def test_open_link_says_when_there_is_no_browser(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_topic_of_hand_made_paths_is_where_they_start() -> None:
-    assert country_retrieval().paths[0].value.instances[0].entities[:2] == (LIMA, PERU)
+    assert country_retrieval().items[0].value.instances()[0].entities[:2] == (LIMA, PERU)

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 import torch
+from lodestar.engine.database.gateway import Connection
 from lodestar.engine.errors import CheckpointError
-from lodestar.engine.trained import checkpoint_description, star_model
+from lodestar.engine.resources import Resources
+from lodestar.engine.settings import Settings
 from lodestar.models.file_hash import file_sha256
 from lodestar.models.star.checkpoint import read_checkpoint, read_description
 from safetensors.torch import load_file, save_file
@@ -36,9 +38,13 @@ def sign(folder: Path, name: str) -> None:
     say(folder, files=files | {name: file_sha256(folder / name)})
 
 
-def line(folder: Path, read: Callable[[str], object] = star_model) -> str:
+def resources() -> Resources:
+    return Resources(Settings(), Connection("bolt://127.0.0.1:1"))
+
+
+def line(folder: Path, read: Callable[[Resources, str], object] = Resources.star) -> str:
     with pytest.raises(CheckpointError) as caught:
-        read(str(folder))
+        read(resources(), str(folder))
     said = str(caught.value)
     assert said.startswith(str(folder))
     assert caught.value.exit_code == 8
@@ -85,7 +91,7 @@ def test_a_checkpoint_of_the_first_format_is_stars(folder: Path) -> None:
     said = json.loads((folder / "star.json").read_text(encoding="utf-8")) | {"format": 1}
     del said["kind"]
     (folder / "star.json").write_text(json.dumps(said), encoding="utf-8")
-    assert read_checkpoint(folder).description == checkpoint_description(str(folder)) == before
+    assert read_checkpoint(folder).description == resources().description(str(folder)) == before
 
 
 def test_weights_that_cannot_be_read(folder: Path) -> None:
@@ -128,14 +134,14 @@ def test_an_encoder_that_cannot_be_though_signed(name: str, content: str, folder
     (folder / "dual" / name).write_text(content, encoding="utf-8")
     sign(folder, f"dual/{name}")
     try:
-        star_model(str(folder))
+        resources().star(str(folder))
     except CheckpointError:
         line(folder)
 
 
 @pytest.mark.parametrize("place", ["/dev/null", "/dev/null/star", "/proc/self/mem", "nowhere"])
 def test_a_place_without_a_checkpoint(place: str) -> None:
-    assert "expected a checkpoint with star.json, found none" in line(Path(place), checkpoint_description)
+    assert "expected a checkpoint with star.json, found none" in line(Path(place), Resources.description)
 
 
 def test_a_description_that_is_a_folder(tmp_path: Path) -> None:

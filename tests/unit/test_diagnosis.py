@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.baselines.instances import retrieved
+from lodestar.engine.evaluation.baselines.chains import chain_of
 from lodestar.engine.evaluation.diagnosis import Diagnosis
+from lodestar.engine.evaluation.gold_ids import GoldIds
 from lodestar.engine.evaluation.records.record import Miss
 from lodestar.engine.evaluation.whole_graph import WholeGraph
+from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
-from lodestar.engine.values import (
-    Answer,
-    Entity,
-    EntityCandidate,
-    Question,
-    RelationPath,
-    Retrieval,
-    Scored,
-    Step,
-)
+from lodestar.engine.values import Entity, RelationPath, Scored, Step, Topic
+
+from tests.evidence import evidence_of
 
 GRAPH = WholeGraph.of(
     (Entity(h, h.upper()), r, Entity(t, t.upper()))
@@ -41,14 +36,14 @@ def miss(
     walked: list[RelationPath] | None = None,
     topics: tuple[str, ...] = ("a",),
 ) -> Miss:
-    linked = tuple(Scored(EntityCandidate(Entity(t, t.upper()), t, "", 1), 1.0) for t in topics)
+    linked = tuple(Topic(Entity(t, t.upper())) for t in topics)
     paths = tuple(
-        Scored(retrieved(GRAPH, GRAPH.numbers["a"], each, [Entity(end, end.upper()) for end in ends]), 1.0)
+        Scored(chain_of(GRAPH, GRAPH.numbers["a"], each, [Entity(end, end.upper()) for end in ends]), 1.0)
         for each, ends in found
     )
-    retrieval = Retrieval(Question("?", ("a",)), linked, paths, walked=tuple(("a", each) for each in walked or []))
+    evidence = evidence_of(*paths, topics=linked, walked=tuple(("a", each) for each in walked or []))
     question = GoldQuestion("q", "?", answers, topic_ids=("a",))
-    return Diagnosis(GRAPH, max_hop=2).miss(question, Answer(retrieval, (), "", "test"))
+    return Diagnosis(GoldIds(GRAPH), max_hop=2).miss(question, Answer(evidence, (), "", "test"))
 
 
 ONE, TWO = path("r"), path("r", "s")
@@ -81,7 +76,7 @@ def test_each_kind(
 
 
 def test_names_stand_for_ids_where_a_set_gives_none() -> None:
-    diagnosis = Diagnosis(GRAPH, max_hop=2)
+    gold = GoldIds(GRAPH)
     question = GoldQuestion("q", "?", (GoldAnswer(None, ("C", "D")), GoldAnswer("e")), topic_names=("A",))
-    assert diagnosis.topic_ids(question) == ("a",)
-    assert diagnosis.gold_ids(question) == ("c", "d", "e")
+    assert gold.topics(question) == ("a",)
+    assert gold.answers(question) == ("c", "d", "e")

@@ -4,36 +4,29 @@ import math
 
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.values import (
-    Entity,
-    Path,
-    Question,
-    RelationPath,
-    Retrieval,
-    RetrievedPath,
-    Scored,
-    Step,
-    Triple,
-)
+from lodestar.engine.evidence.answer import Answer
+from lodestar.engine.evidence.calibration import SIMILARITY, Calibration
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence, Item
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+
+from tests.evidence import CERTAIN, evidence_of, leads
 
 PERU = Entity("p", "Peru")
 LIMA, CUSCO, SOL = Entity("l", "Lima"), Entity("c", "Cusco"), Entity("s", "Sol")
-CERTAIN = ExtractiveAnswerer(slope=0.0, intercept=50.0, temperature=1.0)
 
 
-def path(relation: str, *ends: Entity, score: float, meeting: tuple[Entity, ...] = ()) -> Scored[RetrievedPath]:
-    instances = tuple(Path((Triple(PERU, relation, end),), (False,)) for end in ends)
-    return Scored(RetrievedPath(PERU, RelationPath((Step(relation),)), instances, ends, meeting=meeting), score)
+def path(relation: str, *ends: Entity, score: float, targets: tuple[Entity, ...] = ()) -> Scored[Chain]:
+    return Scored(leads(relation, *ends, topic=PERU, targets=targets), score)
 
 
-def retrieval(*paths: Scored[RetrievedPath], note: str = "") -> Retrieval:
-    return Retrieval(Question("?"), (), paths, note=note)
+def answer(evidence: Evidence[Item]) -> Answer:
+    return ExtractiveAnswerer().answer_of(evidence)
 
 
 def test_answers_are_the_ends_of_the_best_path_with_their_evidence() -> None:
-    found = CERTAIN.answer(
-        retrieval(path("city", LIMA, CUSCO, score=1.0), path("capital", LIMA, score=0.0), path("money", SOL, score=0.0))
-    )
+    paths = (path("city", LIMA, CUSCO, score=1.0), path("capital", LIMA, score=0.0), path("money", SOL, score=0.0))
+    found = answer(evidence_of(*paths, calibration=CERTAIN))
     assert [(e.name, e.evidence) for e in found.entities] == [("Lima", (0, 1)), ("Cusco", (0,))]
     total = 1 + 2 * math.exp(-1)
     assert [e.confidence for e in found.entities] == pytest.approx([(1 + math.exp(-1)) / total, 1 / total])
@@ -41,12 +34,12 @@ def test_answers_are_the_ends_of_the_best_path_with_their_evidence() -> None:
 
 
 def test_where_two_topics_meet_only_the_meeting_is_answered() -> None:
-    found = CERTAIN.answer(retrieval(path("city", LIMA, CUSCO, score=1.0, meeting=(CUSCO,))))
+    found = answer(evidence_of(path("city", LIMA, CUSCO, score=1.0, targets=(CUSCO,)), calibration=CERTAIN))
     assert [e.name for e in found.entities] == ["Cusco"]
 
 
 def test_confidence_is_calibrated_by_the_best_score() -> None:
-    found = ExtractiveAnswerer(slope=2.0, intercept=-1.0).answer(retrieval(path("city", LIMA, score=0.9)))
+    found = answer(evidence_of(path("city", LIMA, score=0.9), calibration=Calibration("logit", 2.0, -1.0)))
     assert found.entities[0].confidence == pytest.approx(1 / (1 + math.exp(-0.8)))
 
 
@@ -58,14 +51,34 @@ def test_confidence_is_calibrated_by_the_best_score() -> None:
         ((path("city", LIMA, score=-1.0),), "", "no path fits"),
     ],
 )
-def test_no_answer_says_why(paths: tuple[Scored[RetrievedPath], ...], note: str, reason: str) -> None:
-    found = ExtractiveAnswerer().answer(retrieval(*paths, note=note))
+def test_no_answer_says_why(paths: tuple[Scored[Chain], ...], note: str, reason: str) -> None:
+    found = answer(evidence_of(*paths, calibration=SIMILARITY, note=note))
     assert (found.found, found.entities) == (False, ())
     assert found.text.startswith(f"no answer found: {reason}")
 
 
 def test_many_answers_are_named_up_to_a_limit() -> None:
     ends = [Entity(str(i), f"city {i:02}") for i in range(30)]
-    found = CERTAIN.answer(retrieval(path("city", *ends, score=1.0)))
+    found = answer(evidence_of(path("city", *ends, score=1.0), calibration=CERTAIN))
     assert len(found.entities) == 30
     assert found.text.endswith("city 09 and 20 more")
+
+
+def test_scores_that_nobody_can_read_are_taken_for_certain() -> None:
+    found = answer(evidence_of(path("city", LIMA, score=-9.0)))
+    assert found.entities[0].confidence == 1.0
+
+
+def test_triples_are_read_as_the_chains_that_they_make() -> None:
+    triples = tuple(
+        Scored(triple, score)
+        for triple, score in ((Triple(PERU, "city", CUSCO), 0.9), (Triple(CUSCO, "by", LIMA), 0.8))
+    )
+    evidence = Evidence(Question("?"), (Topic(PERU),), "triple", triples, Calibration("probability"))
+    found = answer(evidence)
+    assert [e.name for e in found.entities] == ["Cusco"]
+    assert found.evidence.kind == "chain"
+    assert [str(i.value.relation_path) for i in found.evidence.items if isinstance(i.value, Chain)] == [
+        "city",
+        "city → by",
+    ]

@@ -14,7 +14,12 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from lodestar import LodestarRetriever
 from lodestar.engine.errors import DatabaseUnavailableError, EntityNotFoundError, UsageError
-from lodestar.engine.values import Entity, Path, Question, RelationPath, Retrieval, RetrievedPath, Scored, Step, Triple
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.values import Entity, Path, Question, Scored, Triple
+
+from tests.evidence import chain_of, evidence_of, leads
 
 PERU = Entity("m.016wzw", "Peru")
 MEDIATOR = Entity("m.0cvt")
@@ -27,35 +32,33 @@ class FakeEngine:
         self.num_paths = num_paths
         self.calls: list[tuple[str, str, int | None]] = []
 
-    def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Retrieval:
+    def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Chain]:
         self.calls.append(("retrieve", str(question), top_k))
         return self._found(question, top_k)
 
-    async def aretrieve(self, question: str | Question, *, top_k: int | None = None) -> Retrieval:
+    async def aretrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Chain]:
         self.calls.append(("aretrieve", str(question), top_k))
         return self._found(question, top_k)
 
-    def _found(self, question: str | Question, top_k: int | None) -> Retrieval:
+    def _found(self, question: str | Question, top_k: int | None) -> Evidence[Chain]:
         asked = question if isinstance(question, Question) else Question(question)
         if "broken" in asked.text:
             raise DatabaseUnavailableError("nothing listens")
         if "Peru" not in asked.text:
             raise EntityNotFoundError("no known entity in the question")
         paths = [*(self._path(number) for number in range(self.num_paths - 1)), self._through_mediator()]
-        return Retrieval(asked, (), tuple(Scored(path, 1.0 / rank) for rank, path in enumerate(paths[:top_k], start=1)))
+        scored = (Scored(path, 1.0 / rank) for rank, path in enumerate(paths[:top_k], start=1))
+        return evidence_of(*scored, text=asked.text, calibration=Calibration("probability"))
 
     @staticmethod
-    def _path(number: int) -> RetrievedPath:
-        end, relation = Entity(f"m.{number}", f"Place_{number}"), f"location.country.relation_{number}"
-        instance = Path((Triple(PERU, relation, end),), (False,))
-        return RetrievedPath(PERU, RelationPath((Step(relation),)), (instance,), (end,))
+    def _path(number: int) -> Chain:
+        return leads(f"location.country.relation_{number}", Entity(f"m.{number}", f"Place_{number}"), topic=PERU)
 
     @staticmethod
-    def _through_mediator() -> RetrievedPath:
+    def _through_mediator() -> Chain:
         president = Entity("m.p", "Ana")
         instance = Path((Triple(PERU, "officials", MEDIATOR), Triple(president, "held", MEDIATOR)), (False, True))
-        steps = (Step("officials", to_mediator=True), Step("held", inverse=True))
-        return RetrievedPath(PERU, RelationPath(steps), (instance,), (president,), cut=True)
+        return chain_of(instance, cut=True)
 
 
 class TestLodestarRetrieverWithFakeEngine(RetrieversIntegrationTests):
@@ -79,10 +82,24 @@ def test_a_document_reads_well_and_carries_score_rank_and_path() -> None:
     assert first.page_content == "Peru —[country relation 0]→ Place 0"
     assert first.metadata == {
         "source": "lodestar",
+        "format": 1,
+        "kind": "chain",
         "rank": 1,
         "score": 1.0,
+        "probability": 1.0,
+        "group": 0,
         "topic": {"id": "m.016wzw", "name": "Peru"},
         "relation_path": "location.country.relation_0",
+        "steps": [
+            {
+                "relation": "location.country.relation_0",
+                "inverse": False,
+                "to_mediator": False,
+                "triples": [["m.016wzw", "m.0"]],
+            }
+        ],
+        "entities": [{"id": "m.016wzw", "name": "Peru"}, {"id": "m.0", "name": "Place_0"}],
+        "targets": [],
         "ends": [{"id": "m.0", "name": "Place_0"}],
         "instances": [
             [
@@ -150,7 +167,7 @@ def test_k_below_one_is_refused_in_both_places() -> None:
 
 def test_an_engine_that_returns_more_than_k_is_cut() -> None:
     class Generous(FakeEngine):
-        def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Retrieval:
+        def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Chain]:
             return super().retrieve(question)
 
     assert len(LodestarRetriever(engine=Generous(), k=2).invoke("Peru?")) == 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.database.graph import NamedEntity
-from lodestar.engine.linking import FullTextLinker, full_text_query, tokenise
+from lodestar.engine.linking.full_text import FullTextLinker, full_text_query, tokenise
 from lodestar.engine.values import Entity
 
 

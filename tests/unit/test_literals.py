@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.answering.evidence import path_text
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.reply import Claim, cited
 from lodestar.engine.browsing.picture import picture_of
-from lodestar.engine.cli.render import answer_lines, path_line
+from lodestar.engine.cli.render import answer_lines, chain_line
 from lodestar.engine.database.browser_view import write_picture
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.plain import entity_data, evidence_data
+from lodestar.engine.evidence.text import chain_text
 from lodestar.engine.langchain import documents
-from lodestar.engine.linking import explicit
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.serialise import entity_data, retrieval_data
-from lodestar.engine.values import Entity, Path, Question, RelationPath, Retrieval, RetrievedPath, Scored, Step, Triple
+from lodestar.engine.values import Entity, Question, Scored
 
+from tests.evidence import CERTAIN, evidence_of, leads
+from tests.evidence import retrieved as retrieved_from
 from tests.memory_graph import MemoryGraph
 from tests.word_scorer import WordScorer
 
@@ -44,10 +47,8 @@ WORLD = MemoryGraph(
 )
 
 
-def retrieved(*ends: Entity) -> Retrieval:
-    instances = tuple(Path((Triple(PERU, "motto", end),), (False,)) for end in ends)
-    path = RetrievedPath(PERU, RelationPath((Step("motto"),)), instances, ends)
-    return Retrieval(Question("motto?"), (), (Scored(path, 1.0),))
+def retrieved(*ends: Entity) -> Evidence[Chain]:
+    return evidence_of(Scored(leads("motto", *ends, topic=PERU), 1.0), text="motto?", calibration=CERTAIN)
 
 
 @pytest.mark.parametrize("hub_degree", [1, 2_000])
@@ -56,31 +57,31 @@ def test_paths_end_in_literals_and_never_go_on_from_them(hub_degree: int) -> Non
         WORLD.numbered, WordScorer(), max_hop=3, bounds=Bounds(hub_degree=hub_degree), stored_as=WORLD.stored_as
     )
     questions = [Question(text, ("Peru",)) for text in ("independence", "motto", "population number", "note capital")]
-    found = WORLD.run(beam.retrieve(questions, [explicit(q.topic_entities) for q in questions], 20))
-    best = [(str(r.paths[0].value.relation_path), {e.label for e in r.paths[0].value.ends}) for r in found]
+    found = retrieved_from(WORLD, beam, questions, 20)
+    best = [(str(r.items[0].value.relation_path), {e.label for e in r.items[0].value.ends}) for r in found]
     assert best[:3] == [
         ("independence", {"1821-07-28"}),
         ("motto", {"Firme_y\nfeliz", '""'}),
         ("population → number", {"33"}),
     ]
     assert ("note → capital", {"Santiago"}) in [
-        (str(p.value.relation_path), {e.label for e in p.value.ends}) for p in found[3].paths
+        (str(p.value.relation_path), {e.label for e in p.value.ends}) for p in found[3].items
     ]
-    for path in (path for retrieval in found for scored in retrieval.paths for path in scored.value.instances):
+    for path in (path for evidence in found for scored in evidence.items for path in scored.value.instances()):
         assert not any(entity.is_literal for entity in path.entities[:-1])
 
 
 def test_literals_take_no_room_among_the_sources() -> None:
     beam = BeamSearch(WORLD.numbered, WordScorer(), bounds=Bounds(max_sources=1), stored_as=WORLD.stored_as)
-    (found,) = WORLD.run(beam.retrieve([Question("note capital", ("Peru",))], [explicit(("Peru",))], 10))
-    (path,) = [p.value for p in found.paths if str(p.value.relation_path) == "note → capital"]
+    (found,) = retrieved_from(WORLD, beam, [Question("note capital", ("Peru",))])
+    (path,) = [p.value for p in found.items if str(p.value.relation_path) == "note → capital"]
     assert ([end.id for end in path.ends], path.cut) == (["Santiago"], False)
 
 
 def test_a_step_into_literals_is_no_step_into_mediators() -> None:
     beam = BeamSearch(WORLD.numbered, WordScorer(), max_hop=1, stored_as=WORLD.stored_as)
-    (found,) = WORLD.run(beam.retrieve([Question("motto", ("Peru",))], [explicit(("Peru",))], 10))
-    paths = {str(p.value.relation_path): p.value.relation_path for p in found.paths}
+    (found,) = retrieved_from(WORLD, beam, [Question("motto", ("Peru",))])
+    paths = {str(p.value.relation_path): p.value.relation_path for p in found.items}
     assert [step.to_mediator for step in paths["motto"].steps] == [False]
     assert [step.to_mediator for step in paths["population → number"].steps] == [True, False]
 
@@ -97,7 +98,7 @@ def test_its_value_is_shown_as_it_is() -> None:
 
 
 def test_an_answer_is_its_value() -> None:
-    answer = ExtractiveAnswerer(slope=0.0, intercept=50.0).answer(retrieved(INDEPENDENCE))
+    answer = ExtractiveAnswerer().answer_of(retrieved(INDEPENDENCE))
     assert (answer.text, answer.entities[0].name, answer.entities[0].id) == ("1821-07-28", "1821-07-28", DATE)
 
 
@@ -109,8 +110,8 @@ def test_what_a_model_says_is_found_among_the_literals() -> None:
 
 
 def test_evidence_has_values_on_one_line() -> None:
-    (path,) = retrieved(INDEPENDENCE, WORDS, EMPTY).paths
-    assert path_text(path.value) == 'Peru —[motto]→ 1821-07-28; Firme_y feliz; ""'
+    (path,) = retrieved(INDEPENDENCE, WORDS, EMPTY).items
+    assert chain_text(path.value) == 'Peru —[motto]→ 1821-07-28; Firme_y feliz; ""'
     (document,) = documents(retrieved(WORDS))
     assert document.page_content == "Peru —[motto]→ Firme_y feliz"
     assert document.metadata["ends"] == [{"id": MOTTO, "name": "Firme_y\nfeliz", "literal": True}]
@@ -118,15 +119,15 @@ def test_evidence_has_values_on_one_line() -> None:
 
 def test_json_says_that_it_is_one() -> None:
     assert entity_data(PERU) == {"id": "p", "name": "Peru"}
-    assert retrieval_data(retrieved(EMPTY))["paths"][0]["ends"] == [{"id": '""', "name": "", "literal": True}]
+    assert evidence_data(retrieved(EMPTY))["items"][0]["ends"] == [{"id": '""', "name": "", "literal": True}]
 
 
 def test_a_terminal_shows_it_on_one_line_and_cuts_what_is_long() -> None:
     long = Entity('"x"', "x" * 1_000, is_literal=True)
-    (path,) = retrieved(WORDS, long).paths
-    assert path_line(path.value) == f"Peru —[motto]→ Firme_y feliz; also {'x' * 199}…"
-    answer = ExtractiveAnswerer(slope=0.0, intercept=50.0).answer(retrieved(long))
-    lines = list(answer_lines(answer, max_paths=1))
+    (path,) = retrieved(WORDS, long).items
+    assert chain_line(path.value) == f"Peru —[motto]→ Firme_y feliz; also {'x' * 199}…"
+    answer = ExtractiveAnswerer().answer_of(retrieved(long))
+    lines = list(answer_lines(answer, max_items=1))
     assert "x" * 1_000 in lines[1]
 
 

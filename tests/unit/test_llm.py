@@ -10,23 +10,19 @@ from lodestar.engine.chat.endpoint import ChatEndpoint
 from lodestar.engine.chat.gateway import ChatGateway
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Entity, Question, RelationPath, Retrieval, RetrievedPath, Scored, Step, Triple
-from lodestar.engine.values import Path as EntityPath
+from lodestar.engine.values import Entity, Scored
+
+from tests.evidence import evidence_of, leads
 
 KEY = "sk-secret-0123456789"
-CHAT = ChatGateway(ChatEndpoint(base_url="http://127.0.0.1:1/v1", model="m"))
 
 
-def retrieval(text: str, end: str = "Sol") -> Retrieval:
-    peru, sol = Entity("m.peru", "Peru"), Entity("m.sol", end)
-    path = RetrievedPath(
-        peru,
-        RelationPath((Step("country.currency"),)),
-        (EntityPath((Triple(peru, "country.currency", sol),), (False,)),),
-        (sol,),
-    )
-    return Retrieval(Question(text), (), (Scored(path, 0.9),))
+def retrieval(text: str, end: str = "Sol") -> Evidence[Chain]:
+    chain = leads("country.currency", Entity("m.sol", end), topic=Entity("m.peru", "Peru"))
+    return evidence_of(Scored(chain, 0.9), text=text)
 
 
 def test_importing_the_answerer_does_not_import_the_client() -> None:
@@ -35,7 +31,7 @@ def test_importing_the_answerer_does_not_import_the_client() -> None:
 
 
 def test_the_default_prompt_holds_question_and_evidence_and_keeps_its_json() -> None:
-    answerer = LLMAnswerer(CHAT)
+    answerer = LLMAnswerer()
     prompt = answerer.prompt_for(retrieval("Which currency has Peru?")).content
     assert "<evidence>\n[1] Peru —[country currency]→ Sol\n</evidence>" in prompt
     assert "<question>\nWhich currency has Peru?\n</question>" in prompt
@@ -53,7 +49,7 @@ def test_data_cannot_fill_placeholders_or_end_its_section() -> None:
 
 
 def test_a_prompt_is_bounded_whatever_the_evidence() -> None:
-    answerer = LLMAnswerer(CHAT, prompt="{question}{evidence}", max_evidence_chars=90)
+    answerer = LLMAnswerer(prompt="{question}{evidence}", max_evidence_chars=90)
     prompt = answerer.prompt_for(retrieval("q", end="S" * 5_000)).content
     assert isinstance(prompt, str)
     assert prompt.startswith("q[1] Peru —[country currency]→ SSS")
@@ -63,8 +59,7 @@ def test_a_prompt_is_bounded_whatever_the_evidence() -> None:
 def test_a_users_prompt_file_is_read_with_a_byte_order_mark_and_braces(tmp_path: Path) -> None:
     file = tmp_path / "prompt.txt"
     file.write_text('\ufeffJSON {"answers": []} {question} {evidence}', encoding="utf-8")
-    settings = Settings(llm_base_url="http://127.0.0.1:1/v1", llm_model="m", llm_prompt=str(file))
-    prompt = LLMAnswerer.of(settings).prompt_for(retrieval("q?")).content
+    prompt = LLMAnswerer(prompt=load_prompt(file)).prompt_for(retrieval("q?")).content
     assert prompt == 'JSON {"answers": []} q? [1] Peru —[country currency]→ Sol'
 
 
@@ -104,20 +99,20 @@ def test_the_default_prompt_can_be_written_out_and_used(tmp_path: Path) -> None:
 
 def test_a_missing_model_says_what_to_set() -> None:
     with pytest.raises(LLMError, match="set LODESTAR_LLM_MODEL"):
-        LLMAnswerer.of(Settings(llm_api_key=KEY))
+        ChatGateway.of(Settings(llm_api_key=KEY))
 
 
 @pytest.mark.parametrize("base_url", ["", "https://api.openai.com/v1", "https://eu.api.openai.com:443/v1"])
 def test_openai_without_a_key_says_what_to_set(base_url: str) -> None:
     with pytest.raises(LLMError, match="set LODESTAR_LLM_API_KEY or OPENAI_API_KEY"):
-        LLMAnswerer.of(Settings(llm_model="m", llm_base_url=base_url))
+        ChatGateway.of(Settings(llm_model="m", llm_base_url=base_url))
 
 
 @pytest.mark.parametrize(
     "base_url", ["http://localhost:11434/v1", "http://[::1]:8000/v1", "https://llm.example.org/v1"]
 )
 def test_any_other_endpoint_may_do_without_a_key(base_url: str) -> None:
-    LLMAnswerer.of(Settings(llm_model="m", llm_base_url=base_url))
+    ChatGateway.of(Settings(llm_model="m", llm_base_url=base_url))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +120,7 @@ def test_any_other_endpoint_may_do_without_a_key(base_url: str) -> None:
 )
 def test_an_address_that_is_none_is_refused_without_being_repeated(base_url: str) -> None:
     with pytest.raises(LLMError, match="expected http://… or https://…") as caught:
-        LLMAnswerer.of(Settings(llm_model="m", llm_base_url=base_url))
+        ChatGateway.of(Settings(llm_model="m", llm_base_url=base_url))
     assert "hunter2" not in str(caught.value)
 
 
@@ -138,7 +133,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_being_repeated(key: str) -
 
 def test_a_key_is_in_no_representation() -> None:
     chat = ChatGateway(ChatEndpoint(base_url="", model="m", api_key=KEY))
-    assert KEY not in f"{LLMAnswerer(chat)!r}{chat!r}{chat.endpoint!r}"
+    assert KEY not in f"{chat!r}{chat.endpoint!r}"
 
 
 def test_doctor_says_that_nothing_is_configured_and_that_configuration_is_wrong() -> None:

@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.answering.reply import MAX_REPLY_CHARS, Claim, cited, normalised, parse_reply
 from lodestar.engine.errors import LLMError
-from lodestar.engine.values import Entity, Path, Question, RelationPath, Retrieval, RetrievedPath, Scored, Step, Triple
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+
+from tests.evidence import evidence_of, ranked
+from tests.evidence import leads as chain_that_leads
 
 
 @pytest.mark.parametrize(
@@ -104,19 +109,12 @@ def test_any_json_under_answers_gives_named_claims_with_confidences_from_0_to_1(
 PERU, SOL, LIMA = Entity("m.peru", "Peru"), Entity("m.sol", "Peruvian_sol"), Entity("m.lima", "Lima")
 
 
-def leads(relation: str, *ends: Entity, topic: Entity = PERU, via: Entity | None = None) -> RetrievedPath:
-    steps: tuple[Step, ...] = (Step(relation),)
-    if via is None:
-        instances = [Path((Triple(topic, relation, end),), (False,)) for end in ends]
-    else:
-        instances = [Path((Triple(topic, "on", via), Triple(via, relation, end)), (False, False)) for end in ends]
-        steps = (Step("on"), *steps)
-    return RetrievedPath(topic, RelationPath(steps), tuple(instances), ends)
+def leads(relation: str, *ends: Entity, via: Entity | None = None) -> Chain:
+    return chain_that_leads(relation, *ends, topic=PERU, via=via)
 
 
-def retrieval(*paths: RetrievedPath) -> Retrieval:
-    scored = tuple(Scored(path, 1.0 - rank / 10) for rank, path in enumerate(paths))
-    return Retrieval(Question("Which currency has Peru?"), (), scored)
+def retrieval(*chains: Chain) -> Evidence[Chain]:
+    return evidence_of(*ranked(*chains), text="Which currency has Peru?")
 
 
 def test_an_end_of_a_path_is_from_the_graph_with_every_path_to_it() -> None:
@@ -184,3 +182,11 @@ def test_spellings_of_one_name(one: str, other: str) -> None:
 def test_different_names_stay_different() -> None:
     assert normalised("St. Louis") != normalised("St Louis")
     assert normalised('"') != ""
+
+
+def test_both_entities_of_a_triple_can_be_cited() -> None:
+    triples = (Scored(Triple(PERU, "currency", SOL), 1.0), Scored(Triple(LIMA, "capital of", PERU), 0.5))
+    sol, peru = cited(
+        (Claim("Peruvian sol"), Claim("Peru")), Evidence(Question("?"), (Topic(PERU),), "triple", triples)
+    )
+    assert [(sol.id, sol.evidence), (peru.id, peru.evidence)] == [("m.sol", (0,)), ("m.peru", (0, 1))]

@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 import lodestar.engine.retrieval
 import numpy as np
 import pytest
+from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.similarity import SimilarityScorer
-from lodestar.engine.retrieval.star import StarScorer
-from lodestar.engine.values import Entity, EntityCandidate, RelationPath, Step
+from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.encoder import SentenceEncoder
 from lodestar.models.star.checkpoint import read_checkpoint
 from lodestar.models.star.scoring import StarModel
@@ -43,7 +43,7 @@ def similarity() -> SimilarityScorer:
 def star() -> StarScorer:
     with TemporaryDirectory() as folder:
         checkpoint = read_checkpoint(write_tiny_checkpoint(Path(folder) / "star"))
-    return StarScorer(WORDS, StarModel(checkpoint), shortlist=3)
+    return StarScorer(WORDS, StarModel(checkpoint))
 
 
 SCORERS: dict[str, Callable[[], PathScorer]] = {
@@ -53,8 +53,8 @@ SCORERS: dict[str, Callable[[], PathScorer]] = {
 }
 
 
-def topic(name: str) -> EntityCandidate:
-    return EntityCandidate(Entity(name, name), name, name, 10)
+def topic(name: str) -> Topic:
+    return Topic(Entity(name, name), 10, mention=name, matched_name=name)
 
 
 ONE_HOP = [RelationPath((Step(r, inverse=i),)) for r in ("capital", "currency_used") for i in (False, True)]
@@ -121,19 +121,16 @@ def test_no_candidates_no_scores(scorer: PathScorer) -> None:
     (scores,) = scorer.score([query("What?", [], [])])
     assert scores.stop.shape == (0,)
     assert scorer.score([]) == []
-    (again,) = scorer.rerank([query("What?", [], [])], [scores.stop])
-    assert again.shape == (0,)
-    assert scorer.rerank([], []) == []
 
 
-def test_a_second_look_batched_equals_single(scorer: PathScorer) -> None:
-    stop = [scores.stop for scores in scorer.score(QUERIES)]
-    together = scorer.rerank(QUERIES, stop)
-    for asked, said, read in zip(QUERIES, stop, together, strict=True):
-        assert len(read) <= len(said)
-        assert np.isfinite(read).all()
-        (alone,) = scorer.rerank([asked], [said])
-        assert read == pytest.approx(alone, abs=1e-4)
+def test_pairs_read_together_equal_single_and_none_is_none() -> None:
+    scorer = star()
+    pairs = [(q.question, t, path) for q in QUERIES for t, path in zip(q.topics, q.paths, strict=True)]
+    together = scorer.read(pairs)
+    assert together.shape == (len(pairs),)
+    assert np.isfinite(together).all()
+    assert together == pytest.approx(np.concatenate([scorer.read([pair]) for pair in pairs]), abs=1e-4)
+    assert scorer.read([]).shape == (0,)
 
 
 def test_similarity_finds_the_evident_path_and_stops_there() -> None:

@@ -1,53 +1,151 @@
-"""Recipes: those that come with Lodestar, a user's own, and what is wrong with one."""
+"""Recipes: those that come with Lodestar, a user's own in TOML, one line or Python, and what is wrong with one."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
+from lodestar.engine.recipes.expression import parsed
+from lodestar.engine.recipes.listing import listed_parts, listed_recipes
 from lodestar.engine.recipes.recipe import Recipe, read_recipe, recipe_names
+from lodestar.engine.recipes.registry import ANSWERERS, LINKERS, PARTS
+from lodestar.engine.recipes.searching import Merge, Similarity, Star
 
 
 @pytest.mark.parametrize("name", recipe_names())
 def test_what_is_resolved_can_be_read_again(name: str) -> None:
-    recipe = read_recipe(name, ["search.max_hop=3", "seed=7"])
-    assert (recipe.name, recipe.search.max_hop, recipe.seed) == (name, 3, 7)
+    recipe = read_recipe(name, ["top_k=3", "seed=7", "linker.top_k=4"])
+    assert (recipe.name, recipe.top_k, recipe.seed) == (name, 3, 7)
     assert recipe.description
     assert Recipe.of(json.loads(json.dumps(recipe.as_json()))) == recipe
 
 
-def test_the_default_is_what_the_command_line_does() -> None:
-    assert read_recipe("similarity").search == Recipe("x").search
-    assert read_recipe("cosine").search.weights.support == 0
+def test_defaults_are_those_of_the_parts() -> None:
+    assert read_recipe("similarity").parts == {"similarity": Similarity()}
+    cosine = read_recipe("cosine").parts["similarity"]
+    assert isinstance(cosine, Similarity)
+    assert (cosine.weights.support, cosine.meeting_bonus) == (0.0, 0.0)
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text('retriever = "random"\nseed = 3\n[search]\ntop_k = 4\nweights = { hop = 1 }\n')
-    recipe = read_recipe(str(path))
-    assert (recipe.name, recipe.retriever, recipe.seed, recipe.search.top_k) == ("mine", "random", 3, 4)
-    assert recipe.search.weights.hop == 1.0
+    path.write_text(
+        'stages = "similarity | wide + merge"\nseed = 3\ntop_k = 4\n[similarity]\nweights = { hop = 1 }\n'
+        '[wide]\nbeam_width = 30\n[parts]\nwide = "similarity"\n[answerer]\nkind = "llm"\n'
+    )
+    recipe = read_recipe(str(path), ["wide.max_hop=3"])
+    assert (recipe.name, str(recipe.stages), recipe.seed, recipe.top_k) == ("mine", "similarity | wide + merge", 3, 4)
+    narrow, wide = recipe.parts["similarity"], recipe.parts["wide"]
+    assert isinstance(narrow, Similarity)
+    assert isinstance(wide, Similarity)
+    assert (narrow.weights.hop, narrow.beam_width, wide.beam_width, wide.max_hop) == (1.0, 10, 30, 3)
+    assert recipe.answerer.name == "llm"
+
+
+def test_a_line_is_a_recipe_named_for_what_stands_in_it() -> None:
+    recipe = read_recipe("similarity+merge | star", options={"star.checkpoint": "x", "merge": {"bonus": 1.0}})
+    assert (recipe.name, str(recipe.stages)) == ("similarity+merge-or-star", "similarity + merge | star")
+    assert recipe.as_json()["resolved"] == ["similarity", "merge", "|", "star"]
+    assert recipe.parts["merge"] == Merge(bonus=1.0)
+
+
+def test_python_joins_parts_as_a_line_does() -> None:
+    written = Similarity(max_hop=3) + Merge(bonus=0.5) | Star(checkpoint="x")
+    recipe = read_recipe(written)
+    options = {"similarity.max_hop": 3, "merge.bonus": 0.5, "star.checkpoint": "x"}
+    assert recipe == read_recipe("similarity + merge | star", options=options)
+    assert read_recipe(Similarity(max_hop=3)).parts == {"similarity": Similarity(max_hop=3)}
+
+
+def test_one_part_twice_keeps_the_options_of_both() -> None:
+    recipe = read_recipe(Similarity() | Similarity(max_hop=3) | Similarity())
+    assert str(recipe.stages) == "similarity | similarity-2 | similarity"
+    assert recipe.parts == {"similarity": Similarity(), "similarity-2": Similarity(max_hop=3)}
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("a+b|c+d", "a + b | c + d"),
+        ("(a | b) + c", "(a | b) + c"),
+        ("a + (b + c)", "a + (b + c)"),
+        ("((a))", "a"),
+        ("a | (b | c)", "a | (b | c)"),
+    ],
+)
+def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
+    assert str(parsed(line)) == written
+    assert parsed(written) == parsed(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("star +", "expected the name of a part, found the end"),
+        ("+ star", r"expected the name of a part, found '\+'"),
+        ("(star", r"expected a \), found the end"),
+        ("star merge", r"expected a \+ or a \|, found 'merge'"),
+        ("star & merge", r"expected names of parts, \+ and \|, found '&'"),
+        ("star + nova", "there is no part 'nova': expected one of merge, oracle"),
+        (
+            "merge + star",
+            r"merge is a reorganiser, which needs evidence: put it after a retriever, as similarity \+ merge",
+        ),
+        ("star + similarity", r"two retrievers are joined by \|, as star \| similarity"),
+        ("star + (merge | merge)", "cannot stand after"),
+        ("extractive + merge", "there is no part 'extractive'"),
+    ],
+)
+def test_a_wrong_line_is_said(line: str, fault: str) -> None:
+    with pytest.raises(UsageError, match=fault):
+        read_recipe(line)
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ("search.width=1", "there is no option 'width': expected some of top_k, beam_width"),
-        ("search.max_hop=far", "expected int for max_hop, found 'far'"),
-        ("search.max_hop=9", "max_hop: expected 1 to 4, found 9"),
-        ("search=1", "expected options of search, found 1"),
-        ("seed", r"expected KEY=VALUE, as search\.max_hop=3, found 'seed'"),
+        ("similarity.width=1", "there is no option 'width': expected some of beam_width, max_hop"),
+        ("similarity.max_hop=far", "expected int for max_hop, found 'far'"),
+        ("similarity.max_hop=9", "similarity.max_hop: expected 1 to 4, found 9"),
+        ("similarity.meeting_bonus=nan", "expected a finite number for meeting_bonus, found nan"),
+        ("similarity.link_weight=-1", "similarity.link_weight: expected at least 0, found -1"),
+        ("similarity.weights.support=nan", "expected a finite number for support, found nan"),
+        ("similarity=1", "expected options of similarity, found 1"),
+        ("top_k=0", "top_k: expected 1 to 1000, found 0"),
+        ("top_k=many", "expected a whole number for top_k, found 'many'"),
+        ("seed", r"expected KEY=VALUE, as star\.checkpoint=FOLDER, found 'seed'"),
         ("seed.x.y=1", "seed has no options of its own"),
-        ("retriever=magic", "expected one of beam, oracle, pagerank, random, shortest, found 'magic'"),
-        ("answerer.kind=oracle", "expected one of extractive, llm, found 'oracle'"),
+        ("stages=3", "expected stages, a line such as 'similarity \\+ merge', found 3"),
+        ("answerer.kind=oracle", "expected one of extractive, llm for answerer.kind, found 'oracle'"),
+        ("linker.kind=magic", "expected one of full-text for linker.kind, found 'magic'"),
+        ("star.max_hop=3", "there is no part or option 'star' in it: expected some of similarity"),
+        ("parts.x=json:loads", "expected a class derived from a Part, found json:loads"),
+        ("parts.x=no.such:Thing", "no.such:Thing cannot be imported"),
+        ("parts.star=json:loads", "a part of one's own cannot be called 'star'"),
+        ("parts.x=nonsense", "expected module:Class or the name of a part, found 'nonsense'"),
     ],
 )
 def test_a_wrong_option_is_said(change: str, fault: str) -> None:
     changes = ["seed=1", change] if change.startswith("seed.") else [change]
+    changes += ["stages=similarity | x"] if change.startswith("parts.x") else []
     with pytest.raises(UsageError, match=fault):
         read_recipe("cosine", changes)
+
+
+def test_python_refuses_what_a_file_refuses() -> None:
+    with pytest.raises(UsageError, match=r"similarity\.max_hop: expected 1 to 4, found 9"):
+        replace(Similarity(), max_hop=9)
+    with pytest.raises(UsageError, match="merge is a reorganiser"):
+        read_recipe(Merge())
+
+
+def test_a_missing_checkpoint_says_how_to_name_one() -> None:
+    with pytest.raises(UsageError, match=r"found none: give --checkpoint FOLDER or --set star\.checkpoint=FOLDER"):
+        read_recipe("star").check()
 
 
 def test_what_is_no_recipe(tmp_path: Path) -> None:
@@ -61,3 +159,15 @@ def test_what_is_no_recipe(tmp_path: Path) -> None:
         assert isinstance(raised.value, LodestarError)
     with pytest.raises(InputError, match="cannot be read"):
         read_recipe(str(tmp_path / "none.toml"))
+
+
+def test_the_list_has_every_part_with_every_option_explained() -> None:
+    parts: list[dict[str, Any]] = listed_parts()
+    assert {part["name"] for part in parts} == {*PARTS, *LINKERS, *ANSWERERS}
+    for part in parts:
+        assert part["description"], part["name"]
+        for option in part["options"]:
+            assert option["help"], (part["name"], option["name"])
+            assert option["source"], (part["name"], option["name"])
+    assert [recipe["name"] for recipe in listed_recipes()] == recipe_names()
+    json.dumps([parts, listed_recipes()])

@@ -18,7 +18,7 @@ from lodestar.engine.retrieval.subgraph.proposing import (
     SimilarityProposer,
     best_relations,
 )
-from lodestar.engine.values import Entity, EntityCandidate, RelationPath, Step
+from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.encoder import SentenceEncoder
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.verbalise import RelationWords
@@ -78,7 +78,7 @@ def test_similarity_is_what_the_path_scorer_gives_a_path_of_one_hop() -> None:
     words = {NAMES[number]: of for number, of in WORDS.items()}
     scorer = SimilarityScorer(words, vectors().encoder, vectors=vectors())
     for query in QUERIES[:2]:
-        topic = EntityCandidate(Entity("t", query.topics[0]), "", "", 0)
+        topic = Topic(Entity("t", query.topics[0]))
         paths = tuple(RelationPath((Step(NAMES[abs(n)], n < 0),)) for n in query.relations.tolist())
         asked = PathQuery(query.question, (topic,) * len(paths), paths, (0.0,) * len(paths))
         (expected,) = scorer.score([asked])

@@ -15,23 +15,13 @@ from lodestar.engine.evaluation.reporting.page import report_page
 from lodestar.engine.evaluation.reporting.report import report_of
 from lodestar.engine.evaluation.reporting.table import results_table
 from lodestar.engine.evaluation.running import Run
+from lodestar.engine.evidence.answer import Answer
+from lodestar.engine.evidence.evidence import Cost
 from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.values import (
-    Answer,
-    AnswerEntity,
-    Entity,
-    EntityCandidate,
-    Path,
-    Question,
-    RelationPath,
-    Retrieval,
-    RetrievedPath,
-    Scored,
-    Step,
-    TokenUsage,
-    Triple,
-)
+from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic
+
+from tests.evidence import evidence_of, leads
 
 TOPIC = Entity("m.1", "One")
 STATED: dict[str, Any] = {
@@ -52,17 +42,10 @@ def question(id_: str, *answers: str, topic: str = "m.1", paths: tuple[GoldPath,
 
 def answered(asked: GoldQuestion, ends: list[str], given: list[str], usage: TokenUsage | None = None) -> Record:
     found = [Entity(end, end.upper()) for end in ends]
-    instances = tuple(Path((Triple(TOPIC, "r", end),), (False,)) for end in found)
-    path = RetrievedPath(TOPIC, RelationPath((Step("r"),)), instances, tuple(found))
-    retrieval = Retrieval(
-        Question("which?"),
-        (Scored(EntityCandidate(TOPIC, "One", "", 1), 1.0),),
-        (Scored(path, 0.9),) if ends else (),
-        {"hop 1": 0.2},
-        stage_round_trips={"hop 1": 2},
-    )
+    items = [Scored(leads("r", *found, topic=TOPIC), 0.9)] if ends else []
+    evidence = evidence_of(*items, text="which?", topics=(Topic(TOPIC),), trace=(Cost("hop 1", 0.2, 2),))
     entities = tuple(AnswerEntity(each.upper(), each, 0.75, "graph", (0,)) for each in given)
-    return judged(asked, Answer(retrieval, entities, ", ".join(given), "test", usage))
+    return judged(asked, Answer(evidence, entities, ", ".join(given), "test", usage))
 
 
 def run_of(*pairs: tuple[GoldQuestion, Record]) -> Run:

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 import torch
 from lodestar.engine.database.catalogue import Catalogue, RelationInfo
+from lodestar.engine.database.gateway import Connection
 from lodestar.engine.errors import CheckpointError as EngineCheckpointError
-from lodestar.engine.trained import check_graph, checkpoint_description, star_model
+from lodestar.engine.resources import Resources
+from lodestar.engine.settings import Settings
 from lodestar.models.star.checkpoint import (
     CheckpointError,
     Network,
-    TrainedOn,
     read_checkpoint,
     read_description,
     write_checkpoint,
@@ -110,7 +111,7 @@ def test_a_missing_or_empty_mined_file(tmp_path: Path) -> None:
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "star")
     found = read_checkpoint(folder)
-    assert found.description == read_description(folder) == checkpoint_description(str(folder))
+    assert found.description == read_description(folder) == resources().description(str(folder))
     assert found.cross is not None
     assert not found.dual.training
     for name, network in (("dual", found.dual), ("cross", found.cross)):
@@ -128,6 +129,10 @@ def test_no_file_of_a_checkpoint_is_a_pickle(tmp_path: Path) -> None:
     assert not [path for path in files if path.read_bytes()[:1] == b"\x80" or path.read_bytes()[:2] == b"PK"]
 
 
+def resources() -> Resources:
+    return Resources(Settings(), Connection("bolt://127.0.0.1:1", "neo4j", ""))
+
+
 def test_a_flipped_byte_in_any_file_is_refused(tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "star")
     chance = random.Random(1)
@@ -141,7 +146,7 @@ def test_a_flipped_byte_in_any_file_is_refused(tmp_path: Path) -> None:
             read_checkpoint(folder)
         path.unlink()
         with pytest.raises(EngineCheckpointError, match="missing, or not"):
-            star_model(str(folder))
+            resources().star(str(folder))
         path.write_bytes(content)
     read_checkpoint(folder)
 
@@ -167,7 +172,7 @@ def test_a_damaged_description_is_one_line(content: str, tmp_path: Path) -> None
 
 def test_a_folder_without_a_checkpoint_says_what_to_name(tmp_path: Path) -> None:
     with pytest.raises(EngineCheckpointError, match="found none: name the folder that `lodestar train star` wrote to"):
-        checkpoint_description(str(tmp_path))
+        resources().description(str(tmp_path))
 
 
 def test_a_checkpoint_replaces_the_one_before_and_leaves_other_files(
@@ -196,12 +201,12 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path: Pat
 
 def test_another_graph_is_refused(tmp_path: Path) -> None:
     catalogue = Catalogue((RelationInfo(1, "capital", "capital", 3),))
-    fits = checkpoint_description(str(write_tiny_checkpoint(tmp_path / "fits", graph=catalogue.vocabulary)))
-    check_graph("fits", fits, catalogue)
+    folder = str(write_tiny_checkpoint(tmp_path / "fits", graph=catalogue.vocabulary))
+    opened = resources()
+    model = opened.of_graph(catalogue).star(folder)
     grown = replace(catalogue, relations=(RelationInfo(1, "capital", "capital", 4_000),))
-    check_graph("fits", fits, grown)
-    both = replace(fits, train=(TrainedOn("other", "", "", "6" * 64, 1, 2), *fits.train))
-    check_graph("fits", both, catalogue)
-    other = Catalogue((RelationInfo(1, "capital of", "capital of", 3),))
+    assert opened.of_graph(grown).star(folder) is model
+    other = opened.of_graph(Catalogue((RelationInfo(1, "capital of", "capital of", 3),)))
     with pytest.raises(EngineCheckpointError, match=r"was trained on another graph \(tiny questions;.* --any-graph"):
-        check_graph("fits", fits, other)
+        other.star(folder)
+    assert other.star(folder, any_graph=True) is model

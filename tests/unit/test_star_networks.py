@@ -11,9 +11,12 @@ import lodestar.models.star.scoring as scoring
 import numpy as np
 import pytest
 import torch
+from lodestar.engine.evidence.chain import Chain, ChainStep
+from lodestar.engine.reorganising.rescoring import Rescoring
+from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.retrieval.star import StarScorer
-from lodestar.engine.values import Entity, EntityCandidate, RelationPath, Step
+from lodestar.engine.steps import drive
+from lodestar.engine.values import Entity, RelationPath, Scored, Step, Topic
 from lodestar.models.star.checkpoint import Checkpoint, read_checkpoint
 from lodestar.models.star.inputs.batches import cross_batch, dual_batch
 from lodestar.models.star.inputs.pairs import RelationPair, RelationPairs
@@ -32,6 +35,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 from transformers import BertTokenizer
 
+from tests.evidence import evidence_of
 from tests.mined_examples import example_set, tiny_encoder
 from tests.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
 
@@ -406,8 +410,8 @@ def test_attention_is_of_the_tokens_that_are_read(checkpoint: Checkpoint) -> Non
 
 
 def query(prefix: str) -> PathQuery:
-    def topic(name: str) -> EntityCandidate:
-        return EntityCandidate(Entity(f"{prefix}{name}", name), name, name, 10)
+    def topic(name: str) -> Topic:
+        return Topic(Entity(f"{prefix}{name}", name), 10, mention=name, matched_name=name)
 
     paths = tuple(RelationPath((Step(name, inverse=inverse),)) for name, inverse in HOPS) * 2
     topics = (topic("Peru"),) * 6 + (topic("Lima"),) * 6
@@ -419,22 +423,29 @@ def test_other_ids_of_entities_leave_scores_unchanged(checkpoint: Checkpoint) ->
     one, other = scorer.score([query("m."), query("Q")])
     assert one.stop.tolist() == other.stop.tolist()
     assert one.extend.tolist() == other.extend.tolist()
-    read, again = scorer.rerank([query("m."), query("Q")], [one.stop, one.stop])
+    read, again = (
+        scorer.read([(asked.question, topic, path) for topic, path in zip(asked.topics, asked.paths, strict=True)])
+        for asked in (query("m."), query("Q"))
+    )
     assert read.tolist() == again.tolist()
     for scores in (one.stop, read):
         assert not np.allclose(scores[:6], scores[6:], atol=1e-3)  # what they are called counts
 
 
-def test_the_first_paths_are_read_and_both_scores_blended(checkpoint: Checkpoint) -> None:
-    asked = query("")
-    stop = np.arange(12, dtype=np.float32)
-    (both,) = StarScorer(WORDS, StarModel(checkpoint), mix=0.7, shortlist=5).rerank([asked], [stop])
+def test_the_first_chains_are_read_and_both_scores_blended(checkpoint: Checkpoint) -> None:
+    asked, scorer = query(""), StarScorer(WORDS, StarModel(checkpoint))
+    end = Entity("e", "End")
+    chains = [
+        Scored(Chain(topic.entity, (ChainStep(path.steps[0], ((topic.entity, end),)),), (end,)), float(-rank))
+        for rank, (topic, path) in enumerate(zip(asked.topics, asked.paths, strict=True))
+    ]
+    topics = tuple(dict.fromkeys(asked.topics))
+    evidence = evidence_of(*chains, text=asked.question, topics=topics)
+    rescoring = Rescoring(scorer, shortlist=5, mix=0.7, link_weight=1.0)
+    (found,) = drive(rescoring.reorganise([evidence]), lambda _: [])
     read = StarModel(checkpoint).cross(
         [(asked.question, asked.topics[i].mention, (hop,)) for i, hop in enumerate(list(HOPS.values())[:5])]
     )
-    assert both == pytest.approx(0.3 * stop[:5] + 0.7 * read, abs=1e-4)
-
-
-def test_without_a_weight_the_dual_encoder_has_the_last_word(checkpoint: Checkpoint) -> None:
-    (read,) = StarScorer(WORDS, StarModel(checkpoint), mix=0.0).rerank([query("")], [np.zeros(12, dtype=np.float32)])
-    assert read.shape == (0,)
+    blended = [0.3 * -rank + 0.7 * score for rank, score in enumerate(read.tolist())]
+    assert [item.score for item in found.items[:5]] == pytest.approx(sorted(blended, reverse=True), abs=1e-4)
+    assert [item.value for item in found.items[5:]] == [chain.value for chain in chains[5:]]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.baselines.instances import distances_from, retrieved, shortest_path
+from lodestar.engine.evaluation.baselines.chains import chain_of, distances_from, shortest_path
 from lodestar.engine.evaluation.reachable import reachable
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.values import Entity
@@ -111,7 +111,7 @@ def test_instances_and_shortest_paths_are_in_the_graph(rows: list[tuple[str, str
     for node in np.flatnonzero((distances > 0) & (distances <= 3)).tolist():
         path = shortest_path(graph, topic, node, distances)
         assert len(path.steps) == distances[node]
-        (instance,) = retrieved(graph, topic, path, [graph.entities[node]]).instances
+        (instance,) = chain_of(graph, topic, path, [graph.entities[node]]).instances()
         assert (instance.start.id, instance.end.id) == (graph.entities[topic].id, graph.entities[node].id)
         assert {(t.head.id, t.relation, t.tail.id) for t in instance.triples} <= stated
         assert all(

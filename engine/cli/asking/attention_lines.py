@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from ...explaining.explanation import Explanation, Word, percent
-from ..render import path_line, printable
+from ..render import chain_line, printable
 
 QUESTION_SHADES = (None, 195, 153, 117, 75, 33)
 PATH_SHADES = (None, 230, 223, 216, 215, 208)
@@ -30,7 +30,7 @@ def explanation_lines(explanation: Explanation, *, colour: bool) -> Iterator[str
         yield f"  {printable(explanation.note or 'no path was found')}"
         return
     for rank, path in enumerate(explanation.paths, start=1):
-        line = path_line(path.path)
+        line = chain_line(path.path)
         yield f"  {rank:>2}. {path.score:6.3f}  s {path.cross_score:.3f}  {printable(line)}"
         for label, words, most, shades in (
             ("[QSP]", path.question, explanation.most_of_question, QUESTION_SHADES),

@@ -22,7 +22,7 @@ def command(text: str, as_json: bool, **flags: Any) -> None:
       lodestar entities "Which countries border Swizerland?"
     """
     from ...api import Engine
-    from ...serialise import candidate_data
+    from ...evidence.plain import candidate_data
     from ..render import candidate_line
 
     with Engine(settings_from(**flags)) as engine:

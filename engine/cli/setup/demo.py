@@ -11,7 +11,7 @@ import click
 from ..options import json_option, server_options, settings_from
 
 if TYPE_CHECKING:
-    from ...values import Answer
+    from ...evidence.answer import Answer
 
 DEMO_NAME = "demo"
 """The embedded server of the demonstration: a graph of its own, so that nobody's data is touched."""
@@ -44,11 +44,11 @@ def command(as_json: bool, **flags: Any) -> None:
 
     from ....loaders.formats.by_name import source_class
     from ....loaders.loads.loading import LoadOptions, load
+    from ....loaders.progress import progress_bar
     from ...api import Engine
     from ...browsing.browser import BrowserView
     from ...database.gateway import Gateway
-    from ...progress.phases import progress_bar
-    from ...serialise import answer_data
+    from ...evidence.plain import answer_data
     from ...server.connecting import loading_connection
     from ...server.instance import Instance
     from ...values import Question
@@ -66,7 +66,7 @@ def command(as_json: bool, **flags: Any) -> None:
             report = load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)
     _say(f"   {report}")
 
-    _say("3. The sentence encoder and the relation index")
+    _say("3. The sentence encoder")
     with Engine(settings, connection=instance.connection()) as engine:
         engine.prepare()
         _say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
@@ -77,8 +77,8 @@ def command(as_json: bool, **flags: Any) -> None:
             if as_json:
                 click.echo(json.dumps(answer_data(answers[-1]), ensure_ascii=False))
             else:
-                click.echo("\n".join(answer_lines(answers[-1], max_paths=3)) + "\n")
-        link = BrowserView(engine.gateway(), status.browser_url).show(answers[1].retrieval)
+                click.echo("\n".join(answer_lines(answers[-1], max_items=3)) + "\n")
+        link = BrowserView(engine.gateway(), status.browser_url).show(answers[1].evidence)
     click.echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
     click.echo(f"  user neo4j, password in {status.password_file}", err=as_json)
     _say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')

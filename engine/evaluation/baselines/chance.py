@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...values import Question, RelationPath, RetrievedPath, Scored, Step
+from ...evidence.chain import Chain
+from ...values import Question, RelationPath, Scored, Step
 from ..whole_graph import Nodes, WholeGraph
-from .instances import retrieved
+from .chains import chain_of
 from .searching import WholeGraphRetriever
 
 TRIES_A_PATH = 20
@@ -27,11 +28,11 @@ class RandomRetriever(WholeGraphRetriever):
         super().__init__(graph, max_hop)
         self._seed = seed
 
-    def search(self, question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[RetrievedPath]]:
+    def search(self, question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[Chain]]:
         """Return distinct relation paths, fewer than `top_k` where chance finds no more."""
         digest = hashlib.sha256(f"{self._seed}\n{question.id}\n{question.text}".encode()).digest()
         chosen = random.Random(digest)  # noqa: S311 - chance is what is wanted here, not secrecy
-        found: dict[tuple[int, RelationPath], RetrievedPath] = {}
+        found: dict[tuple[int, RelationPath], Chain] = {}
         for _ in range(TRIES_A_PATH * top_k):
             if len(found) == top_k:
                 break
@@ -43,7 +44,7 @@ class RandomRetriever(WholeGraphRetriever):
                 if node not in topics and not self.graph.is_mediator[node]
             ]
             if path and ends and (topic, path) not in found:
-                found[topic, path] = retrieved(self.graph, topic, path, ends)
+                found[topic, path] = chain_of(self.graph, topic, path, ends)
         return [Scored(path, 0.0) for path in found.values()]
 
     def _walk(self, chosen: random.Random, topic: int, num_hops: int) -> tuple[RelationPath | None, Nodes]:

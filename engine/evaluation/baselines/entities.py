@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ...values import Question, RetrievedPath, Scored
+from ...evidence.chain import Chain
+from ...values import Question, Scored
 from ..whole_graph import Nodes
-from .instances import distances_from, retrieved, shortest_path
+from .chains import chain_of, distances_from, shortest_path
 from .searching import WholeGraphRetriever
 
 
@@ -21,7 +22,7 @@ class EntityRetriever(WholeGraphRetriever):
     def scores(self, topics: list[int], distances: Nodes, /) -> npt.NDArray[np.float64]:
         """Return (num_nodes,), higher is better; `distances` is (num_topics, num_nodes), in steps."""
 
-    def search(self, _question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[RetrievedPath]]:
+    def search(self, _question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[Chain]]:
         """Return a shortest path, from the nearest topic, to each of the best entities."""
         distances = np.array([distances_from(self.graph, topic, self.max_hop) for topic in topics])
         scores = self.scores(topics, distances)
@@ -33,5 +34,5 @@ class EntityRetriever(WholeGraphRetriever):
         for end in ends[:top_k]:
             topic = topics[nearest[end]]
             path = shortest_path(self.graph, topic, end, distances[nearest[end]])
-            found.append(Scored(retrieved(self.graph, topic, path, [self.graph.entities[end]]), float(scores[end])))
+            found.append(Scored(chain_of(self.graph, topic, path, [self.graph.entities[end]]), float(scores[end])))
         return found

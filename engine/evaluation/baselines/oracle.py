@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...values import Question, RetrievedPath, Scored
+from ...evidence.chain import Chain
+from ...values import Question, Scored
 from ..reachable import reachable
 from ..whole_graph import WholeGraph
-from .instances import retrieved
+from .chains import chain_of
 from .searching import WholeGraphRetriever
 
 
@@ -26,12 +27,12 @@ class OracleRetriever(WholeGraphRetriever):
         self._return_to_topic = return_to_topic
         self._gold = gold
 
-    def search(self, question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[RetrievedPath]]:
+    def search(self, question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[Chain]]:
         """Return the best relation paths."""
         known = [self.graph.numbers[id_] for id_ in self._gold[question.id] if id_ in self.graph.numbers]
         best = reachable(
             self.graph, topics, np.array(known, dtype=np.int64), self.max_hop, return_to_topic=self._return_to_topic
         )[:top_k]
         return [
-            Scored(retrieved(self.graph, self.graph.numbers[r.topic.id], r.relation_path, r.ends), r.f1) for r in best
+            Scored(chain_of(self.graph, self.graph.numbers[r.topic.id], r.relation_path, r.ends), r.f1) for r in best
         ]

@@ -104,7 +104,8 @@ def results_table(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _recipe(recipe: Mapping[str, Any]) -> str:
-    return f"{recipe['name']}, {recipe['search']['max_hop']} hops"
+    hops = [options["max_hop"] for options in recipe.values() if isinstance(options, dict) and "max_hop" in options]
+    return f"{recipe['name']}, {max(hops)} hops" if hops else str(recipe["name"])
 
 
 def _with_interval(figure: Mapping[str, Any]) -> str:

@@ -16,7 +16,6 @@ from ...database.catalogue import Catalogue, read_catalogue, read_graph_state
 from ...database.gateway import Gateway
 from ...database.mining import stream_mediator_relations
 from ...errors import EncoderError, GraphError, QueryTimeoutError, StorageError, UsageError
-from ...progress.phases import Progress, silent
 from ...questions.gold import GoldQuestion, QuestionSet
 from ...relations.index import index_folder, open_index
 from ...relations.words import words_of_relation
@@ -30,6 +29,9 @@ from .placing import REASONS, LeftOut
 
 Mined = list[Walked | LeftOut]
 
+Progress = Callable[[str, int, int], None]
+"""Called with the phase, how much is done, and of how much."""
+
 LABELLED_TOGETHER = 256
 """Questions; not the batch size of the database, so that this changes nothing in the file."""
 
@@ -41,7 +43,7 @@ def mine_file(
     options: MiningOptions,
     *,
     batch_size: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = lambda _phase, _done, _total: None,
 ) -> Mining:
     """Mine the questions in the engine's graph, `batch_size` at a time, write the file and return its first line.
 

@@ -1,0 +1,56 @@
+"""`lodestar recipes`: what pipelines are made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from .options import json_option
+
+
+@click.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@json_option
+def command(names: tuple[str, ...], as_json: bool) -> None:
+    """List recipes and parts, with all options, their defaults and where these are from.
+
+    A line of parts is a recipe: a + b gives what a found to b, a | b joins what both find.
+
+    \b
+    Examples:
+      lodestar recipes
+      lodestar recipes star
+      lodestar ask --recipe "similarity + merge" --set merge.bonus=1 "Who directed Alien?"
+    """
+    from ..errors import UsageError
+    from ..recipes.listing import listed_parts, listed_recipes
+
+    recipes, parts = listed_recipes(), listed_parts()
+    if names:
+        known = {each["name"] for each in (*recipes, *parts)}
+        if unknown := [name for name in names if name not in known]:
+            raise UsageError(f"there is no recipe or part {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
+        recipes = [each for each in recipes if each["name"] in names]
+        parts = [each for each in parts if each["name"] in names]
+    if as_json:
+        click.echo(json.dumps({"recipes": recipes, "parts": parts}, ensure_ascii=False))
+        return
+    if recipes:
+        click.echo("Recipes")
+        for recipe in recipes:
+            click.echo(f"  {recipe['name']:<16} {recipe['description']}")
+            click.echo(f"  {'':<16} {' '.join(recipe['resolved'])}; answerer {recipe['answerer']['kind']}")
+    for part in parts:
+        click.echo("\n".join(_part_lines(part)))
+
+
+def _part_lines(part: dict[str, Any]) -> Iterator[str]:
+    flow = " → ".join(kind for kind in (part["takes"], part["gives"]) if kind)
+    yield f"\n{part['role'].capitalize()} {part['name']}{f' ({flow})' if flow else ''}"
+    yield f"  {part['description']}"
+    for option in part["options"]:
+        default = json.dumps(option["default"], ensure_ascii=False)
+        yield f"  {option['name']:<16} {default:<10} {option['help']} [{option['source']}]"

@@ -1,0 +1,166 @@
+"""Combinators: stages made of stages.
+
+``Then(retriever, reorganiser, …)`` is ``a + b`` of a recipe, ``Union(retriever, retriever)`` is ``a | b``. All are
+retrievers themselves, and so can be combined again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..models.kept import Kept
+from .evidence.bridges import as_kind
+from .evidence.calibration import Calibration
+from .evidence.chain import Chain
+from .evidence.evidence import Cost, Evidence, Item, Kind, item_order, merged_costs
+from .stages import Reorganiser, Retriever
+from .steps import Steps, in_step, measured
+from .values import LinkedQuestion, Scored
+
+RANK_CONSTANT = 60
+"""k of reciprocal rank fusion (Cormack et al. 2009)."""
+
+MAX_KEPT = 1_000
+
+
+class Then:
+    """A retriever followed by reorganisers, with a bridge wherever kinds differ; a `Retriever`."""
+
+    def __init__(self, retriever: Retriever, *reorganisers: Reorganiser) -> None:
+        self._retriever = retriever
+        self._reorganisers = reorganisers
+        self.gives: Kind = reorganisers[-1].gives if reorganisers else retriever.gives
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+        """Return what the last reorganiser makes of what the retriever found."""
+        found = yield from self._retriever.retrieve(questions, top_k)
+        for reorganiser in self._reorganisers:
+            taken = [each if each.kind == reorganiser.takes else as_kind(each, reorganiser.takes) for each in found]
+            found = yield from reorganiser.reorganise(taken)
+        return found
+
+
+class Union:
+    """What two retrievers find, together; a `Retriever` of the first one's kind.
+
+    The second one's evidence is bridged where it is of the other kind. Where the scores of both are calibrated, an item
+    has the higher of its probabilities; else it has the sum of 1 / (`RANK_CONSTANT` + rank) over both, and there is no
+    calibration. Both search at the same time. What each of them makes groups of keeps its better one.
+    """
+
+    def __init__(self, left: Retriever, right: Retriever) -> None:
+        self._sides = (left, right)
+        self.gives: Kind = left.gives
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+        """Return the union for each question."""
+        left, right = yield from in_step(*(side.retrieve(questions, top_k) for side in self._sides))
+        return [united(one, as_kind(two, one.kind)) for one, two in zip(left, right, strict=True)]
+
+
+class Cached:
+    """A retriever that is asked once for a question, its topics and its `top_k`; the last `MAX_KEPT` are kept.
+
+    A `Retriever`. It lives as long as the graph stays as it is: a pipeline is made anew when it changes.
+    """
+
+    def __init__(self, retriever: Retriever, max_kept: int = MAX_KEPT) -> None:
+        self._retriever = retriever
+        self._turn = threading.Lock()
+        self._kept: Kept[tuple[Any, ...], Evidence[Any]] = Kept(max_kept)
+        self.gives: Kind = retriever.gives
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+        """Return the evidence, that of questions not met before from the retriever."""
+        keys = [(linked.question, linked.topics, top_k) for linked in questions]
+        with self._turn:
+            known = {key: self._kept[key] for key in keys if key in self._kept}
+        missing = {key: linked for key, linked in zip(keys, questions, strict=True) if key not in known}
+        if missing:
+            found = yield from self._retriever.retrieve(list(missing.values()), top_k)
+            with self._turn:
+                for key, evidence in zip(missing, found, strict=True):
+                    self._kept.keep(key, replace(evidence, trace=()))
+            known |= dict(zip(missing, found, strict=True))
+        return [known[key] for key in keys]
+
+
+class Traced:
+    """A retriever whose cost stands in the trace; a `Retriever`. See `traced`."""
+
+    def __init__(self, name: str, retriever: Retriever) -> None:
+        self._name = name
+        self._retriever = retriever
+        self.gives: Kind = retriever.gives
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+        """Return what the retriever returns."""
+        return (yield from traced(self._name, (), self._retriever.retrieve(questions, top_k)))
+
+
+class TracedReorganiser:
+    """A reorganiser whose cost stands in the trace; a `Reorganiser`. See `traced`."""
+
+    def __init__(self, name: str, reorganiser: Reorganiser) -> None:
+        self._name = name
+        self._reorganiser = reorganiser
+        self.takes: Kind = reorganiser.takes
+        self.gives: Kind = reorganiser.gives
+
+    def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
+        """Return what the reorganiser returns."""
+        before = merged_costs(evidence[0].trace) if evidence else ()
+        return (yield from traced(self._name, before, self._reorganiser.reorganise(evidence)))
+
+
+def traced(name: str, before: Sequence[Cost], steps: Steps[list[Evidence[Any]]]) -> Steps[list[Evidence[Any]]]:
+    """Run the steps and charge to `name` what they took beyond what the evidence says of itself since `before`."""
+    started_s = time.perf_counter()
+    found, num_requests, usage = yield from measured(steps)
+    seconds = time.perf_counter() - started_s
+    if not found:
+        return found
+    told = found[0].trace
+    own_s = sum(cost.seconds for cost in told) - sum(cost.seconds for cost in before)
+    own_trips = sum(cost.round_trips for cost in told) - sum(cost.round_trips for cost in before)
+    asked = sum(cost.llm.calls + cost.llm.cached for cost in told) > sum(c.llm.calls + c.llm.cached for c in before)
+    cost = Cost(name, max(seconds - own_s, 0.0), max(num_requests - own_trips, 0))
+    cost = cost if asked else replace(cost, llm=usage)
+    return [each.charged([cost]) for each in found]
+
+
+def united(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
+    """Return the union of two pieces of evidence of one kind for one question. See `Union`."""
+    calibrated = left.calibration is not None and right.calibration is not None
+    scores: dict[Any, float] = {}
+    items: dict[Any, Item] = {}
+    groups: dict[Any, int] = {}
+    for side in (left, right):
+        for index, scored in enumerate(side.items):
+            key = _identity(scored.value)
+            items.setdefault(key, scored.value)
+            groups[key] = min(groups.get(key, side.group(index)), side.group(index))
+            probability = side.probability(index)
+            if calibrated and probability is not None:
+                scores[key] = max(scores.get(key, 0.0), probability)
+            else:
+                scores[key] = scores.get(key, 0.0) + 1 / (RANK_CONSTANT + index + 1)
+    order = sorted(items, key=lambda key: item_order(Scored(items[key], scores[key])))
+    return replace(
+        left,
+        items=tuple(Scored(items[key], scores[key]) for key in order),
+        calibration=Calibration("probability") if calibrated else None,
+        groups=tuple(groups[key] for key in order) if left.groups or right.groups else (),
+        left_out=tuple(dict.fromkeys((*left.left_out, *right.left_out))),
+        note=left.note and right.note,
+        trace=merged_costs((*left.trace, *right.trace)),
+        walked=(*left.walked, *right.walked),
+    )
+
+
+def _identity(item: Item) -> object:
+    return (item.topic, item.relation_path) if isinstance(item, Chain) else item

@@ -1,0 +1,34 @@
+"""Which entities of the graph a question set means: by id or, where the set gives none, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..questions.gold import GoldQuestion
+from .whole_graph import WholeGraph
+
+
+class GoldIds:
+    """Finds the ids of right answers and topics in the whole graph."""
+
+    def __init__(self, graph: WholeGraph) -> None:
+        self.graph = graph
+        self._named = graph.named()
+
+    def named(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the ids of the entities that go by one of the names."""
+        return tuple(dict.fromkeys(id_ for name in names for id_ in self._named.get(name, ())))
+
+    def answers(self, question: GoldQuestion) -> tuple[str, ...]:
+        """Return the ids of the right answers that the graph has."""
+        found = [
+            id_
+            for answer in question.answers
+            for id_ in ((answer.id,) if answer.id else self.named(answer.names))
+            if id_ in self.graph.numbers
+        ]
+        return tuple(dict.fromkeys(found))
+
+    def topics(self, question: GoldQuestion) -> tuple[str, ...]:
+        """Return the ids of the question's topic entities."""
+        return question.topic_ids or self.named(question.topic_names)

@@ -1,0 +1,37 @@
+"""An answer with the evidence that it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..errors import LodestarError
+from ..values import AnswerEntity, TokenUsage
+from .evidence import Evidence, Item
+
+NO_ANSWER = "no answer found"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question with what it rests on; no `entities` means that no answer was found.
+
+    `failure` is why there is none where the answerer failed: the evidence is not lost with it.
+    """
+
+    evidence: Evidence[Item]
+    entities: tuple[AnswerEntity, ...]
+    text: str
+    answerer: str
+    usage: TokenUsage | None = field(default=None, compare=False)
+    """None where no language model was asked, or where its endpoint does not say."""
+    failure: LodestarError | None = field(default=None, compare=False)
+
+    @property
+    def found(self) -> bool:
+        """Whether there is an answer."""
+        return bool(self.entities)
+
+
+def failed(evidence: Evidence[Item], error: LodestarError) -> Answer:
+    """Return the answer to a question whose answerer failed: its text says why."""
+    return Answer(evidence, (), f"failed: {error}", "failed", failure=error)

@@ -1,0 +1,133 @@
+"""Bridges between the two kinds of evidence, put between stages whose kinds differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
+
+from ..values import Entity, Scored, Step, Triple
+from .chain import Chain, ChainStep, Link
+from .evidence import Evidence, Item, Kind, item_order
+
+ItemT = TypeVar("ItemT", Triple, Chain)
+
+MAX_HOP = 4
+MAX_CHAINS = 1_000
+"""Of one question: where the triples allow more, the evidence says that it was cut."""
+
+
+def as_kind(evidence: Evidence[Item], kind: Kind) -> Evidence[Item]:
+    """Return the evidence as items of a kind."""
+    return to_triples(evidence) if kind == "triple" else to_chains(evidence)
+
+
+def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
+    """Return the triples of the chains, each with score and group of its best chain; the calibration stays."""
+    if evidence.kind == "triple":
+        return cast(Evidence[Triple], evidence)
+    best: dict[Triple, tuple[float, int]] = {}
+    for index, scored in enumerate(evidence.items):
+        for triple in _triples(scored.value):
+            score, group = best.get(triple, (float("-inf"), evidence.group(index)))
+            best[triple] = (max(score, scored.score), min(group, evidence.group(index)))
+    ranked = sorted((Scored(triple, score) for triple, (score, _) in best.items()), key=item_order)
+    groups = tuple(best[each.value][1] for each in ranked) if evidence.groups else ()
+    return _as(evidence, "triple", tuple(ranked), groups)
+
+
+def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
+    """Return the chains that the triples make from the topics, by breadth-first search (after ReG, section 4.2).
+
+    Our own reading, for the paper scores no chain and walks in one direction: a chain takes all triples of a relation
+    path together, in either direction, at most `MAX_HOP` in a row and none twice; its score is the lowest among its
+    steps of the best triple of each, so that it is at most as sure as each of its steps and the calibration stays.
+    """
+    if evidence.kind == "chain":
+        return cast(Evidence[Chain], evidence)
+    scores = {each.value: each.score for each in evidence.items if isinstance(each.value, Triple)}
+    groups = {each.value: evidence.group(i) for i, each in enumerate(evidence.items) if isinstance(each.value, Triple)}
+    around = _around(scores)
+    topics = frozenset(topic.entity for topic in evidence.topics)
+    grown = [chain for topic in evidence.topics for chain in _grown(topic.entity, around, scores, topics)]
+    ranked = sorted(grown, key=item_order)
+    kept = tuple(ranked[:MAX_CHAINS])
+    of_chains = tuple(min(groups[triple] for triple in _triples(each.value)) for each in kept)
+    left_out = f"chains beyond the first {MAX_CHAINS:,}" if len(ranked) > MAX_CHAINS else ""
+    chains = _as(evidence, "chain", kept, of_chains if evidence.groups else ())
+    return replace(chains, left_out=(*chains.left_out, left_out)) if left_out else chains
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A relation path in the making: its steps, and the most that the weakest of them may be worth."""
+
+    steps: tuple[ChainStep, ...]
+    score: float
+
+
+_Around = Mapping[Entity, Mapping[Step, list[Entity]]]
+
+
+def _around(triples: Iterable[Triple]) -> _Around:
+    around: dict[Entity, dict[Step, list[Entity]]] = {}
+    for triple in triples:
+        around.setdefault(triple.head, {}).setdefault(Step(triple.relation), []).append(triple.tail)
+        if not triple.tail.is_literal:
+            inverse = Step(triple.relation, inverse=True)
+            around.setdefault(triple.tail, {}).setdefault(inverse, []).append(triple.head)
+    return around
+
+
+def _grown(
+    topic: Entity, around: _Around, scores: Mapping[Triple, float], topics: frozenset[Entity]
+) -> Iterable[Scored[Chain]]:
+    """Yield the chains from a topic, the shorter first."""
+    ways = [_Way((), float("inf"))]
+    for _ in range(MAX_HOP):
+        longer: list[_Way] = []
+        for way in ways:
+            frontier = dict.fromkeys(target for _, target in way.steps[-1].links) if way.steps else {topic: None}
+            walked = {step.triple(link) for step in way.steps for link in step.links}
+            for step, links in _steps_on(frontier, around).items():
+                taken = ChainStep(step, links)
+                new = tuple(link for link in links if taken.triple(link) not in walked)
+                if new:
+                    best = max(scores[taken.triple(link)] for link in new)
+                    longer.append(_Way((*way.steps, replace(taken, links=new)), min(way.score, best)))
+        ways = sorted(longer, key=lambda way: -way.score)[:MAX_CHAINS]
+        for way in ways:
+            steps = _with_mediators(way.steps)
+            targets = dict.fromkeys(target for _, target in steps[-1].links)
+            ends = tuple(end for end in targets if not end.is_mediator and end not in topics)
+            chain = Chain(topic, steps, ends)
+            if ends:
+                yield Scored(chain, min(max(map(scores.__getitem__, some)) for some in chain.triples()))
+
+
+def _steps_on(frontier: Iterable[Entity], around: _Around) -> dict[Step, tuple[Link, ...]]:
+    found: dict[Step, list[Link]] = {}
+    for source in frontier:
+        for step, targets in around.get(source, {}).items():
+            found.setdefault(step, []).extend((source, target) for target in targets)
+    return {step: tuple(links) for step, links in sorted(found.items(), key=lambda item: str(item[0]))}
+
+
+def _with_mediators(steps: tuple[ChainStep, ...]) -> tuple[ChainStep, ...]:
+    return tuple(
+        replace(each, step=replace(each.step, to_mediator=all(target.is_mediator for _, target in each.links)))
+        for each in steps
+    )
+
+
+def _triples(item: Item) -> Iterable[Triple]:
+    if isinstance(item, Triple):
+        return (item,)
+    return dict.fromkeys(triple for step in item.triples() for triple in step)
+
+
+def _as(
+    evidence: Evidence[Item], kind: Kind, items: tuple[Scored[ItemT], ...], groups: tuple[int, ...]
+) -> Evidence[ItemT]:
+    changed = replace(evidence, kind=kind, items=items, groups=groups)
+    return cast(Evidence[ItemT], changed)

@@ -1,0 +1,55 @@
+"""What a score means: its unit, and the probability that an item with it leads to a right answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["similarity", "logit", "probability"]
+
+_TEMPERATURES: dict[Unit, float] = {"similarity": 0.1, "logit": 1.0, "probability": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """P = σ(slope · score + intercept), by logistic regression (Platt 1999); of a probability, the score itself."""
+
+    unit: Unit
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def probability(self, score: float) -> float:
+        """Return P for a score."""
+        if self.unit == "probability":
+            return min(max(score, 0.0), 1.0)
+        return sigmoid(self.slope * score + self.intercept)
+
+    def log_odds(self, score: float) -> float:
+        """Return ln(P / (1 − P)) for a score."""
+        return logit(score) if self.unit == "probability" else self.slope * score + self.intercept
+
+    @property
+    def temperature(self) -> float:
+        """What a difference in score is divided by where items are weighed against each other. Our own choice."""
+        return _TEMPERATURES[self.unit]
+
+    def from_log_odds(self, difference: float) -> float:
+        """Return how much score a difference in log-odds is; of a slope that is not positive, as if similarity."""
+        slope = self.slope if self.slope > 0 else SIMILARITY.slope
+        return difference / slope
+
+
+SIMILARITY = Calibration("similarity", 3.17, -2.26)
+"""Of `models.similarity`, fitted on the training questions of FB15k-237 (``benchmarks.calibration``)."""
+
+
+def sigmoid(x: float) -> float:
+    """Return 1 / (1 + e^−x), without overflow."""
+    return 1 / (1 + math.exp(-max(min(x, 700.0), -700.0)))
+
+
+def logit(probability: float) -> float:
+    """Return the log-odds of a probability, bounded where it is 0 or 1."""
+    bounded = min(max(probability, 1e-12), 1 - 1e-12)
+    return math.log(bounded / (1 - bounded))

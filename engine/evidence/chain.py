@@ -1,0 +1,90 @@
+"""A chain: a relation path from a topic entity with every triple that was read on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..values import Entity, Path, RelationPath, Step, Triple
+
+MAX_INSTANCES = 100
+"""Of a chain that leads to thousands of entities nobody reads every entity path."""
+
+Link = tuple[Entity, Entity]
+"""Where a triple was walked from, and where it led."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStep:
+    """One step of a chain with the triples that were read on it, in reading order, as links."""
+
+    step: Step
+    links: tuple[Link, ...]
+
+    def triple(self, link: Link) -> Triple:
+        """Return the triple behind a link."""
+        source, target = link
+        relation = self.step.relation
+        return Triple(target, relation, source) if self.step.inverse else Triple(source, relation, target)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A relation path from a topic entity, grounded: every triple of each step was read from the graph.
+
+    `ends` are the distinct entities it leads to that may be answers, in reading order. `targets` are those of them at
+    which it meets another topic's chain (ReG's merging of multiple entities), none where it meets no other. `cut` says
+    that a bound stopped the reading, so that there may be more.
+    """
+
+    topic: Entity
+    steps: tuple[ChainStep, ...]
+    ends: tuple[Entity, ...]
+    targets: tuple[Entity, ...] = ()
+    cut: bool = False
+
+    @property
+    def relation_path(self) -> RelationPath:
+        """The relations in walking order."""
+        return RelationPath(tuple(step.step for step in self.steps))
+
+    @property
+    def answers(self) -> tuple[Entity, ...]:
+        """The targets, or all ends where there are none."""
+        return self.targets or self.ends
+
+    def links(self) -> tuple[tuple[Link, ...], ...]:
+        """Return, for each step, the links that lie on a way from the topic to an end."""
+        wanted = set(self.ends)
+        kept: list[tuple[Link, ...]] = []
+        for step in reversed(self.steps):
+            kept.append(tuple(link for link in step.links if link[1] in wanted))
+            wanted = {source for source, _ in kept[-1]}
+        return tuple(reversed(kept))
+
+    def triples(self) -> tuple[tuple[Triple, ...], ...]:
+        """Return, for each step, its triples that lie on a way from the topic to an end."""
+        return tuple(
+            tuple(step.triple(link) for link in links) for step, links in zip(self.steps, self.links(), strict=True)
+        )
+
+    def instances(self, max_instances: int = MAX_INSTANCES) -> tuple[Path, ...]:
+        """Return one entity path to each of the first ends: that by which the end was first reached."""
+        firsts = [_first_sources(step.links) for step in self.steps]
+        return tuple(self._instance(end, firsts) for end in self.ends[:max_instances])
+
+    def _instance(self, end: Entity, firsts: list[dict[Entity, Entity]]) -> Path:
+        triples: list[Triple] = []
+        here = end
+        for step, first in zip(reversed(self.steps), reversed(firsts), strict=True):
+            before = first[here]
+            triples.append(step.triple((before, here)))
+            here = before
+        return Path(tuple(reversed(triples)), tuple(step.step.inverse for step in self.steps))
+
+
+def _first_sources(links: Iterable[Link]) -> dict[Entity, Entity]:
+    first: dict[Entity, Entity] = {}
+    for source, target in links:
+        first.setdefault(target, source)
+    return first

@@ -1,0 +1,106 @@
+"""Evidence: what was found for one question, ranked, with what it took. Stages take it and give it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Generic, Literal, TypeVar
+
+from ..chat.prompts import ChatUsage
+from ..values import Question, RelationPath, Scored, Topic, Triple
+from .calibration import Calibration
+from .chain import Chain
+
+Item = Triple | Chain
+ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
+Kind = Literal["triple", "chain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a stage took. It belongs to the batch that the question was asked in."""
+
+    stage: str
+    seconds: float = 0.0
+    round_trips: int = 0
+    llm: ChatUsage = field(default_factory=ChatUsage)
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.stage, self.seconds + other.seconds, self.round_trips + other.round_trips, self.llm + other.llm
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence(Generic[ItemT_co]):
+    """Items of one kind with their scores, best first.
+
+    `calibration` says what the scores mean, None where nobody knows; a stage that rescores replaces or drops it.
+    `groups` has the priority group of each item (0 first; GraphRAG-FI), empty where all are of one. `left_out` says in
+    words what a bound left out beside the triples of the chains. `walked` are the relation paths that a search carried
+    on or took for a result, each with its topic's id: all others were pruned; empty where a retriever does not say.
+    `note` says why there is nothing, where there is nothing.
+    """
+
+    question: Question
+    topics: tuple[Topic, ...]
+    kind: Kind
+    items: tuple[Scored[ItemT_co], ...] = ()
+    calibration: Calibration | None = None
+    groups: tuple[int, ...] = ()
+    left_out: tuple[str, ...] = ()
+    note: str = ""
+    trace: tuple[Cost, ...] = field(default=(), compare=False)
+    walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        if self.groups and len(self.groups) != len(self.items):
+            raise ValueError(f"expected a group for each of {len(self.items)} items, found {len(self.groups)}")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all stages."""
+        return sum(cost.seconds for cost in self.trace)
+
+    @property
+    def round_trips(self) -> int:
+        """Requests that all stages sent to the database."""
+        return sum(cost.round_trips for cost in self.trace)
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """Where a bound left something out, in words."""
+        chains = (each.value for each in self.items if isinstance(each.value, Chain))
+        return (*(f"{chain.topic.label}: {chain.relation_path}" for chain in chains if chain.cut), *self.left_out)
+
+    def group(self, index: int) -> int:
+        """Return the priority group of an item."""
+        return self.groups[index] if self.groups else 0
+
+    def probability(self, index: int) -> float | None:
+        """Return the probability that an item leads to a right answer, None where the scores have no calibration."""
+        return None if self.calibration is None else self.calibration.probability(self.items[index].score)
+
+    def cut_to(self, top_k: int) -> Evidence[ItemT_co]:
+        """Return the evidence with its first `top_k` items."""
+        return replace(self, items=self.items[:top_k], groups=self.groups[:top_k])
+
+    def charged(self, costs: Iterable[Cost]) -> Evidence[ItemT_co]:
+        """Return the evidence with more costs, added to those of the same stage."""
+        return replace(self, trace=merged_costs((*self.trace, *costs)))
+
+
+def merged_costs(costs: Iterable[Cost]) -> tuple[Cost, ...]:
+    """Return one cost for each stage, in the order in which stages first come."""
+    by_stage: dict[str, Cost] = {}
+    for cost in costs:
+        by_stage[cost.stage] = by_stage[cost.stage] + cost if cost.stage in by_stage else cost
+    return tuple(by_stage.values())
+
+
+def item_order(scored: Scored[Item]) -> tuple[float, int, str, str]:
+    """Return what items are sorted by: best score first; of equal ones the shorter, then by ids and names."""
+    item = scored.value
+    if isinstance(item, Chain):
+        return (-scored.score, len(item.steps), item.topic.id, str(item.relation_path))
+    return (-scored.score, 1, item.head.id, f"{item.relation} {item.tail.id}")

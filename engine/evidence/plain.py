@@ -1,0 +1,157 @@
+"""Evidence and answers as plain data for JSON: what `--json` prints, records keep, adapters pass on.
+
+docs/evidence.md describes the form; `FORMAT` changes where a reader of an earlier one would go wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from ..values import Entity, EntityCandidate, Path, Scored, Topic, Triple
+from .answer import Answer
+from .chain import Chain
+from .evidence import Cost, Evidence, Item
+
+FORMAT = 1
+
+
+def entity_data(entity: Entity) -> dict[str, Any]:
+    """Return an entity's id and name (null for an unnamed mediator), and of a literal that it is one."""
+    return {"id": entity.id, "name": entity.name} | ({"literal": True} if entity.is_literal else {})
+
+
+def topic_data(topic: Topic) -> dict[str, Any]:
+    """Return a topic entity with how it was found; no mention where the asker named it by id."""
+    return {
+        **entity_data(topic.entity),
+        "score": number(topic.score),
+        "mention": topic.mention,
+        "matched_name": topic.matched_name,
+        "degree": topic.degree,
+    }
+
+
+def candidate_data(candidate: Scored[EntityCandidate]) -> dict[str, Any]:
+    """Return a linked entity with the mention it was found by."""
+    value = candidate.value
+    return {
+        **entity_data(value.entity),
+        "score": number(candidate.score),
+        "mention": value.mention,
+        "matched_name": value.matched_name,
+        "degree": value.degree,
+    }
+
+
+def path_data(path: Path) -> list[dict[str, Any]]:
+    """Return the triples of an entity path in walking order."""
+    return [
+        {
+            "head": entity_data(triple.head),
+            "relation": triple.relation,
+            "tail": entity_data(triple.tail),
+            "inverse": inverse,
+        }
+        for triple, inverse in zip(path.triples, path.inverses, strict=True)
+    ]
+
+
+def triple_data(triple: Triple) -> dict[str, Any]:
+    """Return a triple with its entities."""
+    return {"head": entity_data(triple.head), "relation": triple.relation, "tail": entity_data(triple.tail)}
+
+
+def chain_data(chain: Chain) -> dict[str, Any]:
+    """Return a chain: its steps with all their triples by id, the names of the entities in a table of their own."""
+    triples = chain.triples()
+    entities = {e.id: e for step in triples for triple in step for e in (triple.head, triple.tail)}
+    return {
+        "topic": entity_data(chain.topic),
+        "relation_path": str(chain.relation_path),
+        "steps": [
+            {
+                "relation": step.step.relation,
+                "inverse": step.step.inverse,
+                "to_mediator": step.step.to_mediator,
+                "triples": [[triple.head.id, triple.tail.id] for triple in some],
+            }
+            for step, some in zip(chain.steps, triples, strict=True)
+        ],
+        "entities": [entity_data(entity) for entity in entities.values()],
+        "ends": [entity_data(end) for end in chain.ends],
+        "targets": [end.id for end in chain.targets],
+        "instances": [path_data(instance) for instance in chain.instances()],
+        "cut": chain.cut,
+    }
+
+
+def item_data(evidence: Evidence[Item], index: int) -> dict[str, Any]:
+    """Return an item with its rank, counted from 1, its score, and the probability that it leads to an answer."""
+    scored = evidence.items[index]
+    probability = evidence.probability(index)
+    item = scored.value
+    return {
+        "rank": index + 1,
+        "score": number(scored.score),
+        "probability": None if probability is None else number(probability),
+        "group": evidence.group(index),
+        **(chain_data(item) if isinstance(item, Chain) else triple_data(item)),
+    }
+
+
+def cost_data(cost: Cost) -> dict[str, Any]:
+    """Return what a stage took; of a language model only where it was asked."""
+    asked = cost.llm.calls + cost.llm.cached
+    return {
+        "stage": cost.stage,
+        "seconds": round(cost.seconds, 4),
+        "round_trips": cost.round_trips,
+        **({"llm": asdict(cost.llm)} if asked else {}),
+    }
+
+
+def evidence_data(evidence: Evidence[Item]) -> dict[str, Any]:
+    """Return evidence with everything it holds but the paths that were only walked."""
+    calibration = evidence.calibration
+    return {
+        "format": FORMAT,
+        "id": evidence.question.id,
+        "question": evidence.question.text,
+        "topics": [topic_data(topic) for topic in evidence.topics],
+        "kind": evidence.kind,
+        "calibration": None if calibration is None else asdict(calibration),
+        "items": [item_data(evidence, index) for index in range(len(evidence.items))],
+        "cuts": list(evidence.cuts),
+        "note": evidence.note,
+        "trace": [cost_data(cost) for cost in evidence.trace],
+        "seconds": round(evidence.seconds, 4),
+        "round_trips": evidence.round_trips,
+    }
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """Return an answer with its evidence; what an entity rests on are ranks of items, counted from 1."""
+    return {
+        "answer": answer.text,
+        "found": answer.found,
+        "failed": answer.failure is not None,
+        "answerer": answer.answerer,
+        "answers": [
+            {
+                "name": entity.name,
+                "id": entity.id,
+                "confidence": number(entity.confidence),
+                "origin": entity.origin,
+                "evidence": [index + 1 for index in entity.evidence],
+            }
+            for entity in answer.entities
+        ],
+        **evidence_data(answer.evidence),
+    }
+
+
+def number(value: float) -> float | None:
+    """Return a score with six digits; None for one that JSON has no word for."""
+    return round(value, 6) if math.isfinite(value) else None

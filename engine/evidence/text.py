@@ -1,0 +1,169 @@
+"""Evidence as text: chains and triples the way a reader, or a language model, takes them in best.
+
+One line per fact, its entities by name::
+
+    Peru —[country currency used]→ Peruvian sol
+    Justin Bieber —[person sibling s, sibling relationship sibling]→ Jaxon Bieber; Jazmyn Bieber
+
+Unnamed mediators are never shown: the steps into and out of one stand in a single bracket.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from ..values import Entity, Path, Scored, Triple
+from .chain import Chain
+from .evidence import Item
+
+MAX_NAMES = 20
+"""How many ends of one path are named before "and 113 more"."""
+
+MAX_CHARS = 12_000
+"""The whole evidence of one question, some 3,000 tokens of English."""
+
+MAX_NAME_CHARS = 200
+
+_Relations = tuple[tuple[str, bool], ...]
+_Hop = tuple[_Relations, Entity]
+
+
+def evidence_text(
+    items: Sequence[Scored[Item]],
+    groups: Sequence[int] = (),
+    *,
+    max_names: int = MAX_NAMES,
+    max_chars: int = MAX_CHARS,
+) -> str:
+    """Return the items, in their order, as numbered blocks of lines of at most `max_chars` characters in all.
+
+    The numbers start at 1. With `groups`, those of the first stand before the others, each group under a line of its
+    own; the numbers stay. An item that does not fit whole is left out with all after it, and the text says so; the
+    first is cut short instead.
+    """
+    if not items:
+        return "(no path was found)"[:max_chars]
+    blocks = [
+        f"[{number}] " + item_text(item.value, max_names=max_names).replace("\n", "\n    ")
+        for number, item in enumerate(items, start=1)
+    ]
+    if groups:
+        blocks = _grouped(blocks, groups)
+    if len(whole := "\n".join(blocks)) <= max_chars:
+        return whole
+    room = max_chars - len(_left_out(len(items)))
+    kept: list[str] = []
+    for block in blocks:
+        shown = block if kept or len(block) < room else block[: max(room - 2, 0)] + "…"
+        if len(shown) >= room:
+            break
+        kept.append(shown)
+        room -= len(shown) + 1
+    left_out = [_left_out(len(blocks) - len(kept))] if len(kept) < len(blocks) else []
+    return "\n".join(kept + left_out)[:max_chars]
+
+
+def item_text(item: Item, *, max_names: int = MAX_NAMES) -> str:
+    """Return a chain or a triple as lines; see `chain_text`."""
+    if isinstance(item, Triple):
+        head, tail = (one_line(entity.label) for entity in (item.head, item.tail))
+        return f"{head} {_arrow(((item.relation, False),))} {tail}"
+    return chain_text(item, max_names=max_names)
+
+
+def chain_text(chain: Chain, *, max_names: int = MAX_NAMES) -> str:
+    """Return a chain as lines, one for each way through named entities, with at most `max_names` ends."""
+    shown: set[str] = set()
+    lines: list[str] = []
+    for (interior, last), ends in _ways(chain).items():
+        if len(shown) >= max_names:
+            break
+        new = [end for end in ends if not end.is_mediator][: max_names - len(shown)]
+        shown.update(end.id for end in new)
+        names = "; ".join(dict.fromkeys(one_line(end.label) for end in new)) or _unnamed(ends)
+        hops = "".join(f" {_arrow(relations)} {one_line(entity.label)}" for relations, entity in interior)
+        lines.append(f"{one_line(chain.topic.label)}{hops} {_arrow(last)} {names}")
+    num_left = len({end.id for end in chain.ends if not end.is_mediator} - shown)
+    if num_left:
+        lines[-1] += f"; and {'at least ' if chain.cut else ''}{num_left:,} more"
+    elif chain.cut:
+        lines[-1] += "; and perhaps more"
+    return "\n".join(lines)
+
+
+def relation_words(relation: str) -> str:
+    """Return a relation's name in words: ``location.country.capital`` is "country capital".
+
+    Of a dotted name the last two parts are kept, of a URI the last; underscores and camel case are opened.
+    """
+    if "://" in relation:
+        parts = [[re.split(r"[/#]", relation.rstrip("/#"))[-1]]]
+    else:
+        parts = [[word for word in re.split(r"[./]", part) if word][-2:] for part in relation.split("./")]
+    words = ", ".join(" ".join(part) for part in parts).replace("_", " ")
+    words = re.sub(r"(?<=[a-z])([A-Z])(?=[a-z])", lambda match: f" {match[1].lower()}", words)
+    return one_line(words) or one_line(relation)
+
+
+def one_line(text: str, max_chars: int = MAX_NAME_CHARS) -> str:
+    """Return text that came from outside on one line, without control characters and surrogates, cut to `max_chars`."""
+    kept = "".join(" " if unicodedata.category(char) in {"Cc", "Cs"} else char for char in text)
+    line = " ".join(kept.split())
+    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
+
+
+def _grouped(blocks: Sequence[str], groups: Sequence[int]) -> list[str]:
+    """Return the blocks group by group, the first of each under a line that says which group it begins."""
+    by_group: dict[int, list[str]] = {}
+    for group, block in sorted(zip(groups, blocks, strict=True), key=lambda pair: pair[0]):
+        by_group.setdefault(group, []).append(block)
+    for group, some in by_group.items():
+        title = "most relevant" if group == 0 else "perhaps relevant" if group == 1 else f"group {group + 1}"
+        some[0] = f"({title})\n{some[0]}"
+    return [block for some in by_group.values() for block in some]
+
+
+def _ways(chain: Chain) -> dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]]:
+    """Return the ends by the way that leads to them: the hops before the last one, and the last one's relations."""
+    ways: dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]] = {}
+    instances = chain.instances()
+    for instance in instances:
+        *interior, (last, end) = _hops(instance)
+        ways.setdefault((tuple(interior), last), []).append(end)
+    grounded = {instance.end.id for instance in instances}
+    if bare := [end for end in chain.ends if end.id not in grounded]:
+        steps = tuple((step.step.relation, step.step.inverse) for step in chain.steps)
+        ways.setdefault(((), steps), []).extend(bare)
+    return {way: list(dict.fromkeys(ends)) for way, ends in ways.items()}
+
+
+def _hops(path: Path) -> list[_Hop]:
+    """Return the path from named entity to named entity; the steps through a mediator are one hop."""
+    hops: list[_Hop] = []
+    relations: list[tuple[str, bool]] = []
+    for triple, inverse, entity in zip(path.triples, path.inverses, path.entities_after, strict=True):
+        relations.append((triple.relation, inverse))
+        if not entity.is_mediator:
+            hops.append((tuple(relations), entity))
+            relations = []
+    if relations:
+        hops.append((tuple(relations), path.end))
+    return hops
+
+
+def _arrow(relations: _Relations) -> str:
+    if all(inverse for _, inverse in relations):
+        return f"←[{', '.join(relation_words(relation) for relation, _ in relations)}]—"
+    words = (f"{'inverse of ' if inverse else ''}{relation_words(relation)}" for relation, inverse in relations)
+    return f"—[{', '.join(words)}]→"
+
+
+def _unnamed(ends: Iterable[Entity]) -> str:
+    num_ends = sum(1 for _ in ends)
+    return "(a record without a name)" if num_ends == 1 else f"({num_ends:,} records without a name)"
+
+
+def _left_out(num_paths: int) -> str:
+    return f"(paths left out for length: {num_paths:,})"

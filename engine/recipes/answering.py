@@ -1,0 +1,60 @@
+"""Parts that link and that answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from ..answering.extractive import ExtractiveAnswerer
+from ..linking.full_text import FullTextLinker
+from ..resources import GraphResources
+from ..stages import Answerer, Linker
+from .part import AnswererPart, LinkerPart, option
+
+
+@dataclass(frozen=True)
+class FullText(LinkerPart):
+    """Links by names and aliases over the full-text index."""
+
+    name: ClassVar[str] = "full-text"
+
+    pool: int = option(100, "entities read for a question", least=1, most=1_000)
+    top_k: int = option(10, "candidates kept", least=1, most=100)
+    min_similarity: float = option(0.8, "agreement of a name with its mention, 1 is equal", least=0, most=1)
+
+    def linker(self, _graph: GraphResources) -> Linker:
+        """Return the linker."""
+        return FullTextLinker(self.pool, self.top_k, self.min_similarity)
+
+
+@dataclass(frozen=True)
+class Extractive(AnswererPart):
+    """Answers with the ends of the best chain, without a language model."""
+
+    name: ClassVar[str] = "extractive"
+
+    min_probability: float = option(0.3, "below this probability of the best chain there is no answer", least=0, most=1)
+
+    def answerer(self, _graph: GraphResources) -> Answerer:
+        """Return the answerer."""
+        return ExtractiveAnswerer(self.min_probability)
+
+
+@dataclass(frozen=True)
+class LanguageModel(AnswererPart):
+    """A language model answers from the evidence (docs/llm.md)."""
+
+    name: ClassVar[str] = "llm"
+
+    prompt: str = option("", "file of the prompt; empty for the setting llm_prompt, else the default")
+
+    def answerer(self, graph: GraphResources) -> Answerer:
+        """Return the answerer; raises `LLMError` where no model is configured, `InputError` for a bad prompt file."""
+        from ..answering.llm import LLMAnswerer, load_prompt
+
+        shared = graph.shared
+        path = self.prompt or shared.settings.llm_prompt
+        prompt = load_prompt(Path(path)) if path else None
+        _ = shared.chat
+        return LLMAnswerer(prompt=prompt)

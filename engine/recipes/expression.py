@@ -1,0 +1,212 @@
+"""The line of a recipe: parts joined by ``+`` (then) and ``|`` (union), as written and as a tree.
+
+    star + path-pooling | (similarity + merge)
+
+``+`` binds more tightly than ``|``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from ..combinators import Then, Traced, TracedReorganiser, Union
+from ..errors import UsageError
+from ..evidence.evidence import Kind
+from ..resources import GraphResources
+from ..stages import Reorganiser, Retriever
+from .part import Part, ReorganiserPart, RetrieverPart
+
+_TOKEN = re.compile(r"\s*([A-Za-z][\w-]*|[+|()])")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A part by its name."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Two parts of a line: ``left + right`` or ``left | right``."""
+
+    sign: Literal["+", "|"]
+    left: Node
+    right: Node
+
+    def __str__(self) -> str:
+        sides = []
+        for side, is_right in ((self.left, False), (self.right, True)):
+            looser = isinstance(side, Joined) and (
+                (is_right and side.sign == self.sign) or (self.sign == "+" and side.sign == "|")
+            )
+            sides.append(f"({side})" if looser else str(side))
+        return f" {self.sign} ".join(sides)
+
+
+Node = Leaf | Joined
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A line with the parts that its names stand for: what Python writes as ``Star(…) + PathPooling(…)``."""
+
+    node: Node
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    def __add__(self, other: Part | Expression) -> Expression:
+        return self._joined("+", other)
+
+    def __or__(self, other: Part | Expression) -> Expression:
+        return self._joined("|", other)
+
+    def _joined(self, sign: Literal["+", "|"], other: Part | Expression) -> Expression:
+        right = expression_of(other)
+        names = {name: name for name in right.parts}
+        for name, part in right.parts.items():
+            number = 2
+            while names[name] in self.parts and self.parts[names[name]] != part:
+                names[name] = f"{name}-{number}"
+                number += 1
+        parts = {**self.parts, **{names[name]: part for name, part in right.parts.items()}}
+        return Expression(Joined(sign, self.node, _renamed(right.node, names)), parts)
+
+
+def expression_of(given: Part | Expression) -> Expression:
+    """Return a single part as an expression."""
+    return given if isinstance(given, Expression) else Expression(Leaf(given.name), {given.name: given})
+
+
+def parsed(line: str) -> Node:
+    """Return the tree of a line; raise `UsageError` that says where it is wrong."""
+    tokens = list(_tokens(line))
+    node, rest = _union(line, tokens)
+    if rest:
+        raise _wrong(line, "a + or a |", rest[0])
+    return node
+
+
+def names_in(node: Node) -> list[str]:
+    """Return the names of a line from left to right, each once."""
+    found = [node.name] if isinstance(node, Leaf) else [*names_in(node.left), *names_in(node.right)]
+    return list(dict.fromkeys(found))
+
+
+def check_fits(node: Node, parts: Mapping[str, Part]) -> list[str]:
+    """Return the resolved list of stages, bridges included; raise `UsageError` where parts do not fit together."""
+    resolved, _ = _checked(node, parts, node)
+    return resolved
+
+
+def joined(node: Node, parts: Mapping[str, Part], graph: GraphResources) -> Retriever:
+    """Return the retriever of a line that was checked."""
+    if isinstance(node, Leaf):
+        return Traced(node.name, cast(RetrieverPart, parts[node.name]).retriever(graph))
+    if node.sign == "|":
+        return Union(joined(node.left, parts, graph), joined(node.right, parts, graph))
+    reorganisers: list[Reorganiser] = [
+        TracedReorganiser(name, cast(ReorganiserPart, parts[name]).reorganiser(graph)) for name in _chain(node.right)
+    ]
+    return Then(joined(node.left, parts, graph), *reorganisers)
+
+
+def _checked(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[str], Kind]:
+    if isinstance(node, Leaf):
+        part = parts[node.name]
+        if not isinstance(part, RetrieverPart):
+            raise UsageError(
+                f"stages {str(whole)!r}: {node.name} is a {part.role}, which needs evidence: put it after a retriever, "
+                f"as similarity + {node.name}"
+            )
+        return [node.name], part.gives
+    resolved, kind = _checked(node.left, parts, whole)
+    if node.sign == "|":
+        right, other = _checked(node.right, parts, whole)
+        bridge = [_bridge(other, kind)] if other != kind else []
+        return [*resolved, "|", *right, *bridge], kind
+    for name in _chain(node.right):
+        part = parts[name]
+        if not isinstance(part, ReorganiserPart):
+            raise UsageError(
+                f"stages {str(whole)!r}: {name} is a {part.role}, and after + comes what takes evidence; "
+                f"two retrievers are joined by |, as {node.left} | {name}"
+            )
+        if part.answers and name != _last(whole):
+            raise UsageError(f"stages {str(whole)!r}: {name} has a say in the answer: put it last, after all others")
+        resolved += [_bridge(kind, part.takes), name] if part.takes != kind else [name]
+        kind = part.gives
+    return resolved, kind
+
+
+def _last(node: Node) -> str:
+    """Return the name that all evidence passes last, empty where a line ends in a union."""
+    if isinstance(node, Leaf):
+        return node.name
+    return _last(node.right) if node.sign == "+" else ""
+
+
+def _chain(node: Node) -> Iterator[str]:
+    if isinstance(node, Leaf):
+        yield node.name
+        return
+    if node.sign == "|":
+        raise UsageError(f"stages: ({node}) cannot stand after +: a union is of retrievers, as a + b | a + c")
+    yield from _chain(node.left)
+    yield from _chain(node.right)
+
+
+def _bridge(source: Kind, target: Kind) -> str:
+    return f"{source} → {target}"
+
+
+def _renamed(node: Node, names: Mapping[str, str]) -> Node:
+    if isinstance(node, Leaf):
+        return Leaf(names[node.name])
+    return Joined(node.sign, _renamed(node.left, names), _renamed(node.right, names))
+
+
+def _tokens(line: str) -> Iterator[str]:
+    at = 0
+    while line[at:].strip():
+        found = _TOKEN.match(line, at)
+        if not found:
+            raise UsageError(f"stages {line!r}: expected names of parts, + and |, found {line[at:].strip()[0]!r}")
+        yield found[1]
+        at = found.end()
+
+
+def _union(line: str, tokens: list[str]) -> tuple[Node, list[str]]:
+    node, rest = _then(line, tokens)
+    while rest and rest[0] == "|":
+        right, rest = _then(line, rest[1:])
+        node = Joined("|", node, right)
+    return node, rest
+
+
+def _then(line: str, tokens: list[str]) -> tuple[Node, list[str]]:
+    node, rest = _single(line, tokens)
+    while rest and rest[0] == "+":
+        right, rest = _single(line, rest[1:])
+        node = Joined("+", node, right)
+    return node, rest
+
+
+def _single(line: str, tokens: list[str]) -> tuple[Node, list[str]]:
+    if not tokens or tokens[0] in "+|)":
+        raise _wrong(line, "the name of a part", tokens[0] if tokens else "")
+    if tokens[0] != "(":
+        return Leaf(tokens[0]), tokens[1:]
+    node, rest = _union(line, tokens[1:])
+    if not rest or rest[0] != ")":
+        raise _wrong(line, "a )", rest[0] if rest else "")
+    return node, rest[1:]
+
+
+def _wrong(line: str, expected: str, found: str) -> UsageError:
+    return UsageError(f"stages {line!r}: expected {expected}, found {repr(found) if found else 'the end'}")

@@ -1,0 +1,130 @@
+"""Parts: frozen classes of options, each with one method that makes a stage of it, given the resources.
+
+A part of one's own derives from `RetrieverPart`, `ReorganiserPart`, `LinkerPart` or `AnswererPart`, is a frozen
+dataclass whose fields are made with `option`, and is named in a recipe's table ``[parts]`` as ``module:Class``.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from ..errors import UsageError
+from ..evidence.evidence import Kind
+from ..resources import GraphResources
+from ..stages import Answerer, Linker, Reorganiser, Retriever
+
+if TYPE_CHECKING:
+    from .expression import Expression
+
+Role = Literal["retriever", "reorganiser", "linker", "answerer"]
+
+
+def described(
+    help_: str, *, source: str = "our own", least: float | None = None, most: float | None = None
+) -> Mapping[str, Any]:
+    """Return what a field of a part says of itself: what it does, where its default is from, and its range."""
+    return {"help": help_, "source": source, "least": least, "most": most}
+
+
+def option(
+    default: Any, help_: str, *, source: str = "our own", least: float | None = None, most: float | None = None
+) -> Any:
+    """Return a field of a part with its default and what it says of itself."""
+    return field(default=default, metadata=described(help_, source=source, least=least, most=most))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Options of a stage. Raises `UsageError` for a number that is out of its range."""
+
+    name: ClassVar[str]
+    role: ClassVar[Role]
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                self._check_range(each.name, value, each.metadata.get("least"), each.metadata.get("most"))
+
+    def check(self) -> None:
+        """Raise `UsageError` where an option is missing without which the part cannot be used."""
+
+    def __add__(self, other: Part | Expression) -> Expression:
+        from .expression import expression_of
+
+        return expression_of(self) + other
+
+    def __or__(self, other: Part | Expression) -> Expression:
+        from .expression import expression_of
+
+        return expression_of(self) | other
+
+    def _check_range(self, option_name: str, value: float, least: float | None, most: float | None) -> None:
+        low, high = -math.inf if least is None else least, math.inf if most is None else most
+        if math.isfinite(value) and low <= value <= high:
+            return
+        expected = (
+            f"{low:g} to {high:g}"
+            if math.isfinite(low) and math.isfinite(high)
+            else f"at least {low:g}"
+            if math.isfinite(low)
+            else "a finite number"
+        )
+        raise UsageError(f"{self.name}.{option_name}: expected {expected}, found {value:g}")
+
+
+@dataclass(frozen=True)
+class RetrieverPart(Part):
+    """A part that finds evidence: it stands first, or beside another with ``|``."""
+
+    role: ClassVar[Role] = "retriever"
+    gives: ClassVar[Kind]
+
+    @abstractmethod
+    def retriever(self, graph: GraphResources, /) -> Retriever:
+        """Return the retriever."""
+
+
+@dataclass(frozen=True)
+class ReorganiserPart(Part):
+    """A part that makes better evidence of evidence: it stands after ``+``."""
+
+    role: ClassVar[Role] = "reorganiser"
+    takes: ClassVar[Kind]
+    gives: ClassVar[Kind]
+    answers: ClassVar[bool] = False
+    """Whether it has a say in the answer (`answerer`), so that it can only stand last."""
+
+    @abstractmethod
+    def reorganiser(self, graph: GraphResources, /) -> Reorganiser:
+        """Return the reorganiser."""
+
+    def answerer(self, _graph: GraphResources, answerer: Answerer, /) -> Answerer:
+        """Return what answers in the place of the recipe's answerer, for a part that `answers`."""
+        return answerer
+
+
+@dataclass(frozen=True)
+class LinkerPart(Part):
+    """A part that links questions to entities."""
+
+    role: ClassVar[Role] = "linker"
+
+    @abstractmethod
+    def linker(self, graph: GraphResources, /) -> Linker:
+        """Return the linker."""
+
+
+@dataclass(frozen=True)
+class AnswererPart(Part):
+    """A part that answers from evidence."""
+
+    role: ClassVar[Role] = "answerer"
+
+    @abstractmethod
+    def answerer(self, graph: GraphResources, /) -> Answerer:
+        """Return the answerer."""

@@ -1,0 +1,54 @@
+"""The parts that there are, by name; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping
+
+from ..errors import UsageError
+from .part import Part
+
+PARTS = {
+    "similarity": "lodestar.engine.recipes.searching:Similarity",
+    "star": "lodestar.engine.recipes.searching:Star",
+    "merge": "lodestar.engine.recipes.searching:Merge",
+    "oracle": "lodestar.engine.evaluation.baselines.parts:Oracle",
+    "pagerank": "lodestar.engine.evaluation.baselines.parts:PageRank",
+    "random": "lodestar.engine.evaluation.baselines.parts:Random",
+    "shortest": "lodestar.engine.evaluation.baselines.parts:Shortest",
+}
+"""Retrievers and reorganisers, which stand in the line of a recipe."""
+
+LINKERS = {"full-text": "lodestar.engine.recipes.answering:FullText"}
+
+ANSWERERS = {
+    "extractive": "lodestar.engine.recipes.answering:Extractive",
+    "llm": "lodestar.engine.recipes.answering:LanguageModel",
+}
+
+_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def part_class(name: str, own: Mapping[str, str] | None = None, known: Mapping[str, str] = PARTS) -> type[Part]:
+    """Return the class of a part.
+
+    own: parts of a recipe's own, ``module:Class`` by name, or the name of another part for a second one with options
+    of its own. Raises `UsageError` for a name that there is not, or a class that is no part.
+    """
+    own = own or {}
+    place = own.get(name) or known.get(name)
+    if place is None:
+        raise UsageError(f"there is no part {name!r}: expected one of {', '.join(sorted({*known, *own}))}")
+    if place in known:
+        place = known[place]
+    if not _PLACE.fullmatch(place):
+        raise UsageError(f"part {name}: expected module:Class or the name of a part, found {place!r}")
+    module, _, class_name = place.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), class_name)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"part {name}: {place} cannot be imported: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, Part)):
+        raise UsageError(f"part {name}: expected a class derived from a Part, found {place}")
+    return found

@@ -1,0 +1,145 @@
+"""Parts that search relation paths by beam: with similarity, which needs no training, or with a trained scorer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from ...models.similarity import Weights
+from ..combinators import Then, TracedReorganiser
+from ..errors import UsageError
+from ..evidence.calibration import SIMILARITY, Calibration
+from ..evidence.evidence import Kind
+from ..reorganising.merging import Merging
+from ..resources import GraphResources
+from ..retrieval.beam import BeamSearch
+from ..retrieval.frontier import Bounds
+from ..retrieval.scoring import PathScorer
+from ..retrieval.similarity import SimilarityScorer
+from ..stages import Reorganiser, Retriever
+from .part import ReorganiserPart, RetrieverPart, described, option
+
+if TYPE_CHECKING:
+    from ..retrieval.dual_encoder import StarScorer
+
+MAX_HOP = 4
+
+
+@dataclass(frozen=True)
+class Searching(RetrieverPart):
+    """How far and how wide a beam search goes."""
+
+    gives: ClassVar[Kind] = "chain"
+
+    beam_width: int = option(10, "paths carried on at each hop", source="STAR, section 4.1", least=1, most=1_000)
+    max_hop: int = option(2, "longest path in hops between named entities", source="STAR", least=1, most=MAX_HOP)
+    max_topics: int = option(3, "linked entities that a search starts from", least=1, most=20)
+    min_link: float = option(0.75, "of the best link's score, what another needs to be started from", least=0, most=1)
+    link_weight: float = option(1.585, "log-odds that a link lacking 1 to the best one costs a path", least=0)
+    meeting_bonus: float = option(0.0, "log-odds that a path gains which meets another topic's", least=0)
+    return_to_topic: bool = option(False, "an entity that the question is about may be its answer")
+    bounds: Bounds = field(default_factory=Bounds, metadata=described("what one expansion may read"))
+
+    def _search(
+        self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, *second_look: Reorganiser
+    ) -> Retriever:
+        """Return the search by a scorer, its second look, and the merging of paths that meet."""
+        search = BeamSearch(
+            graph.relations,
+            scorer,
+            calibration=calibration,
+            beam_width=self.beam_width,
+            max_hop=self.max_hop,
+            max_topics=self.max_topics,
+            min_link=self.min_link,
+            link_weight=calibration.from_log_odds(self.link_weight),
+            slack=calibration.from_log_odds(self.meeting_bonus),
+            return_to_topic=self.return_to_topic,
+            bounds=self.bounds,
+            stored_as=graph.catalogue.stored_as,
+        )
+        rereads = [TracedReorganiser("rerank", look) for look in second_look]
+        return Then(search, *rereads, TracedReorganiser("merge", Merging(self.meeting_bonus)))
+
+
+@dataclass(frozen=True)
+class Similarity(Searching):
+    """Beam search scored by sentence similarity, without training."""
+
+    name: ClassVar[str] = "similarity"
+
+    meeting_bonus: float = option(0.634, "log-odds that a path gains which meets another topic's", least=0)
+    shortlist: int = option(16, "candidates of a hop whose text is encoded whole", least=1, most=1_000)
+    weights: Weights = field(
+        default_factory=Weights, metadata=described("what hops cost and are worth (docs/retrieval.md)")
+    )
+
+    def retriever(self, graph: GraphResources) -> Retriever:
+        """Return the search."""
+        shared = graph.shared
+        scorer = SimilarityScorer(
+            graph.words, shared.encoder, weights=self.weights, shortlist=self.shortlist, vectors=shared.vectors
+        )
+        return self._search(graph, scorer, SIMILARITY)
+
+
+@dataclass(frozen=True)
+class Star(Searching):
+    """Beam search by a trained scorer: a dual encoder, and a cross-attentive scorer that reads the best (STAR)."""
+
+    name: ClassVar[str] = "star"
+
+    checkpoint: str = option("", "folder of the trained scorer (docs/training.md)", source="lodestar train star")
+    shortlist: int | None = option(
+        None, "paths that the cross-attentive scorer reads", source="the checkpoint", least=0, most=1_000
+    )
+    mix: float | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint", least=0, most=1)
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def check(self) -> None:
+        """Raise `UsageError` without a checkpoint."""
+        if not self.checkpoint:
+            raise UsageError(
+                f"part {self.name}: expected the folder of a trained scorer, found none: give --checkpoint FOLDER or "
+                f"--set {self.name}.checkpoint=FOLDER, or train one with `lodestar train star`"
+            )
+
+    def retriever(self, graph: GraphResources) -> Retriever:
+        """Return the search; raises `CheckpointError` for a checkpoint that cannot be read or is of another graph."""
+        from ..reorganising.rescoring import Rescoring
+
+        scorer = self.scorer(graph)
+        description = scorer.model.checkpoint.description
+        calibration = Calibration("logit", *description.calibration)
+        mix = description.mix if self.mix is None else self.mix
+        if not mix:
+            return self._search(graph, scorer, calibration)
+        if description.scorer != "cross":
+            raise UsageError(
+                f"{self.name}.mix: {self.checkpoint} has the scorer {description.scorer} alone, so mix is 0"
+            )
+        shortlist = description.shortlist if self.shortlist is None else self.shortlist
+        link_weight = calibration.from_log_odds(self.link_weight)
+        reading = Rescoring(scorer, shortlist=shortlist, mix=mix, link_weight=link_weight)
+        return self._search(graph, scorer, calibration, reading)
+
+    def scorer(self, graph: GraphResources) -> StarScorer:
+        """Return the trained scorer over the graph's relations."""
+        from ..retrieval.dual_encoder import StarScorer  # with PyTorch, which is slow to import
+
+        return StarScorer(graph.words, graph.star(self.checkpoint, any_graph=self.any_graph))
+
+
+@dataclass(frozen=True)
+class Merge(ReorganiserPart):
+    """Chains from different topics that meet share the entities they meet at (ReG, section 4.2)."""
+
+    name: ClassVar[str] = "merge"
+    takes: ClassVar[Kind] = "chain"
+    gives: ClassVar[Kind] = "chain"
+
+    bonus: float = option(0.0, "log-odds that a chain gains which meets another topic's", least=0)
+
+    def reorganiser(self, _graph: GraphResources) -> Reorganiser:
+        """Return the merging."""
+        return Merging(self.bonus)

@@ -1,0 +1,1 @@
+"""Reorganisers: evidence in, better evidence out, whatever retrieved it."""

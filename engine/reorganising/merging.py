@@ -1,0 +1,74 @@
+"""Multi-entity merging: chains from different topic entities that meet share the entities they meet at as targets.
+
+A question that names two entities mostly asks for what is related to both (ReG, section 4.2). Which chains are held
+against each other is our own rule: a chain meets the best of the other topics' leads (their `NUM_LEADS` best one-hop
+chains) with which it shares an end. Two candidates for the same mention are alternatives and never meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Kind, item_order
+from ..steps import Steps
+from ..values import Entity, Scored
+
+NUM_LEADS = 5
+
+
+class Merging:
+    """A `Reorganiser` that gives chains their targets; one with targets gains `bonus`, in log-odds.
+
+    Of evidence without calibration no score is changed.
+    """
+
+    takes: Kind = "chain"
+    gives: Kind = "chain"
+
+    def __init__(self, bonus: float = 0.0) -> None:
+        self.bonus = bonus
+
+    def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
+        """Return the evidence with targets, sorted anew."""
+        yield from ()
+        return [self._merged(each) for each in evidence]
+
+    def _merged(self, evidence: Evidence[Chain]) -> Evidence[Chain]:
+        bonus = evidence.calibration.from_log_odds(self.bonus) if evidence.calibration else 0.0
+        mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
+        met = targets_of(evidence.items, mentions)
+        items = [
+            Scored(replace(each.value, targets=targets), each.score + bonus) if targets else each
+            for each, targets in zip(evidence.items, met, strict=True)
+        ]
+        order = sorted(range(len(items)), key=lambda i: item_order(items[i]))
+        groups = tuple(evidence.groups[i] for i in order) if evidence.groups else ()
+        return replace(evidence, items=tuple(items[i] for i in order), groups=groups)
+
+
+def targets_of(chains: Sequence[Scored[Chain]], mentions: dict[str, str]) -> list[tuple[Entity, ...]]:
+    """Return for each chain the ends at which it meets a lead of another topic, none where it meets none.
+
+    mentions: how the question mentions each topic, by the topic's id.
+    """
+    leads: dict[str, list[Scored[Chain]]] = {}
+    for each in sorted(chains, key=lambda each: -each.score):
+        if each.value.relation_path.num_hops == 1:
+            leads.setdefault(each.value.topic.id, []).append(each)
+    chosen = sorted((lead for own in leads.values() for lead in own[:NUM_LEADS]), key=lambda lead: -lead.score)
+    ends = [(lead.value.topic, frozenset(lead.value.ends)) for lead in chosen]
+    targets: list[tuple[Entity, ...]] = []
+    for each in chains:
+        chain = each.value
+        others = [of for topic, of in ends if _are_two(chain.topic, topic, mentions)]
+        shared = (tuple(end for end in chain.ends if end in of) for of in others)
+        targets.append(next((met for met in shared if met), ()))
+    return targets
+
+
+def _are_two(left: Entity, right: Entity, mentions: dict[str, str]) -> bool:
+    """Whether the two are different entities that the question speaks of at different places."""
+    mention = mentions.get(left.id, "")
+    return left.id != right.id and (not mention or mention != mentions.get(right.id, ""))

@@ -1,0 +1,77 @@
+"""A second look: the best chains of a search are read by a better scorer, and come before all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from ...models.shortlist import others_below
+from ...models.star.mixing import blended
+from ..evidence.chain import Chain
+from ..evidence.evidence import Cost, Evidence, Kind, item_order
+from ..linking.topics import link_penalties
+from ..retrieval.scoring import FloatArray
+from ..steps import Steps
+from ..values import RelationPath, Scored, Topic
+
+
+class PairReader(Protocol):
+    """Reads a question and a relation path together: `StarScorer`."""
+
+    @property
+    def encoding_s(self) -> float:
+        """Seconds spent in encoders so far."""
+        ...
+
+    def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> FloatArray:
+        """Return the logits of (question, topic, path), (num_pairs,)."""
+        ...
+
+
+class Rescoring:
+    """A `Reorganiser`: of each question the first `shortlist` chains get (1 − mix) · score + mix · reading.
+
+    The reading takes part in the link of its topic as the search's score did (`link_weight`). All questions of a batch
+    are read together. The chains that were not read follow below, in their order.
+    """
+
+    takes: Kind = "chain"
+    gives: Kind = "chain"
+
+    def __init__(self, reader: PairReader, *, shortlist: int, mix: float, link_weight: float) -> None:
+        self._reader = reader
+        self._shortlist = shortlist
+        self._mix = mix
+        self._link_weight = link_weight
+
+    def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
+        """Return the evidence with new scores, sorted anew."""
+        yield from ()
+        encoding_s = self._reader.encoding_s
+        pairs = [
+            (each.question.text, topics[scored.value.topic.id], scored.value.relation_path)
+            for each in evidence
+            for topics in ({topic.entity.id: topic for topic in each.topics},)
+            for scored in each.items[: self._shortlist]
+        ]
+        read = self._reader.read(pairs)
+        encoding_s = self._reader.encoding_s - encoding_s
+        ends = np.cumsum([len(each.items[: self._shortlist]) for each in evidence])
+        starts = [0, *ends[:-1].tolist()]
+        return [
+            self._rescored(each, read[start:end]).charged([Cost("encode", encoding_s)])
+            for each, start, end in zip(evidence, starts, ends.tolist(), strict=True)
+        ]
+
+    def _rescored(self, evidence: Evidence[Chain], read: FloatArray) -> Evidence[Chain]:
+        penalties = link_penalties(evidence.topics, self._link_weight)
+        scores = np.array([each.score for each in evidence.items], dtype=np.float32)
+        first = evidence.items[: len(read)]
+        linked = read + np.array([penalties[each.value.topic.id] for each in first], dtype=np.float32)
+        scores[: len(read)] = blended(scores[: len(read)], linked, self._mix)
+        others_below(scores, np.arange(len(read)))
+        items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
+        return replace(evidence, items=tuple(sorted(items, key=item_order)))

@@ -1,0 +1,180 @@
+"""What the stages of a pipeline share: each opened when a stage first asks for it, checked in this one place."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..models.encoder import EncoderUnavailableError, SentenceEncoder
+from ..models.placement import Placement, PlacementError
+from ..models.text_vectors import TextVectors
+from ..models.verbalise import RelationWords
+from .chat.gateway import ChatGateway
+from .database.catalogue import Catalogue
+from .database.gateway import Connection
+from .errors import CheckpointError, EncoderError, UsageError
+from .relations.words import words_of_relation
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from ..models.star.checkpoint import Description
+    from ..models.star.scoring import StarModel
+    from .relations.index import RelationIndex
+
+T = TypeVar("T")
+
+
+class Resources:
+    """One holder for each engine; threads may share it.
+
+    What does not depend on the graph is opened once in its life: the encoder and the vectors it made, checkpoints, the
+    language model's gateway. `of_graph` gives what belongs to one edition of the graph.
+    """
+
+    def __init__(self, settings: Settings, connection: Connection) -> None:
+        self.settings = settings
+        self.connection = connection
+        self.placement = Placement(settings.device, settings.precision)
+        self._turn = threading.RLock()
+        self._opened: dict[object, Any] = {}
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Return what was made under this key, or make it. One thread makes it, the others wait."""
+        with self._turn:
+            if key not in self._opened:
+                self._opened[key] = make()
+            made: T = self._opened[key]
+            return made
+
+    def provide(self, value: object) -> None:
+        """Hand in what cannot be opened from here, for parts that ask for its type with `provided`."""
+        with self._turn:
+            self._opened["provided", type(value)] = value
+
+    def provided(self, type_: type[T], part: str) -> T:
+        """Return what was handed in; raise `UsageError` where nothing was: `part` cannot be used here."""
+        value: T | None = self._opened.get(("provided", type_))
+        if value is None:
+            raise UsageError(
+                f"part {part}: it needs the questions of a set and the whole graph: use it in `lodestar eval`"
+            )
+        return value
+
+    @property
+    def encoder(self) -> SentenceEncoder:
+        """The sentence encoder, loaded; raises `EncoderError` where it cannot be."""
+        return self.once("encoder", self._loaded_encoder)
+
+    @property
+    def vectors(self) -> TextVectors:
+        """The vectors of all texts that were encoded so far."""
+        return self.once("vectors", lambda: TextVectors(self.encoder))
+
+    @property
+    def chat(self) -> ChatGateway:
+        """The gateway to the language model; raises `LLMError` where none is configured."""
+        return self.once("chat", lambda: ChatGateway.of(self.settings))
+
+    @property
+    def chat_opened(self) -> ChatGateway | None:
+        """The same where a stage has asked for it, else None."""
+        return self._opened.get("chat")
+
+    def description(self, folder: str) -> Description:
+        """Return what a checkpoint says of itself; raise `CheckpointError` where there is none."""
+        from ..models.star.checkpoint import CheckpointError as Unreadable
+        from ..models.star.checkpoint import read_description
+
+        def read() -> Description:
+            try:
+                return read_description(Path(folder))
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+
+        return self.once(("description", folder), read)
+
+    def star(self, folder: str) -> StarModel:
+        """Return a trained scorer, every file of it checked; raise `CheckpointError` where it cannot be read."""
+        from ..models.star.checkpoint import CheckpointError as Unreadable
+        from ..models.star.checkpoint import read_checkpoint
+        from ..models.star.scoring import StarModel
+
+        def read() -> StarModel:
+            try:
+                return StarModel(read_checkpoint(Path(folder), self.device, self.placement.dtype))
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+
+        return self.once(("star", folder), read)
+
+    @property
+    def device(self) -> str:
+        """Where networks compute; raises `UsageError` for a device that is not there."""
+        try:
+            return self.placement.torch_device
+        except PlacementError as error:
+            raise UsageError(f"device: {error}") from error
+
+    def of_graph(self, catalogue: Catalogue) -> GraphResources:
+        """Return the resources of the graph with this catalogue."""
+        return GraphResources(self, catalogue)
+
+    def close(self) -> None:
+        """Give the language model's connections back."""
+        if (chat := self.chat_opened) is not None:
+            chat.close()
+
+    def _loaded_encoder(self) -> SentenceEncoder:
+        encoder = SentenceEncoder(self.settings.encoder, device=self.device)
+        try:
+            encoder.encode(["warm"])
+        except EncoderUnavailableError as error:
+            raise EncoderError(str(error)) from error
+        return encoder
+
+
+class GraphResources:
+    """What belongs to one edition of a graph, beside the engine's own `resources`."""
+
+    def __init__(self, resources: Resources, catalogue: Catalogue) -> None:
+        self.shared = resources
+        self.catalogue = catalogue
+        self._turn = threading.Lock()
+
+    @cached_property
+    def relations(self) -> Mapping[int, str]:
+        """Names by catalogue number."""
+        return {relation.number: relation.name for relation in self.catalogue.relations}
+
+    @cached_property
+    def words(self) -> Mapping[str, RelationWords]:
+        """The words of each relation, by name."""
+        return {relation.name: words_of_relation(relation) for relation in self.catalogue.relations}
+
+    @property
+    def index(self) -> RelationIndex:
+        """The relation index, from disk where it is current, else built."""
+        with self._turn:
+            return self._index
+
+    def star(self, folder: str, *, any_graph: bool = False) -> StarModel:
+        """Return a trained scorer; raise `CheckpointError` where it was trained on a graph with other relations."""
+        description = self.shared.description(folder)
+        if not any_graph and self.catalogue.vocabulary not in description.graphs:
+            sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
+            raise CheckpointError(
+                f"{folder} was trained on another graph ({sets}; its relations differ from the "
+                f"{len(self.catalogue.relations):,} here): load that graph, train on this one, or allow it with "
+                "--any-graph"
+            )
+        return self.shared.star(folder)
+
+    @cached_property
+    def _index(self) -> RelationIndex:
+        from .relations.index import index_folder, open_index  # with FAISS, which is slow to import
+
+        shared = self.shared
+        return open_index(index_folder(shared.settings, shared.connection), self.catalogue, shared.encoder)

@@ -1,0 +1,77 @@
+"""Where networks compute, and in what precision: chosen once, for every scorer, encoder and index."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+DEVICES = ("auto", "cpu", "cuda", "cuda:N", "mps")
+PRECISIONS = ("auto", "float32", "bfloat16", "float16")
+
+_DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))
+"""Where a machine with a GPU has its driver: NVIDIA's, that of Linux under Windows, AMD's."""
+
+
+class PlacementError(ValueError):
+    """The device is not there, or cannot compute in this precision."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A device and a precision as they were asked for.
+
+    device: auto takes a GPU (CUDA, else MPS) where there is one. precision: auto is bfloat16 on CUDA, else float32.
+    """
+
+    device: str = "auto"
+    precision: str = "auto"
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"auto|cpu|mps|cuda(:\d{1,2})?", self.device):
+            raise PlacementError(f"expected one of {', '.join(DEVICES)} for device, found {self.device!r}")
+        if self.precision not in PRECISIONS:
+            raise PlacementError(f"expected one of {', '.join(PRECISIONS)} for precision, found {self.precision!r}")
+
+    @cached_property
+    def torch_device(self) -> str:
+        """The device's name in PyTorch. PyTorch is not imported where the machine cannot have a GPU.
+
+        Raises `PlacementError` for a device that is not there.
+        """
+        if self.device == "cpu" or (self.device == "auto" and not _may_have_gpu()):
+            return "cpu"
+        import torch
+
+        there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+        if self.device == "auto":
+            return next((name for name, is_there in there.items() if is_there), "cpu")
+        name, _, number = self.device.partition(":")
+        if not there[name] or (number and int(number) >= torch.cuda.device_count()):
+            raise PlacementError(f"there is no device {self.device}: leave it out, or name one of those that are there")
+        return self.device
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether networks compute on something else than the processor."""
+        return self.torch_device != "cpu"
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the weights of encoders."""
+        import torch
+
+        if self.precision == "auto":
+            return torch.bfloat16 if self.torch_device.startswith("cuda") else torch.float32
+        dtype: torch.dtype = getattr(torch, self.precision)
+        return dtype
+
+
+def _may_have_gpu() -> bool:
+    return sys.platform in ("darwin", "win32") or any(path.exists() for path in _DRIVERS)

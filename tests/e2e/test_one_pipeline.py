@@ -1,0 +1,138 @@
+"""The system that is evaluated is the one that users run: every face gives the same paths and scores for a recipe."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lodestar import Engine, LodestarRetriever
+from lodestar.engine.database.catalogue import read_catalogue
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.settings import Settings
+
+from tests.e2e.conftest import Lodestar
+from tests.tiny_checkpoint import write_tiny_checkpoint
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+QUESTIONS = (
+    "What is the capital of Peru?",
+    "Which language is spoken in Peru and in Chile?",
+    "Which currency is used in the country whose capital is Lima?",
+)
+TOP_K = 4
+OWN = """
+stages = "similarity + reversed"
+top_k = 4
+
+[parts]
+reversed = "tests.own_part:Reversed"
+
+[similarity]
+max_hop = 1
+
+[reversed]
+keep = 3
+"""
+
+Ranked = list[tuple[str, str, float]]
+"""Topic, relation path and score of each path, best first."""
+
+
+@pytest.fixture(scope="module")
+def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
+    vocabulary = gateway.fetch(read_catalogue()).vocabulary
+    folder = tmp_path_factory.mktemp("checkpoints") / "tiny"
+    return str(write_tiny_checkpoint(folder, graph=vocabulary, calibration=(0.5, 1.5)))
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    """The questions as a set, without topics: every face links."""
+    path = tmp_path / "asked.jsonl"
+    lines = [{"id": str(n), "question": text, "answers": ["m.lima"]} for n, text in enumerate(QUESTIONS)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def ranked(items: Sequence[dict[str, Any]]) -> Ranked:
+    return [(item["topic"]["id"], item["relation_path"], item["score"]) for item in items]
+
+
+def of_verb(lodestar: Lodestar, verb: str, asked: Path, options: Sequence[str]) -> list[Ranked]:
+    ran = lodestar(verb, "--json", "--file", str(asked), *options)
+    assert ran.code == 0, ran.err
+    return [ranked(json.loads(line)["items"]) for line in ran.out.splitlines()]
+
+
+def of_eval(lodestar: Lodestar, asked: Path, folder: Path, options: Sequence[str]) -> list[Ranked]:
+    ran = lodestar("eval", str(asked), "--link", "--out", str(folder), *options)
+    assert ran.code == 0, ran.err
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    return [
+        [(path["topic"], " → ".join(path["relations"]), path["score"]) for path in record["paths"]]
+        for record in sorted(records, key=lambda record: str(record["id"]))
+    ]
+
+
+def of_langchain(settings: Settings, recipe: str, options: dict[str, Any]) -> list[Ranked]:
+    flags = {"home": settings.home, "cache": settings.cache, "uri": settings.uri, "password": settings.password}
+    retriever = LodestarRetriever.from_settings(k=TOP_K, recipe=recipe, options=options, **flags)
+    with retriever.engine:
+        return [ranked([document.metadata for document in retriever.invoke(text)]) for text in QUESTIONS]
+
+
+def equal(left: Sequence[Ranked], right: Sequence[Ranked]) -> bool:
+    """Whether the paths are the same in the same order; texts that are encoded together differ in the last digits."""
+    return [[path[:2] for path in each] for each in left] == [[path[:2] for path in each] for each in right] and [
+        path[2] for each in left for path in each
+    ] == pytest.approx([path[2] for each in right for path in each], abs=1e-4)
+
+
+def test_every_face_gives_the_same_by_similarity(
+    lodestar: Lodestar, settings: Settings, questions: Path, tmp_path: Path
+) -> None:
+    options = ("--recipe", "similarity", "--set", f"top_k={TOP_K}", "--max-hop", "2")
+    found = of_verb(lodestar, "retrieve", questions, options)
+    assert [len(each) for each in found] == [TOP_K] * len(QUESTIONS)
+    assert equal(of_verb(lodestar, "ask", questions, options), found)
+    assert equal(of_eval(lodestar, questions, tmp_path / "run", options), found)
+    assert equal(of_langchain(settings, "similarity", {"similarity.max_hop": 2}), found)
+
+
+def test_every_face_gives_the_same_by_a_trained_scorer(
+    lodestar: Lodestar, settings: Settings, questions: Path, checkpoint: str, tmp_path: Path
+) -> None:
+    options = ("--checkpoint", checkpoint, "--set", f"top_k={TOP_K}")
+    found = of_verb(lodestar, "retrieve", questions, options)
+    assert [len(each) for each in found] == [TOP_K] * len(QUESTIONS)
+    assert equal(of_verb(lodestar, "ask", questions, options), found)
+    named = ("--recipe", "star", "--set", f"star.checkpoint={json.dumps(checkpoint)}", *options[2:])
+    assert equal(of_verb(lodestar, "ask", questions, named), found)
+    assert equal(of_eval(lodestar, questions, tmp_path / "run", named), found)
+    assert equal(of_langchain(settings, "star", {"star.checkpoint": checkpoint}), found)
+    stated = json.loads((tmp_path / "run" / "run.json").read_text())["what"]
+    assert list(stated["checkpoints"]) == ["star"]
+    assert stated["recipe"]["star"]["checkpoint"] == checkpoint
+
+
+def test_a_part_of_one_s_own_is_joined_without_a_change_to_the_engine(
+    lodestar: Lodestar, settings: Settings, questions: Path, tmp_path: Path
+) -> None:
+    recipe = tmp_path / "own.toml"
+    recipe.write_text(OWN)
+    options = ("--recipe", str(recipe))
+    usual = of_verb(lodestar, "retrieve", questions, ("--recipe", "similarity", "--max-hop", "1", "--top-k", "3"))
+    found = of_verb(lodestar, "retrieve", questions, options)
+    assert equal(found, [each[::-1] for each in usual])
+    assert equal(of_verb(lodestar, "ask", questions, options), found)
+    assert equal(of_eval(lodestar, questions, tmp_path / "run", options), found)
+    assert equal(of_langchain(settings, str(recipe), {}), found)
+    two = of_verb(lodestar, "retrieve", questions, (*options, "--set", "reversed.keep=2"))
+    assert equal(two, [each[:2][::-1] for each in usual])
+    stated = json.loads((tmp_path / "run" / "run.json").read_text())["what"]["recipe"]
+    assert stated["parts"] == {"reversed": "tests.own_part:Reversed"}
+    assert stated["reversed"] == {"keep": 3}

@@ -1,0 +1,67 @@
+"""Evidence made by hand, for tests of whatever takes it; and the search, run on a graph in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.chain import Chain, ChainStep
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.linking.topics import Candidates, looked_up
+from lodestar.engine.stages import Retriever
+from lodestar.engine.steps import Steps
+from lodestar.engine.values import Entity, Path, Question, Scored, Step, Topic, Triple
+
+from tests.memory_graph import MemoryGraph
+
+CERTAIN = Calibration("logit", 0.0, 50.0)
+"""Every item is right."""
+
+
+def chain_of(*instances: Path, targets: tuple[Entity, ...] = (), cut: bool = False) -> Chain:
+    """The chain of these entity paths, which all have the relations of the first."""
+    first = instances[0]
+    steps = []
+    for at, (triple, inverse) in enumerate(zip(first.triples, first.inverses, strict=True)):
+        links = dict.fromkeys((i.entities_before[at], i.entities_after[at]) for i in instances)
+        to_mediator = first.entities_after[at].is_mediator and at + 1 < len(first.triples)
+        steps.append(ChainStep(Step(triple.relation, inverse, to_mediator), tuple(links)))
+    return Chain(first.start, tuple(steps), tuple(dict.fromkeys(i.end for i in instances)), targets, cut)
+
+
+def leads(relation: str, *ends: Entity, topic: Entity, via: Entity | None = None, **options: Any) -> Chain:
+    """A chain of one step, or of two by way of an entity."""
+    if via is None:
+        return chain_of(*(Path((Triple(topic, relation, end),), (False,)) for end in ends), **options)
+    on = Triple(topic, "on", via)
+    return chain_of(*(Path((on, Triple(via, relation, end)), (False, False)) for end in ends), **options)
+
+
+def evidence_of(
+    *items: Scored[Chain], text: str = "?", calibration: Calibration | None = None, **options: Any
+) -> Evidence[Chain]:
+    """Evidence of chains, about the entities that they start from."""
+    topics = tuple(Topic(topic) for topic in dict.fromkeys(item.value.topic for item in items))
+    return Evidence(Question(text), options.pop("topics", topics), "chain", items, calibration, **options)
+
+
+def ranked(*chains: Chain) -> tuple[Scored[Chain], ...]:
+    """The chains with falling scores."""
+    return tuple(Scored(chain, 1.0 - rank / 10) for rank, chain in enumerate(chains))
+
+
+def retrieved(
+    graph: MemoryGraph,
+    retriever: Retriever,
+    questions: Sequence[Question],
+    top_k: int = 10,
+    linked: Sequence[Candidates] | None = None,
+) -> list[Evidence[Any]]:
+    """What a retriever finds on a graph in memory, cut as a pipeline cuts it."""
+
+    def steps() -> Steps[list[Evidence[Any]]]:
+        topics = yield from looked_up(questions, linked or [() for _ in questions])
+        return (yield from retriever.retrieve(topics, top_k))
+
+    return [each.cut_to(top_k) for each in graph.run(steps())]

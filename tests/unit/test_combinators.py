@@ -1,0 +1,200 @@
+"""Combinators and bridges: stages made of stages, over evidence made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lodestar.engine.chat.prompts import ChatUsage, Completion, Prompt
+from lodestar.engine.combinators import RANK_CONSTANT, Cached, Then, Traced, TracedReorganiser, Union
+from lodestar.engine.evidence.bridges import to_chains, to_triples
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Cost, Evidence, Item, Kind
+from lodestar.engine.steps import Call, Steps, drive, in_step
+from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
+
+from tests.evidence import chain_of, evidence_of, leads
+
+PERU, LIMA, CUSCO, SOL = (Entity(name[0], name) for name in ("Peru", "Lima", "Cusco", "Sol"))
+QUESTION = LinkedQuestion(Question("?"), (Topic(PERU),))
+PROBABLE = Calibration("probability")
+
+
+class Found:
+    """A retriever that has found its evidence already, at the cost of one prompt."""
+
+    def __init__(self, evidence: Evidence[Any]) -> None:
+        self.evidence = evidence
+        self.gives: Kind = evidence.kind
+        self.num_asked = 0
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+        self.num_asked += len(questions)
+        yield (Prompt("x"),)
+        return [replace(self.evidence, question=linked.question, topics=linked.topics) for linked in questions]
+
+
+class Reversed:
+    """A reorganiser of triples that turns their order round."""
+
+    takes: Kind = "triple"
+    gives: Kind = "triple"
+
+    def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
+        yield from ()
+        return [replace(each, items=each.items[::-1], calibration=None) for each in evidence]
+
+
+def send(group: Sequence[Call]) -> list[Any]:
+    return [Completion("y") for _ in group]
+
+
+def ask(retriever: Any, *questions: LinkedQuestion) -> list[Evidence[Any]]:
+    return drive(retriever.retrieve(list(questions) or [QUESTION], 10), send)
+
+
+def triples(*scored: tuple[Triple, float], **options: Any) -> Evidence[Triple]:
+    items = tuple(Scored(triple, score) for triple, score in scored)
+    return Evidence(QUESTION.question, QUESTION.topics, "triple", items, **options)
+
+
+CAPITAL, MONEY = Triple(PERU, "capital", LIMA), Triple(PERU, "money", SOL)
+CHAINS = evidence_of(
+    Scored(leads("capital", LIMA, topic=PERU), 0.9), Scored(leads("money", SOL, topic=PERU), 0.4), calibration=PROBABLE
+)
+
+
+def test_a_bridge_stands_where_kinds_differ() -> None:
+    then = Then(Found(CHAINS), Reversed())
+    assert then.gives == "triple"
+    (found,) = ask(then)
+    assert [(item.value, item.score) for item in found.items] == [(MONEY, 0.4), (CAPITAL, 0.9)]
+    assert found.calibration is None
+
+
+def test_the_score_of_a_triple_is_that_of_its_best_chain_and_so_is_its_group() -> None:
+    both = chain_of(*leads("capital", LIMA, topic=PERU).instances())
+    evidence = replace(
+        evidence_of(
+            Scored(leads("capital", LIMA, topic=PERU), 0.9), Scored(both, 0.2), Scored(leads("m", SOL, topic=PERU), 0.1)
+        ),
+        groups=(1, 0, 1),
+    )
+    found = to_triples(evidence)
+    assert [(item.value.relation, item.score) for item in found.items] == [("capital", 0.9), ("m", 0.1)]
+    assert found.groups == (0, 1)
+
+
+def test_triples_make_the_chains_that_leave_the_topics() -> None:
+    by = Triple(LIMA, "mayor", CUSCO)
+    found = to_chains(triples((CAPITAL, 0.9), (by, 0.5), (MONEY, 0.7), calibration=PROBABLE, groups=(0, 1, 1)))
+    assert [(str(item.value.relation_path), item.score) for item in found.items] == [
+        ("capital", 0.9),
+        ("money", 0.7),
+        ("capital → mayor", 0.5),
+    ]
+    assert (found.groups, found.calibration) == ((0, 1, 0), PROBABLE)
+    assert found.items[2].value.triples() == ((CAPITAL,), (by,))
+
+
+edges = st.lists(
+    st.tuples(st.integers(0, 5), st.sampled_from("rs"), st.integers(0, 5), st.floats(0, 1)),
+    min_size=1,
+    max_size=10,
+    unique_by=lambda edge: edge[:3],
+)
+
+
+@given(edges)
+def test_there_and_back_again_loses_no_triple_that_a_topic_leads_to(rows: list[tuple[int, str, int, float]]) -> None:
+    entities = [Entity(str(i), str(i)) for i in range(6)]
+    given_ = Evidence(
+        Question("?"),
+        (Topic(entities[0]),),
+        "triple",
+        tuple(Scored(Triple(entities[h], r, entities[t]), score) for h, r, t, score in rows),
+    )
+    chains = to_chains(given_)
+    scores = {item.value: item.score for item in given_.items}
+    back = to_triples(chains)
+    assert {item.value for item in back.items} <= set(scores)
+    for item in chains.items:
+        assert item.score == min(max(scores[t] for t in step) for step in item.value.triples())
+        for instance in item.value.instances():
+            assert instance.start == entities[0]
+            assert len(set(instance.triples)) == len(instance.triples)
+
+
+def test_a_union_takes_the_higher_probability() -> None:
+    other = evidence_of(Scored(leads("money", SOL, topic=PERU), 2.0), calibration=Calibration("logit", 1.0, 0.0))
+    (found,) = ask(Union(Found(CHAINS), Found(other)))
+    assert [str(item.value.relation_path) for item in found.items] == ["capital", "money"]
+    assert [item.score for item in found.items] == pytest.approx([0.9, 0.8808], abs=1e-4)
+    assert found.calibration == PROBABLE
+
+
+def test_a_union_of_scores_that_nobody_can_read_is_by_reciprocal_rank() -> None:
+    other = triples((MONEY, -5.0), (CAPITAL, -6.0))
+    (found,) = ask(Union(Found(CHAINS), Found(other)))
+    assert found.kind == "chain"
+    both = 1 / (RANK_CONSTANT + 1) + 1 / (RANK_CONSTANT + 2)
+    assert [str(item.value.relation_path) for item in found.items] == ["capital", "money"]
+    assert [item.score for item in found.items] == pytest.approx([both, both])
+    assert found.calibration is None
+
+
+def test_what_two_sides_ask_is_sent_together() -> None:
+    groups: list[int] = []
+
+    def counting(group: Sequence[Call]) -> list[Any]:
+        groups.append(len(group))
+        return send(group)
+
+    def asks(times: int) -> Steps[int]:
+        for _ in range(times):
+            yield (Prompt("x"),)
+        return times
+
+    assert drive(in_step(asks(3), asks(0), asks(1)), counting) == [3, 0, 1]
+    assert groups == [2, 1, 1]
+
+
+def test_a_cache_asks_once_for_a_question_and_its_topics() -> None:
+    inner = Found(CHAINS)
+    cached = Cached(inner)
+    other = LinkedQuestion(Question("other?"), QUESTION.topics)
+    first = ask(cached, QUESTION, QUESTION)
+    assert inner.num_asked == 1
+    assert ask(cached, other, QUESTION)[1] == first[0]
+    assert inner.num_asked == 2
+    ask(cached, LinkedQuestion(QUESTION.question, ()))
+    assert inner.num_asked == 3
+
+
+def test_what_a_stage_does_not_say_itself_is_charged_to_its_name() -> None:
+    (found,) = ask(Traced("found", Found(replace(CHAINS, trace=(Cost("own", 100.0, 3),)))))
+    own, rest = found.trace
+    assert (own, rest.stage, rest.seconds, rest.round_trips, rest.llm.calls) == (
+        Cost("own", 100.0, 3),
+        "found",
+        0.0,
+        0,
+        1,
+    )
+    (found,) = ask(Then(Traced("found", Found(CHAINS)), TracedReorganiser("reversed", Reversed())))
+    assert [cost.stage for cost in found.trace] == ["found", "reversed"]
+    assert found.trace[1].llm == ChatUsage()
+    assert found.seconds == sum(cost.seconds for cost in found.trace) > 0
+
+
+def test_groups_are_as_many_as_items() -> None:
+    items: tuple[Scored[Item], ...] = CHAINS.items
+    with pytest.raises(ValueError, match="expected a group for each of 2 items, found 1"):
+        Evidence(Question("?"), (), "chain", items, groups=(1,))
+    assert replace(CHAINS, groups=(0, 1)).cut_to(1).groups == (0,)
+    assert isinstance(CHAINS.items[0].value, Chain)

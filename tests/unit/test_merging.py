@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.reorganising.merging import Merging, targets_of
+from lodestar.engine.steps import drive
+from lodestar.engine.values import Entity, Scored
+
+from tests.evidence import evidence_of, leads
+
+
+def lead(topic: str, ends: str, score: float, num_hops: int = 1) -> Scored[Chain]:
+    entities = [Entity(end, end) for end in ends]
+    via = Entity("via", "via") if num_hops == 2 else None
+    return Scored(leads("r", *entities, topic=Entity(topic, topic), via=via), score)
+
+
+def met(*chains: Scored[Chain], **mentions: str) -> list[str]:
+    return ["".join(sorted(target.id for target in some)) for some in targets_of(chains, mentions)]
+
+
+def test_two_topics_meet_at_what_they_share() -> None:
+    assert met(lead("a", "xyz", 1.0), lead("b", "yw", 0.5)) == ["y", "y"]
+
+
+def test_the_best_lead_that_shares_an_end_counts() -> None:
+    assert met(lead("a", "xyz", 1.0), lead("b", "w", 0.9), lead("b", "z", 0.8), lead("b", "xy", 0.7))[0] == "z"
+
+
+def test_one_topic_never_meets_itself_nor_another_reading_of_the_same_mention() -> None:
+    assert met(lead("a", "x", 1.0), lead("a", "x", 0.5)) == ["", ""]
+    assert met(lead("a", "x", 1.0), lead("b", "x", 0.5), a="Peru", b="Peru") == ["", ""]
+
+
+def test_a_longer_path_meets_but_is_no_lead() -> None:
+    assert met(lead("a", "x", 1.0, num_hops=2), lead("b", "x", 0.5)) == ["x", ""]
+
+
+def test_only_the_best_few_are_leads() -> None:
+    many = [lead("b", "w", 0.9 - i / 100) for i in range(5)]
+    assert met(lead("a", "x", 1.0), *many, lead("b", "x", 0.1))[0] == ""
+
+
+def test_what_meets_gains_the_bonus_in_log_odds_and_keeps_its_group() -> None:
+    chains = (lead("c", "q", 1.0), lead("a", "xy", 0.9), lead("b", "y", 0.8))
+    evidence = replace(evidence_of(*chains, calibration=Calibration("logit", 2.0, 0.0)), groups=(0, 1, 2))
+    (merged,) = drive(Merging(bonus=0.5).reorganise([evidence]), lambda _: [])
+    assert [(item.value.topic.id, item.score) for item in merged.items] == [
+        ("a", pytest.approx(1.15)),
+        ("b", pytest.approx(1.05)),
+        ("c", 1.0),
+    ]
+    assert merged.groups == (1, 2, 0)
+    assert [[end.id for end in item.value.answers] for item in merged.items] == [["y"], ["y"], ["q"]]
+    (plain,) = drive(Merging(bonus=0.5).reorganise([replace(evidence, calibration=None)]), lambda _: [])
+    assert [item.score for item in plain.items] == [1.0, 0.9, 0.8]
