@@ -31,6 +31,7 @@ import pyarrow as pa
 from isal import igzip
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.server.instance import Instance
+from lodestar.engine.server.machine import num_cpus
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase.dump import FreebaseSource
@@ -172,7 +173,7 @@ def parse_lines(path: Path, folder: Path) -> int:
     with duckdb.connect() as connection, EncodedFiles(folder) as files:
         found.prepare(connection, part.parameters)
         wanted = WantedRelations(connection, Subset())
-        plain = PlainLines(files, wanted, threads=multiprocessing.cpu_count(), ahead=multiprocessing.cpu_count())
+        plain = PlainLines(files, wanted, threads=num_cpus(), ahead=num_cpus())
         others = plain.taken_from(part, Rejects(folder / "rejects", 0))
         connection.register("lines", pa.RecordBatchReader.from_batches(LINES, others))
         counted = connection.execute(

@@ -18,7 +18,7 @@
     ├── EncoderError                   8   the sentence encoder could not be loaded
     │   └── CheckpointError            8   a trained scorer is missing, damaged, or of another graph
     ├── LLMError                       9   the language model failed, refused or sent something unreadable
-    └── StorageError                  10   a disk has no room, or a folder cannot be written
+    └── StorageError                  10   a disk or the memory has no room, or a folder cannot be written
 
 A message says what was expected, what was found, where, and what to do next, in one line.
 Interrupted by Ctrl-C the command line ends with 130.
@@ -118,6 +118,6 @@ class LLMError(LodestarError):
 
 
 class StorageError(LodestarError):
-    """A disk has no room for what is to be written, or a folder cannot be written."""
+    """A disk or the memory has no room for what is to be written, or a folder cannot be written."""
 
     exit_code = 10

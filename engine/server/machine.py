@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,18 +20,55 @@ MIN_IMPORT_HEAP_MB = 1024
 MAX_IMPORT_HEAP_MB = 2048
 _SHARE = 6
 
-_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN_CGROUPS = Path("/proc/self/cgroup")
 
 
 def memory_mb() -> int:
-    """Return the memory that this process may use: the machine's, or less inside a container."""
+    """Return the memory that this process may use: the machine's, or less where a control group has less."""
     import psutil
 
     total_bytes = psutil.virtual_memory().total
-    for path in _CGROUP_LIMITS:
-        with suppress(OSError, ValueError):  # no such file, or "max"
-            total_bytes = min(total_bytes, int(Path(path).read_text(encoding="ascii")))
+    for folder in _cgroup_folders("memory"):
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            with suppress(OSError, ValueError):  # no such file, or "max"
+                total_bytes = min(total_bytes, int((folder / name).read_text(encoding="ascii")))
     return total_bytes >> 20
+
+
+def num_cpus() -> int:
+    """Return how many processors this process may keep busy: those it may run on, or less where it has a quota."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for folder in _cgroup_folders("cpu"):
+        with suppress(OSError, ValueError, ZeroDivisionError):  # no such file, or "max"
+            quota_us, period_us = _cpu_quota_us(folder)
+            if quota_us > 0:  # -1 is none
+                allowed = min(allowed, -(-quota_us // period_us))
+    return max(allowed, 1)
+
+
+def _cpu_quota_us(folder: Path) -> tuple[int, int]:
+    """Return the time that a control group has on processors, and of which time."""
+    if (folder / "cpu.max").exists():
+        quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
+    else:
+        quota, period = ((folder / f"cpu.cfs_{name}_us").read_text(encoding="ascii") for name in ("quota", "period"))
+    return int(quota), int(period)
+
+
+def _cgroup_folders(controller: str) -> Iterator[Path]:
+    """Yield the folders of the control groups that this process is in: its own and those around it."""
+    groups = [(_CGROUPS, ""), (_CGROUPS / controller, "")]  # as a container sees its own
+    with suppress(OSError, ValueError):
+        for line in _OWN_CGROUPS.read_text(encoding="utf-8").splitlines():
+            _, controllers, path = line.split(":", 2)
+            if not controllers:
+                groups.append((_CGROUPS, path))
+            elif controller in controllers.split(","):
+                groups.append((_CGROUPS / controller, path))
+    for root, path in groups:
+        folder = root / path.lstrip("/")
+        yield from (folder, *(around for around in folder.parents if around.is_relative_to(root)))
 
 
 def default_heap_mb(total_mb: int) -> int:

@@ -20,6 +20,7 @@ from ...engine.server.locking import locked
 from ...engine.settings import Settings
 from ..progress import Progress, silent
 from ..source import Source
+from ..stage.abandoned import sweep
 from ..stage.rejects import check_free, check_place
 from ..stage.stage import Counts, Stage
 from ..subset import Subset
@@ -230,6 +231,7 @@ def _staged(source: Source, sha256: str, options: LoadOptions, progress: Progres
     """Convert the source, unless an interrupted load did so before; the stage is deleted when the load is done."""
     folder = options.staging / sha256[:16]
     folder.parent.mkdir(parents=True, exist_ok=True)
+    sweep(folder.parent)
     with locked(folder.with_suffix(".lock"), f"another load of {source.name} is under way"), Stage(folder) as stage:
         counts = stage.completed(sha256)
         if counts is None:

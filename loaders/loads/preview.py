@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from ..source import Source
@@ -67,7 +69,8 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
     if options.rejects_file:
         check_place(options.rejects_file, source.reads)
         check_free(options.rejects_file, force=options.force)
-    folder = options.staging / f"preview-{source.digest()[:16]}"
+    options.staging.mkdir(parents=True, exist_ok=True)
+    folder = Path(mkdtemp(prefix="preview-", dir=options.staging))
     limit = source.max_rejects if options.max_rejects is None else options.max_rejects
     with Stage(folder) as stage:
         try:

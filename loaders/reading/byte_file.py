@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import shutil
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +17,7 @@ from isal import igzip_threaded
 from isal.igzip_lib import IsalError
 
 from ...engine.errors import InputError
+from .spooling import spooled
 
 _GZIP = b"\x1f\x8b"
 
@@ -40,13 +39,13 @@ class ByteFile:
             if not path:
                 raise InputError("expected the path of a file, found an empty one")
             if path == "-":
-                self._spooled = _spooled(_stdin())
+                self._spooled = spooled(_stdin(), "standard input")
             elif self._path.is_dir():
                 raise InputError(f"{path}: expected a file, found a folder")
             else:
                 with self._path.open("rb") as file:
                     if not self._path.is_file():
-                        self._spooled = _spooled(file)
+                        self._spooled = spooled(file, path)
 
     @property
     def size_bytes(self) -> int:
@@ -117,11 +116,3 @@ def _stdin() -> IO[bytes]:
     if sys.stdin is None or sys.stdin.closed:
         raise InputError("stdin: expected a file, found standard input closed")
     return sys.stdin.buffer
-
-
-def _spooled(stream: IO[bytes]) -> IO[bytes]:
-    """Return a temporary file with all that the stream has; it goes with the object."""
-    file = cast(IO[bytes], tempfile.TemporaryFile())  # noqa: SIM115 - lives as long as the source
-    shutil.copyfileobj(stream, file)
-    file.flush()
-    return file

@@ -23,6 +23,7 @@ import duckdb
 import pyarrow as pa
 
 from ...engine.errors import InputError, StorageError
+from ...engine.server import machine
 from ..parsers.parser import parser
 from ..plain_lines.encoded_files import NUMBERED, EncodedFiles
 from ..plain_lines.taking import PlainLines
@@ -36,7 +37,10 @@ from .wanted_relations import WantedRelations, restriction
 
 FORMAT = 1
 MEMORY_MB = 500
-"""Of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
+"""Of DuckDB's buffers, for `LEAST_THREADS`; blocks of lines and Arrow batches come on top."""
+MEMORY_MB_A_THREAD = 100
+"""For each further thread."""
+LEAST_THREADS, MOST_THREADS = 4, 8
 SEGMENT_BATCHES = 16
 """Batches of 16 MB and less between two looks at the rejects."""
 NUMBERS_A_BATCH = 100_000
@@ -68,10 +72,10 @@ class Counts:
 class Stage:
     """The tables of one source in a folder of their own. Use it as a context manager."""
 
-    def __init__(self, folder: Path, *, memory_mb: int = MEMORY_MB, threads: int | None = None) -> None:
+    def __init__(self, folder: Path, *, memory_mb: int | None = None, threads: int | None = None) -> None:
         self.folder = folder
-        self._memory_mb = memory_mb
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads or min(machine.num_cpus(), MOST_THREADS)
+        self._memory_mb = memory_mb or MEMORY_MB + MEMORY_MB_A_THREAD * max(self._threads - LEAST_THREADS, 0)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self.share_read = 1.0
 
@@ -172,6 +176,7 @@ class Stage:
                     "memory_limit": f"{self._memory_mb}MB",
                     "threads": self._threads,
                     "temp_directory": str(self.folder / "spilled"),
+                    "max_temp_directory_size": "1000TB",  # a full disk is then told from memory that is too little
                     "preserve_insertion_order": False,
                 },
             )
@@ -307,8 +312,13 @@ class Stage:
         try:
             yield
         except duckdb.Error as error:
-            if "No space left" in str(error) or isinstance(error, duckdb.OutOfMemoryException):
+            if "No space left" in str(error):
                 raise self._no_room() from error
+            if isinstance(error, duckdb.OutOfMemoryException):
+                raise StorageError(
+                    f"{self.folder}: the {self._memory_mb:,} MB of memory for converting a source are too little for "
+                    "this one: load a part of it, by --domains, --relations or --around"
+                ) from error
             if isinstance(error, duckdb.IOException):
                 raise StorageError(f"{self.folder}: cannot be used: {str(error).splitlines()[0]}") from error
             raise

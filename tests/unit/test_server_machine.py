@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from lodestar.engine.errors import PortTakenError, UsageError
 from lodestar.engine.server import machine
@@ -19,6 +22,30 @@ def test_memory_is_a_sixth_within_bounds(total_mb: int, heap_mb: int, pagecache_
 
 def test_this_machine_has_memory() -> None:
     assert machine.memory_mb() > 256
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "cpus"),
+    [
+        ("0::/a/b\n", {}, 64),
+        ("0::/a/b\n", {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "150000 100000\n"}, 2),
+        ("0::/\n", {"cpu.max": "20000 100000\n"}, 1),
+        ("4:cpuacct,cpu:/a\n", {"cpu/a/cpu.cfs_quota_us": "300000\n", "cpu/a/cpu.cfs_period_us": "100000\n"}, 3),
+        ("4:cpu:/elsewhere\n", {"cpu/cpu.cfs_quota_us": "400000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 4),
+        ("4:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 64),
+    ],
+)
+def test_a_quota_of_processors_is_kept_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, files: dict[str, str], cpus: int
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    (tmp_path / "own").write_text(own)
+    monkeypatch.setattr(machine, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(machine, "_OWN_CGROUPS", tmp_path / "own")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    assert machine.num_cpus() == cpus
 
 
 @pytest.fixture

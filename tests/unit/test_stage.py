@@ -11,8 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 from lodestar.engine.errors import StorageError
+from lodestar.engine.server.locking import locked
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.plain_lines.encoded_files import EncodedFiles
+from lodestar.loaders.stage.abandoned import ABANDONED_S, sweep
 from lodestar.loaders.stage.query_files import query
 from lodestar.loaders.stage.stage import Stage
 from lodestar.loaders.subset import Subset
@@ -44,6 +46,30 @@ def test_a_full_disk_is_said_and_what_was_written_goes(tmp_path: Path, monkeypat
     )
     assert not (tmp_path / "stage").exists()
     assert not [file.path for file in psutil.Process().open_files() if "encoded_" in file.path]
+
+
+def test_too_little_memory_is_not_taken_for_a_full_disk(tmp_path: Path) -> None:
+    path = tmp_path / "kg.tsv"
+    path.write_text("".join(f"h{i}\tr\tt{i}\n" for i in range(50_000)))
+    with (
+        Stage(tmp_path / "stage", memory_mb=4) as stage,
+        pytest.raises(
+            StorageError, match="the 4 MB of memory for converting a source are too little for this one: load a"
+        ),
+    ):
+        stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=None)
+    assert not (tmp_path / "stage").exists()
+
+
+def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:
+    for name, age_s in (("old", ABANDONED_S + 60), ("new", 0), ("held", ABANDONED_S + 60)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "complete.json").write_text("{}")
+        for path in (tmp_path / name / "complete.json", tmp_path / name):
+            os.utime(path, (time.time() - age_s,) * 2)
+    with locked(tmp_path / "held.lock", ""):
+        sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["held", "new"]
 
 
 def test_an_interrupt_does_not_wait_for_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -240,15 +240,18 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
     from ....loaders.loads.loading import load, load_embedded
     from ....loaders.loads.preview import preview
     from ....loaders.progress import progress_bar
+    from ....loaders.reading.spooling import spooling_in
     from ...database.gateway import Gateway
     from ...server.connecting import loading_connection
     from ...server.instance import Instance
 
-    source = source_class(kind)(**arguments, **{name: flags.pop(name) for name in own})
+    own_arguments = {name: flags.pop(name) for name in own}
     as_json, dry_run = flags.pop("as_json"), flags.pop("dry_run")
     settings_flags = {name: flags.pop(name) for name in ("uri", "user", "database", "name", "home")}
     settings = settings_from(**settings_flags)
     options = load_options_from(flags, settings)
+    with spooling_in(options.staging):
+        source = source_class(kind)(**arguments, **own_arguments)
     if dry_run:
         shown = preview(source, options, online_only=bool(settings.uri))
         click.echo(json.dumps(shown.as_json()) if as_json else str(shown))

@@ -1,0 +1,64 @@
+"""Standard input on its way to a disk that may be small."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lodestar.engine.errors import StorageError
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.loads.loading import LoadOptions
+from lodestar.loaders.loads.preview import preview
+from lodestar.loaders.reading.spooling import spooled, spooling_in
+
+
+def test_it_goes_where_it_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    with spooling_in(tmp_path / "staging"):
+        file = spooled(io.BytesIO(b"a\tr\tb\n"), "standard input")
+    assert os.fstat(file.fileno()).st_dev == tmp_path.stat().st_dev
+    assert (tmp_path / "staging").is_dir()
+    file.seek(0)
+    assert file.read() == b"a\tr\tb\n"
+    file.close()
+    assert list((tmp_path / "staging").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with spooling_in(tmp_path / "file" / "staging"), pytest.raises(StorageError, match="cannot be written: "):
+        spooled(io.BytesIO(), "standard input")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of a file")
+def test_a_full_disk_is_said_and_not_taken_for_a_fault_of_the_input(tmp_path: Path) -> None:
+    code = (
+        "import resource, sys; from pathlib import Path\n"
+        "from lodestar.engine.errors import StorageError\n"
+        "from lodestar.loaders.formats.delimited import TsvSource\n"
+        "from lodestar.loaders.reading.spooling import spooling_in\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))\n"
+        "try:\n"
+        "    with spooling_in(Path(sys.argv[1])):\n"
+        "        TsvSource('-')\n"
+        "except StorageError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], input=b"a\tr\tb\n" * 100_000, capture_output=True, check=True
+    )
+    assert done.stdout.decode() == (
+        f"{tmp_path}: no room left on the disk for what comes from standard input: make room or name another --home\n"
+    )
+
+
+def test_a_sample_is_all_that_a_dry_run_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kg.tsv"
+    path.write_text("a\tr\tb\n")
+    source = TsvSource(str(path))
+    monkeypatch.setattr(TsvSource, "digest", lambda _: pytest.fail("the whole file was hashed"))
+    assert preview(source, LoadOptions(staging=tmp_path / "staging")).estimated_triples == 1
+    assert list((tmp_path / "staging").iterdir()) == []
