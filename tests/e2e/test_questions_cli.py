@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,17 @@ def test_an_answer_with_its_paths(lodestar: Lodestar) -> None:
     assert "Lima" in ran.out.splitlines()[1]
     assert "Peru —[location.country.capital]→ Lima" in ran.out
     assert "round trips" in ran.out
+
+
+def test_an_answer_by_similarity_needs_no_pytorch(environment: dict[str, str]) -> None:
+    program = (
+        "import sys; from lodestar.engine.cli.main import main; main(standalone_mode=False)\n"
+        "print([m for m in ('torch', 'transformers', 'scipy') if m in sys.modules], file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", program, "ask", CAPITAL]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "Lima" in ran.stdout
+    assert ran.stderr.strip() == "[]"
 
 
 def test_json_has_answers_paths_and_what_it_took(lodestar: Lodestar) -> None:

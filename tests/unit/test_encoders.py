@@ -1,0 +1,178 @@
+"""Encoders without PyTorch give the vectors of sentence-transformers; every other model goes through it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lodestar.models import encoder
+from lodestar.models.encoder import MANY, EncoderUnavailableError, FloatArray, SentenceEncoder
+from lodestar.models.encoding import plain
+from lodestar.models.encoding.any_model import AnyEncoder
+from lodestar.models.encoding.bert import gelu
+from lodestar.models.encoding.plain import PlainEncoder, plain_encoder
+from scipy.special import erf
+
+MODEL = Path(SentenceEncoder("all-MiniLM-L6-v2").location)
+
+
+def odd_texts() -> list[str]:
+    """Texts of every script and length, with what a tokenizer treats in a way of its own."""
+    rng = random.Random(7)
+    ranges = [(0x20, 0x7F), (0x20, 0x7F), (0x00, 0x20), (0xA0, 0x250), (0x370, 0x530), (0x590, 0x700), (0x900, 0xA00)]
+    ranges += [(0x300, 0x370), (0x2000, 0x2200), (0x4E00, 0x4F00), (0xAC00, 0xAD00), (0x1F300, 0x1F650)]
+    drawn = [
+        "".join(chr(rng.randrange(*rng.choice(ranges))) for _ in range(rng.choice((1, 3, 10, 40, 120))))
+        for _ in range(80)
+    ]
+    named = ["", " ", "\t\n", "[SEP]", "[CLS] a [MASK] b [PAD]", "[UNK]", "capital", "CAPITAL", "Ünïcödé", "İstanbul"]
+    long = [" ".join(["what is the capital of"] * n) for n in (50, 51, 60)] + ["x" * 99, "x" * 101, "a" * 1000]
+    return drawn + named + long + ["twice", "twice"]
+
+
+@pytest.fixture(scope="module")
+def reference() -> AnyEncoder:
+    return AnyEncoder(str(MODEL), device="cpu", batch_size=32)
+
+
+@pytest.fixture(scope="module")
+def ours() -> PlainEncoder:
+    found = plain_encoder(MODEL)
+    assert found is not None
+    return found
+
+
+def test_vectors_are_those_of_sentence_transformers(reference: AnyEncoder, ours: PlainEncoder) -> None:
+    texts = odd_texts()
+    vectors = ours.encode(texts)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    both = zip(texts, vectors, ours.encode_tokens(texts), reference.encode_tokens(texts), strict=True)
+    for text, vector, (sentence, tokens), (wanted, wanted_tokens) in both:
+        assert tokens.shape == wanted_tokens.shape, text
+        np.testing.assert_allclose(vector, wanted, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(sentence, wanted, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(tokens, wanted_tokens, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(("cores", "tokens"), [(1, 1024), (3, 1024), (2, 8), (7, 1)])
+def test_vectors_do_not_depend_on_the_batches(
+    ours: PlainEncoder, monkeypatch: pytest.MonkeyPatch, cores: int, tokens: int
+) -> None:
+    texts = [text[:60] for text in odd_texts()[::5]]
+    alone = np.concatenate([ours.encode([text]) for text in texts])
+    monkeypatch.setattr(plain, "NUM_CORES", cores)
+    monkeypatch.setattr(plain, "BATCH_TOKENS", tokens)
+    np.testing.assert_allclose(ours.encode(texts), alone, atol=1e-6, rtol=0)
+
+
+def test_gelu_is_exact_to_single_precision() -> None:
+    x = np.linspace(-12, 12, 100_001, dtype=np.float32).reshape(-1, 1)
+    exact = x.astype(np.float64) * 0.5 * (1 + erf(x.astype(np.float64) / np.sqrt(2)))
+    np.testing.assert_allclose(gelu(x.copy()), exact, atol=1e-6, rtol=0)
+
+
+def test_the_bundled_encoder_imports_neither_torch_nor_transformers() -> None:
+    program = (
+        "import sys; from lodestar.models.encoder import SentenceEncoder as E\n"
+        "e = E('all-MiniLM-L6-v2'); assert e.encode(['a', 'b']).shape == (2, 384); e.encode_tokens(['a'])\n"
+        "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'sklearn', 'scipy') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("1_Pooling/config.json", {"pooling_mode_mean_tokens": False, "pooling_mode_cls_token": True}),
+        ("1_Pooling/config.json", {"pooling_mode_max_tokens": True}),
+        ("config.json", {"model_type": "roberta"}),
+        ("config.json", {"hidden_act": "relu"}),
+        ("config.json", {"torch_dtype": "float16"}),
+        ("config.json", {"num_hidden_layers": 7}),
+        ("sentence_bert_config.json", {"do_lower_case": True}),
+        ("sentence_bert_config.json", {"max_seq_length": None}),
+        ("tokenizer_config.json", {"tokenizer_class": "MPNetTokenizer"}),
+        ("config_sentence_transformers.json", {"default_prompt_name": "query"}),
+    ],
+)
+def test_a_model_of_another_kind_is_not_plain(tmp_path: Path, file: str, change: dict[str, object]) -> None:
+    folder = copied(tmp_path)
+    (folder / file).write_text(json.dumps(json.loads((folder / file).read_text()) | change))
+    assert plain_encoder(folder) is None
+
+
+@pytest.mark.parametrize("file", ["modules.json", "config.json", "tokenizer.json", "model.safetensors"])
+@pytest.mark.parametrize("damage", ["", "[1]", None])
+def test_a_damaged_model_is_not_plain(tmp_path: Path, file: str, damage: str | None) -> None:
+    folder = copied(tmp_path)
+    (folder / file).unlink()
+    if damage is not None:
+        (folder / file).write_text(damage)
+    assert plain_encoder(folder) is None
+
+
+def test_a_model_of_another_kind_is_encoded_all_the_same(tmp_path: Path, reference: AnyEncoder) -> None:
+    folder = copied(tmp_path)
+    pooling = {"word_embedding_dimension": 384, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    (folder / "1_Pooling/config.json").write_text(json.dumps(pooling))
+    through = SentenceEncoder(str(folder))
+    (vector,) = through.encode(["capital of Peru"])
+    ((sentence, tokens),) = through.encode_tokens(["capital of Peru"])
+    np.testing.assert_allclose(vector, sentence, atol=1e-6)
+    assert tokens.shape == (3, 384)
+    assert vector @ reference.encode(["capital of Peru"])[0] < 0.99
+
+
+@pytest.mark.parametrize(
+    ("device", "num_texts", "gpu", "through"),
+    [
+        (None, 1, True, PlainEncoder),
+        (None, MANY, False, PlainEncoder),
+        (None, MANY, True, AnyEncoder),
+        ("cpu", MANY, True, PlainEncoder),
+        ("cuda", 1, True, AnyEncoder),
+    ],
+)
+def test_a_gpu_takes_many_texts_or_what_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, device: str | None, num_texts: int, gpu: bool, through: type[object]
+) -> None:
+    asked: list[type[object]] = []
+
+    def encode(self: object, texts: Sequence[str]) -> FloatArray:
+        asked.append(type(self))
+        return np.zeros((len(texts), 384), dtype=np.float32)
+
+    monkeypatch.setattr(encoder, "_has_gpu", lambda: gpu)
+    monkeypatch.setattr(AnyEncoder, "__init__", lambda self, *_, **__: None)
+    monkeypatch.setattr(AnyEncoder, "encode", encode)
+    monkeypatch.setattr(PlainEncoder, "encode", encode)
+    SentenceEncoder("all-MiniLM-L6-v2", device=device).encode(["a"] * num_texts)
+    assert asked == [through]
+
+
+def test_truncated_weights_are_one_clear_error(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(EncoderUnavailableError, match="could not be loaded"):
+        SentenceEncoder(str(folder)).encode(["capital"])
+
+
+def copied(tmp_path: Path) -> Path:
+    """Return a folder with the bundled model's files, whose weights are linked."""
+    shutil.copytree(MODEL, tmp_path / "model", copy_function=lambda a, b: Path(b).symlink_to(a))
+    for path in (tmp_path / "model").rglob("*.json"):
+        text = path.read_text()
+        path.unlink()
+        path.write_text(text)
+    return tmp_path / "model"
