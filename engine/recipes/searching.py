@@ -15,6 +15,7 @@ from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch
 from ..retrieval.frontier import Bounds
 from ..retrieval.scoring import PathScorer
+from ..retrieval.shortlisting import RelationShortlist
 from ..retrieval.similarity import SimilarityScorer
 from ..stages import Reorganiser, Retriever
 from .part import ReorganiserPart, RetrieverPart, described, option
@@ -38,6 +39,8 @@ class Searching(RetrieverPart):
     link_weight: float = option(1.585, "log-odds that a link lacking 1 to the best one costs a path", least=0)
     meeting_bonus: float = option(0.0, "log-odds that a path gains which meets another topic's", least=0)
     return_to_topic: bool = option(False, "an entity that the question is about may be its answer")
+    shortlist_from: int = option(0, "steps offered beyond which relations are shortlisted; 0: never", least=0)
+    shortlist_relations: int = option(100, "relations nearest to the question that are kept then", least=1)
     bounds: Bounds = field(default_factory=Bounds, metadata=described("what one expansion may read"))
 
     def _search(
@@ -56,10 +59,18 @@ class Searching(RetrieverPart):
             slack=calibration.from_log_odds(self.meeting_bonus),
             return_to_topic=self.return_to_topic,
             bounds=self.bounds,
+            shortlist=self._shortlist(graph),
             stored_as=graph.catalogue.stored_as,
         )
         rereads = [TracedReorganiser("rerank", look) for look in second_look]
         return Then(search, *rereads, TracedReorganiser("merge", Merging(self.meeting_bonus)))
+
+    def _shortlist(self, graph: GraphResources) -> RelationShortlist | None:
+        if not self.shortlist_from:
+            return None
+        return RelationShortlist(
+            graph.index, graph.shared.vectors, least=self.shortlist_from, num_relations=self.shortlist_relations
+        )
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,13 @@ class RelationIndex:
             for line, places in zip(scores, rows, strict=True)
         ]
 
+    def nearest(self, vectors: FloatArray, top_k: int) -> list[frozenset[str]]:
+        """Return for each vector the names of the `top_k` nearest relations."""
+        if not self.relations or top_k < 1:
+            return [frozenset() for _ in vectors]
+        _, rows = self._index.search(vectors, min(top_k, len(self.relations)))
+        return [frozenset(self.relations[row].name for row in line) for line in rows.tolist()]
+
     def vectors(self) -> FloatArray:
         """Return all vectors, (num_relations, dimension), in the order of `relations`."""
         if not self.relations:

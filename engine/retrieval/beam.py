@@ -24,6 +24,7 @@ from ..values import Entity, LinkedQuestion, RelationPath, Scored, Step, Topic
 from .ends import ends_for
 from .frontier import Bounds, Frontier, FrontierTree
 from .scoring import PathQuery, PathScorer, PathScores
+from .shortlisting import RelationShortlist
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class BeamSearch:
     with at least `min_link` of the best one's score, and what a link lacks to the best one costs `link_weight` times as
     much, in score. `slack` is by how much a stage that follows may raise a path, so that one so far below the worst of
     the results is still looked at. Whether a topic may be an answer is `return_to_topic` (see `ends`).
+    With a `shortlist`, a question that is offered very many steps is scored on those by its nearest relations alone.
     Round trips per batch: one a hop, and one more for each relation chosen at a hub.
     """
 
@@ -100,6 +102,7 @@ class BeamSearch:
         slack: float = 0.0,
         return_to_topic: bool = False,
         bounds: Bounds | None = None,
+        shortlist: RelationShortlist | None = None,
         stored_as: Mapping[str, str] | None = None,
     ) -> None:
         self.relations = relations
@@ -114,6 +117,7 @@ class BeamSearch:
         self.slack = slack
         self.return_to_topic = return_to_topic
         self.bounds = bounds or Bounds()
+        self.shortlist = shortlist
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Chain]]]:
         """Return the chains found for each question, best first; `top_k` or more where there are so many.
@@ -128,7 +132,7 @@ class BeamSearch:
         for hop in range(1, 2 * self.max_hop + 1):
             if not any(search.beams for search in searches):
                 break
-            candidates_of = [self._candidates(search) for search in searches]
+            candidates_of = self._shortlisted(searches, [self._candidates(search) for search in searches])
             encoding_s = self.scorer.encoding_s
             scores = self.scorer.score([_query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
             chosen = [
@@ -173,6 +177,19 @@ class BeamSearch:
             for topic, frontier in search.beams
             for _, step in frontier.steps_on(self.relations)
         ]
+
+    def _shortlisted(
+        self, searches: Sequence[_Search], candidates_of: list[list[_Candidate]]
+    ) -> list[list[_Candidate]]:
+        """Return the candidates of each question, of very many those by the relations nearest to it."""
+        if self.shortlist is None:
+            return candidates_of
+        many = [i for i, candidates in enumerate(candidates_of) if len(candidates) > self.shortlist.least]
+        text = [search.linked.question.text for search in searches]
+        kept = self.shortlist.relations([(text[i], c.topic) for i in many for c in candidates_of[i]])
+        for i in many:
+            candidates_of[i] = [c for c in candidates_of[i] if c.step.relation in kept[text[i], c.topic]]
+        return candidates_of
 
     def _choose(
         self, search: _Search, candidates: Sequence[_Candidate], scores: PathScores, pool: int

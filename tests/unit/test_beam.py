@@ -13,7 +13,10 @@ from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.ends import walks_back
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.retrieval.scoring import FloatArray
+from lodestar.engine.retrieval.shortlisting import RelationShortlist
 from lodestar.engine.values import Entity, EntityCandidate, Question, RelationPath, Scored, Step, Topic
+from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.text_vectors import TextVectors
 
 from tests.evidence import retrieved
 from tests.memory_graph import MemoryGraph
@@ -158,6 +161,24 @@ def test_hubs_are_read_relation_by_relation_with_the_same_result(hub_degree: int
     WORLD.requests.clear()
     assert search(WORLD, questions, hub_degree=hub_degree) == usual
     assert any(name.startswith("expand_hub_step") for name in WORLD.requests) == (hub_degree < 100)
+
+
+class NearestByName:
+    """An index that finds the relations whose names come first."""
+
+    def nearest(self, vectors: FloatArray, top_k: int) -> list[frozenset[str]]:
+        return [frozenset(sorted(WORLD.relations)[:top_k]) for _ in vectors]
+
+
+@pytest.mark.parametrize(("least", "kept"), [(0, {"borders", "capital"}), (1_000, set(WORLD.relations))])
+def test_of_very_many_steps_those_by_the_nearest_relations_are_scored(least: int, kept: set[str]) -> None:
+    vectors = TextVectors(SentenceEncoder("all-MiniLM-L6-v2"))
+    shortlist = RelationShortlist(NearestByName(), vectors, least=least, num_relations=2)
+    beam = BeamSearch(WORLD.numbered, WordScorer(), shortlist=shortlist)
+    (found,) = retrieved(WORLD, beam, [Question("capital of what borders it", ("Peru",))], 100)
+    walked = {step.relation for _, path in found.walked for step in path.steps}
+    assert walked <= kept
+    assert best(found) == best(search(WORLD, [("capital of what borders it", "Peru")])[0])
 
 
 def test_every_triple_of_a_step_is_kept_and_each_end_has_one_instance() -> None:
