@@ -177,4 +177,5 @@ class GraphResources:
         from .relations.index import index_folder, open_index  # with FAISS, which is slow to import
 
         shared = self.shared
-        return open_index(index_folder(shared.settings, shared.connection), self.catalogue, shared.encoder)
+        folder = index_folder(shared.settings, shared.connection)
+        return open_index(folder, self.catalogue, shared.encoder, shared.device)

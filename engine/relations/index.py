@@ -59,7 +59,7 @@ class RelationIndex:
         self.relations = tuple(relations)
         self.num_encoded = num_encoded
         """How many texts had to be encoded anew when it was opened."""
-        self._index = index
+        self.index = index
 
     def search(self, vectors: FloatArray, top_k: int) -> list[list[Scored[RelationInfo]]]:
         """Return for each vector, (num_queries, dimension), the `top_k` nearest relations with their cosines.
@@ -68,7 +68,7 @@ class RelationIndex:
         """
         if not self.relations or top_k < 1:
             return [[] for _ in vectors]
-        scores, rows = self._index.search(vectors, min(top_k, len(self.relations)))
+        scores, rows = self.index.search(vectors, min(top_k, len(self.relations)))
         return [
             sorted(
                 (Scored(self.relations[row], float(score)) for score, row in zip(line, places, strict=True)),
@@ -81,14 +81,14 @@ class RelationIndex:
         """Return for each vector the names of the `top_k` nearest relations."""
         if not self.relations or top_k < 1:
             return [frozenset() for _ in vectors]
-        _, rows = self._index.search(vectors, min(top_k, len(self.relations)))
+        _, rows = self.index.search(vectors, min(top_k, len(self.relations)))
         return [frozenset(self.relations[row].name for row in line) for line in rows.tolist()]
 
     def vectors(self) -> FloatArray:
         """Return all vectors, (num_relations, dimension), in the order of `relations`."""
         if not self.relations:
-            return np.zeros((0, self._index.d), dtype=np.float32)
-        return np.asarray(self._index.reconstruct_n(0, len(self.relations)), dtype=np.float32)
+            return np.zeros((0, self.index.d), dtype=np.float32)
+        return np.asarray(self.index.reconstruct_n(0, len(self.relations)), dtype=np.float32)
 
 
 def text_of(relation: RelationInfo) -> str:
@@ -113,8 +113,24 @@ def index_state(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) ->
     return IndexState(present=True, current=current, num_relations=len(meta.texts))
 
 
-def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> RelationIndex:
-    """Return the index for the catalogue, from disk where it is current, else built and stored in `folder`."""
+def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder, device: str = "cpu") -> RelationIndex:
+    """Return the index for the catalogue, from disk where it is current, else built and stored in `folder`.
+
+    device: where it is searched; on CUDA by faiss-gpu, where that is installed.
+    """
+    opened = _opened_index(folder, catalogue, encoder)
+    return RelationIndex(opened.relations, _on_device(opened.index, device), opened.num_encoded)
+
+
+def _on_device(index: faiss.Index, device: str) -> faiss.Index:
+    import faiss
+
+    if not device.startswith("cuda") or not hasattr(faiss, "StandardGpuResources"):
+        return index
+    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), int(device.partition(":")[2] or 0), index)
+
+
+def _opened_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> RelationIndex:
     import faiss
 
     meta = _read_meta(folder)
