@@ -13,6 +13,7 @@ PARTS = {
     "similarity": "lodestar.engine.recipes.searching:Similarity",
     "star": "lodestar.engine.recipes.searching:Star",
     "merge": "lodestar.engine.recipes.searching:Merge",
+    "path-pooling": "lodestar.engine.recipes.pooling:PathPooling",
     "oracle": "lodestar.engine.evaluation.baselines.parts:Oracle",
     "pagerank": "lodestar.engine.evaluation.baselines.parts:PageRank",
     "random": "lodestar.engine.evaluation.baselines.parts:Random",

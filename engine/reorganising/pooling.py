@@ -1,0 +1,82 @@
+"""Path Pooling as a stage: the triples of each question, smoothed along the paths from and to its topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...models.path_pooling.pooling import Pooling, reselected
+from ...models.path_pooling.triples import Floats, ScoredTriples
+from ..evidence.calibration import sigmoid
+from ..evidence.evidence import Evidence, Kind
+from ..steps import Steps
+from ..values import Entity, Scored, Triple
+
+
+class PathSmoothing:
+    """A `Reorganiser`: of each question's `coarse` best triples the `keep` of the best pooled score (None: all).
+
+    What is pooled are probabilities: those of the evidence's calibration; without one the scores as they are, or, where
+    one is negative, their sigmoid, for the position bonus would prefer the far triples (docs/path-pooling.md). A pooled
+    score is no probability, so that the calibration is dropped. All questions of a batch are one disjoint graph.
+    """
+
+    takes: Kind = "triple"
+    gives: Kind = "triple"
+
+    def __init__(self, pooling: Pooling, *, keep: int | None, coarse: int | None) -> None:
+        self._pooling = pooling
+        self._keep = keep
+        self._coarse = coarse
+
+    def reorganise(self, evidence: Sequence[Evidence[Triple]]) -> Steps[list[Evidence[Triple]]]:
+        """Return the evidence with pooled scores, best first."""
+        yield from ()
+        triples = scored_triples(evidence)
+        places, scores = reselected(triples, self._keep, self._pooling, coarse=self._coarse)
+        ends = np.searchsorted(triples.questions[places], np.arange(len(evidence)), side="right")
+        pooled = []
+        for number, each in enumerate(evidence):
+            kept = slice(int(ends[number - 1]) if number else 0, int(ends[number]))
+            own = (places[kept] - triples.triple_starts[number]).tolist()
+            items = zip(own, scores[kept].tolist(), strict=True)
+            pooled.append(
+                replace(
+                    each,
+                    items=tuple(Scored(each.items[place].value, score) for place, score in items),
+                    groups=tuple(each.groups[place] for place in own) if each.groups else (),
+                    calibration=None,
+                )
+            )
+        return pooled
+
+
+def scored_triples(evidence: Sequence[Evidence[Triple]]) -> ScoredTriples:
+    """Return the triples of the questions as columns of one graph; a topic that none of them holds has no node."""
+    heads: list[int] = []
+    tails: list[int] = []
+    topics: list[int] = []
+    node_starts, triple_starts = [0], [0]
+    for each in evidence:
+        nodes: dict[Entity, int] = {}
+        for scored in each.items:
+            heads.append(nodes.setdefault(scored.value.head, node_starts[-1] + len(nodes)))
+            tails.append(nodes.setdefault(scored.value.tail, node_starts[-1] + len(nodes)))
+        topics += [nodes[entity] for entity in {topic.entity: None for topic in each.topics} if entity in nodes]
+        node_starts.append(node_starts[-1] + len(nodes))
+        triple_starts.append(len(heads))
+    columns = np.array([heads, tails], dtype=np.int64)
+    scores = np.concatenate([np.zeros(0), *map(_probabilities, evidence)])
+    starts = np.array([node_starts, triple_starts], dtype=np.int64)
+    return ScoredTriples(columns[0], columns[1], scores, np.array(topics, dtype=np.int64), starts[0], starts[1])
+
+
+def _probabilities(evidence: Evidence[Triple]) -> Floats:
+    scores = [scored.score for scored in evidence.items]
+    if evidence.calibration is not None:
+        scores = [evidence.calibration.probability(score) for score in scores]
+    elif min(scores, default=0.0) < 0:
+        scores = [sigmoid(score) for score in scores]
+    return np.array(scores, dtype=np.float64)
