@@ -34,11 +34,13 @@ unit: $(VENV)/.dev ## The tests that need no database
 integration: $(VENV)/.dev ## The tests against a real Neo4j, and through the command line
 	$(BIN)/python -m pytest tests/integration tests/e2e
 
-fuzz: $(VENV)/.dev ## Fuzz what reads files and replies for SECONDS (60) each: lines, parsers, sources, replies
+fuzz: $(VENV)/.dev ## Fuzz what reads files, replies and settings for SECONDS (60) each
 	$(BIN)/python -m tests.fuzz.run lines $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run parsers $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run sources $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run replies $(SECONDS)
+	$(BIN)/python -m tests.fuzz.run settings $(SECONDS)
+	$(BIN)/python -m tests.fuzz.run trained $(SECONDS)
 
 bench: $(VENV)/.dev ## Latency and round trips, for docs/benchmarks.md; DATA=FOLDER has questions-dev.jsonl.gz
 	$(BIN)/python -m benchmarks.retrieval --data $(or $(DATA),$(error name the folder of questions-dev.jsonl.gz: make bench DATA=FOLDER))

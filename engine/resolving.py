@@ -43,7 +43,7 @@ def change(data: dict[str, Any], said: str, example: str) -> None:
         raise UsageError(f"--set: expected KEY=VALUE, as {example}, found {said!r}")
     try:
         read = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         read = value
     put(data, key, read, f"--set {said}")
 

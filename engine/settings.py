@@ -149,7 +149,7 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
     known = {setting.name for setting in fields(Settings)} - set(_SECRETS)
     for name in content:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..f1 import f1_of
+from ..one_line import one_line
 from ..verbalise import Directed, Hop, RelationWords
 from ..whole_file import whole
 
@@ -161,7 +162,7 @@ def is_mined(path: Path) -> bool:
     try:
         with _opened(path) as file:
             record = json.loads(file.readline())
-    except (OSError, EOFError, ValueError, zlib.error):
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
         return False
     return isinstance(record, dict) and {"questions_sha256", "relations", "max_hop"} <= record.keys()
 
@@ -184,9 +185,9 @@ def read(path: Path) -> Mined:
                     questions.append(_checked(_question(record), mining, known))
     except OSError as error:
         raise MinedFileError(f"{path}: the mined paths cannot be read: {error.strerror or error}") from error
-    except (EOFError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+    except (EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
         raise MinedFileError(
-            f"{path}:{max(number, 1)}: expected what `lodestar mine` writes: {error}: mine the paths again"
+            f"{path}:{max(number, 1)}: expected what `lodestar mine` writes: {one_line(error)}: mine the paths again"
         ) from error
     if mining is None:
         raise MinedFileError(f"{path}: expected mined paths, found an empty file: mine the paths again")

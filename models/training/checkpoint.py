@@ -22,6 +22,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ..file_hash import file_sha256
+from ..one_line import one_line
 from .description import FORMAT, CheckpointError, DescriptionT, ModelDescription, described
 
 CARD = "README.md"
@@ -90,8 +91,9 @@ def readable(path: Path) -> Iterator[None]:
     except CheckpointError:
         raise
     except Exception as error:
-        reason = " ".join(str(error).split())[:300]
-        raise CheckpointError(f"{path}: the checkpoint cannot be read ({reason}): train or fetch it again") from error
+        raise CheckpointError(
+            f"{path}: the checkpoint cannot be read ({one_line(error)}): train or fetch it again"
+        ) from error
 
 
 def write_weights(weights: Mapping[str, Tensor], part: Path) -> None:

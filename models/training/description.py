@@ -11,6 +11,8 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
+from ..one_line import one_line
+
 FORMAT = 2
 """Format 1 named no kind: all were STAR's."""
 STAR = "star"
@@ -79,34 +81,36 @@ def described(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dic
     Raises `CheckpointError` where there is none, or it is damaged.
     """
     path = folder / f"{kind.kind}.json"
+    again = "train or fetch the checkpoint again"
     try:
         said = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise _missing(folder, [kind.kind]) from None
     except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: the checkpoint cannot be read ({error}): train or fetch it again") from error
+        raise CheckpointError(f"{path}: the checkpoint cannot be read ({one_line(error)}): {again}") from error
     if not isinstance(said, dict):
-        raise CheckpointError(f"{path}: damaged: expected an object: train or fetch the checkpoint again")
+        raise CheckpointError(f"{path}: damaged: expected an object: {again}")
     form = said.pop("format", None)
     named = said.pop("kind", STAR if form == 1 else None)
     if form not in (1, FORMAT) or named != kind.kind:
+        found = f"{one_line(repr(form), 40)} and {one_line(repr(named), 40)}"
         raise CheckpointError(
-            f"{path}: expected format {FORMAT} and kind {kind.kind}, found {form!r:.40} and {named!r:.40}: train the "
-            "checkpoint again, or update Lodestar"
+            f"{path}: expected format {FORMAT} and kind {kind.kind}, found {found}: train the checkpoint again, or "
+            "update Lodestar"
         )
     try:
         files = _adapter(dict[str, str]).validate_python(said.pop("files", None), strict=True)
         for name in files:
             place = PurePosixPath(name)
             if len(place.parts) < 2 or place.parts[0] not in kind.parts or ".." in place.parts:
-                raise ValueError(f"{name!r:.80} is no file of a part")
+                raise ValueError(f"{one_line(repr(name), 80)} is no file of a part")
         text = json.dumps(said, allow_nan=False)  # a list is a tuple where it is read as JSON
         description: DescriptionT = _adapter(kind).validate_json(  # type: ignore[arg-type]
             text, strict=True, extra="forbid"
         )
         return description, files
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: damaged: {_reason(error)}: train or fetch the checkpoint again") from error
+        raise CheckpointError(f"{path}: damaged: {_reason(error)}: {again}") from error
 
 
 @cache
@@ -117,11 +121,11 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def _reason(error: Exception) -> str:
     """Return in one line what is wrong, and where: the first of the errors that pydantic lists."""
     if not isinstance(error, ValidationError):
-        return " ".join(str(error).split())
+        return one_line(error)
     first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    said = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {first['input']!r:.80}"
-    return " ".join(f"{place}: {said}".removeprefix(": ").split())
+    place = one_line(".".join(map(str, first["loc"])), 80)
+    said = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
+    return one_line(f"{place}: {said}".removeprefix(": "))
 
 
 def _missing(folder: Path, kinds: Collection[str]) -> CheckpointError:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field, FiniteFloat, TypeAdapter
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from ..one_line import one_line
 from ..whole_file import whole
 
 FORMAT = 1
@@ -44,6 +46,19 @@ class TrainingState:
 _PARTS = ("weights", "optimizer", "objective", "best")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """What a state says beside its tensors; `resolved` is the configuration that a resume must have as well."""
+
+    format: int = FORMAT
+    epoch: Annotated[int, Field(ge=0)]
+    step: Annotated[int, Field(ge=0)]
+    history: list[dict[str, FiniteFloat]]
+    seconds: FiniteFloat
+    scaler: dict[str, int | float]
+    resolved: dict[str, Any]
+
+
 def write_state(path: Path, state: TrainingState, resolved: Mapping[str, Any]) -> None:
     """Write a state, whole or not at all, or raise `OSError`; `resolved` is the configuration that a resume must have
     as well."""
@@ -52,18 +67,17 @@ def write_state(path: Path, state: TrainingState, resolved: Mapping[str, Any]) -
         for part in _PARTS
         for name, tensor in getattr(state, part).items()
     }
-    said = {
-        "format": FORMAT,
-        "epoch": state.epoch,
-        "step": state.step,
-        "history": state.history,
-        "seconds": state.seconds,
-        "scaler": state.scaler,
-        "resolved": resolved,
-    }
+    said = _Said(
+        epoch=state.epoch,
+        step=state.step,
+        history=state.history,
+        seconds=state.seconds,
+        scaler=dict(state.scaler),
+        resolved=dict(resolved),
+    )
     try:
         with whole(path) as draft:
-            save_file(tensors, draft, {"training": json.dumps(said)})
+            save_file(tensors, draft, {"training": json.dumps(asdict(said))})
     except SafetensorError as error:
         raise OSError(f"{path}: {error}") from error
 
@@ -75,25 +89,25 @@ def read_state(path: Path, resolved: Mapping[str, Any]) -> TrainingState | None:
         return None
     try:
         with safe_open(path, framework="pt") as file:
-            said = json.loads(file.metadata()["training"])
+            said = TypeAdapter(_Said).validate_json(file.metadata()["training"], strict=True, extra="forbid")
             parts: dict[str, dict[str, Tensor]] = {part: {} for part in _PARTS}
             for key in file.keys():  # noqa: SIM118 - it is no mapping
                 part, _, name = key.partition("/")
                 parts[part][name] = file.get_tensor(key)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise TrainingStateError(f"{path} is damaged ({error}): give --fresh to begin anew") from error
+        raise TrainingStateError(f"{path} is damaged ({one_line(error)}): give --fresh to begin anew") from error
     now = json.loads(json.dumps(resolved))
-    if said["format"] != FORMAT or said["resolved"] != now:
-        differing = next((name for name in now if said["resolved"].get(name) != now[name]), "its format")
+    if said.format != FORMAT or said.resolved != now:
+        differing = next((name for name in now if said.resolved.get(name) != now[name]), "its format")
         raise TrainingStateError(
             f"{path} is of another training ({differing} differs): name another --out, or give --fresh to begin anew"
         )
     return TrainingState(
-        said["epoch"],
-        said["step"],
-        history=said["history"],
-        seconds=said["seconds"],
-        scaler=said["scaler"],
+        said.epoch,
+        said.step,
+        history=said.history,
+        seconds=said.seconds,
+        scaler=said.scaler,
         **parts,
     )
 

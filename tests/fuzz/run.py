@@ -21,6 +21,11 @@ with atheris.instrument_imports(  # pyright: ignore[reportAttributeAccessIssue]
         "lodestar.loaders",
         "lodestar.engine.answering",
         "lodestar.engine.chat",
+        "lodestar.engine.resolving",
+        "lodestar.engine.settings",
+        "lodestar.models.star.checkpoint",
+        "lodestar.models.star.mined",
+        "lodestar.models.training",
         "tests.reference_parsers",
         "tests.reference_lines",
     ]

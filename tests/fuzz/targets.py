@@ -2,7 +2,8 @@
 
 `lines`: LineFile against `reference_lines`. `parsers`: the SQL parsers against the reference parsers, and plain lines
 against the SQL parsers. `sources`: what reads whole files raises nothing but `InputError`, in one line. `replies`: what
-reads a language model's replies raises nothing but `LLMError`, in one line.
+reads a language model's replies raises nothing but `LLMError`, in one line. `trained`: so does what reads checkpoints,
+states and mined files with their errors. `settings`: and settings, and the options of a training.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from lodestar.loaders.source import RowPart
 
 from tests import reference_parsers as reference
 from tests.fuzz.replies import check_replies
+from tests.fuzz.settings import check_settings
+from tests.fuzz.trained import check_trained
 from tests.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
 from tests.plain_lines import num_plain
 from tests.reference_lines import reference_lines
@@ -189,4 +192,6 @@ TARGETS: Mapping[str, Callable[[bytes, Path], None]] = {
     "parsers": check_parsers,
     "sources": check_sources,
     "replies": check_replies,
+    "settings": check_settings,
+    "trained": check_trained,
 }
