@@ -14,10 +14,14 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+from pydantic import Field, FiniteFloat
+from typing_extensions import TypeAliasType
 
 from ..f1 import f1_of
 from ..one_line import one_line
+from ..training.decoding import decoded
 from ..verbalise import Directed, Hop, RelationWords
 from ..whole_file import whole
 
@@ -25,10 +29,15 @@ FORMAT = 1
 THROUGH = " → "
 INVERSE = "^"
 
+Share = Annotated[float, Field(ge=0, le=1)]
+
 Hops = tuple[str, ...]
 """A relation path, hop by hop as it is written."""
 
-PathTrie = Mapping[str, "PathTrie"]
+if TYPE_CHECKING:
+    PathTrie = Mapping[str, "PathTrie"]
+else:  # pydantic wants a name for what it is to read recursively, which mypy does not know
+    PathTrie = TypeAliasType("PathTrie", Mapping[str, "PathTrie"])
 """The relation paths that leave a topic, as a trie: each hop with the hops that can follow it. Every node of it may be
 where a path ends."""
 
@@ -57,9 +66,9 @@ class AnswerPath:
 
     topic: int
     hops: Hops
-    precision: float
-    recall: float
-    similarity: float
+    precision: Share
+    recall: Share
+    similarity: FiniteFloat
     shortest: bool
     positive: bool
     gold: bool = False
@@ -111,7 +120,7 @@ class Mining:
     """Fingerprint of the graph's relation catalogue."""
     encoder: str
     max_hop: int
-    relations: Mapping[str, tuple[str, ...]]
+    relations: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]]
     options: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     """How many questions, paths and negatives of each kind there are."""
@@ -178,14 +187,13 @@ def read(path: Path) -> Mined:
         with _opened(path) as file:
             for number, line in enumerate(file, start=1):  # noqa: B007 - told when the line is damaged
                 digest.update(line.encode())
-                record = json.loads(line)
                 if mining is None:
-                    mining = _mining(record)
+                    mining = _mining(line)
                 else:
-                    questions.append(_checked(_question(record), mining, known))
+                    questions.append(_checked(decoded(MinedQuestion, line), mining, known))
     except OSError as error:
         raise MinedFileError(f"{path}: the mined paths cannot be read: {error.strerror or error}") from error
-    except (EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
+    except (EOFError, ValueError, RecursionError, zlib.error) as error:
         raise MinedFileError(
             f"{path}:{max(number, 1)}: expected what `lodestar mine` writes: {one_line(error)}: mine the paths again"
         ) from error
@@ -203,23 +211,11 @@ def _opened(path: Path) -> TextIO:
     return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
 
 
-def _mining(record: dict[str, Any]) -> Mining:
-    if record.pop("format") != FORMAT:
+def _mining(line: str) -> Mining:
+    record = json.loads(line)
+    if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
         raise ValueError(f"format {FORMAT} in the first line")
-    relations = {name: tuple(words) for name, words in record["relations"].items()}
-    return Mining(**{**record, "relations": relations})
-
-
-def _question(record: dict[str, Any]) -> MinedQuestion:
-    return MinedQuestion(
-        id=record["id"],
-        text=record["text"],
-        topics=tuple(MinedTopic(**topic) for topic in record["topics"]),
-        paths=tuple(AnswerPath(**{**path, "hops": tuple(path["hops"])}) for path in record["paths"]),
-        negatives=tuple(NegativePath(**{**path, "hops": tuple(path["hops"])}) for path in record["negatives"]),
-        reach=tuple(record["reach"]),
-        num_hops=record["num_hops"],
-    )
+    return decoded(Mining, json.dumps(record))
 
 
 def _checked(question: MinedQuestion, mining: Mining, known: set[str]) -> MinedQuestion:

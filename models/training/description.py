@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
+from pydantic import Field, FiniteFloat
 
 from ..one_line import one_line
+from .decoding import decoded
 
 FORMAT = 2
 """Format 1 named no kind: all were STAR's."""
@@ -99,33 +99,14 @@ def described(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dic
             "update Lodestar"
         )
     try:
-        files = _adapter(dict[str, str]).validate_python(said.pop("files", None), strict=True)
+        files = decoded(dict[str, str], json.dumps(said.pop("files", None)))
         for name in files:
             place = PurePosixPath(name)
             if len(place.parts) < 2 or place.parts[0] not in kind.parts or ".." in place.parts:
                 raise ValueError(f"{one_line(repr(name), 80)} is no file of a part")
-        text = json.dumps(said, allow_nan=False)  # a list is a tuple where it is read as JSON
-        description: DescriptionT = _adapter(kind).validate_json(  # type: ignore[arg-type]
-            text, strict=True, extra="forbid"
-        )
-        return description, files
+        return decoded(kind, json.dumps(said, allow_nan=False)), files
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: damaged: {_reason(error)}: {again}") from error
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
-def _reason(error: Exception) -> str:
-    """Return in one line what is wrong, and where: the first of the errors that pydantic lists."""
-    if not isinstance(error, ValidationError):
-        return one_line(error)
-    first = error.errors(include_url=False)[0]
-    place = one_line(".".join(map(str, first["loc"])), 80)
-    said = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
-    return one_line(f"{place}: {said}".removeprefix(": "))
+        raise CheckpointError(f"{path}: damaged: {one_line(error)}: {again}") from error
 
 
 def _missing(folder: Path, kinds: Collection[str]) -> CheckpointError:

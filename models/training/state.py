@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import torch
-from pydantic import Field, FiniteFloat, TypeAdapter
+from pydantic import Field, FiniteFloat
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from ..one_line import one_line
 from ..whole_file import whole
+from .decoding import decoded
 
 FORMAT = 1
 
@@ -89,7 +90,7 @@ def read_state(path: Path, resolved: Mapping[str, Any]) -> TrainingState | None:
         return None
     try:
         with safe_open(path, framework="pt") as file:
-            said = TypeAdapter(_Said).validate_json(file.metadata()["training"], strict=True, extra="forbid")
+            said = decoded(_Said, file.metadata()["training"])
             parts: dict[str, dict[str, Tensor]] = {part: {} for part in _PARTS}
             for key in file.keys():  # noqa: SIM118 - it is no mapping
                 part, _, name = key.partition("/")

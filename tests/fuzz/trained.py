@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.models.star.checkpoint import Description, TrainedOn, read_description
+from lodestar.models.star.inputs.examples import examples_of
 from lodestar.models.star.mined import MinedFileError, is_mined, read
 from lodestar.models.training.checkpoint import read_weights, readable
 from lodestar.models.training.description import FORMAT, CheckpointError
@@ -114,6 +115,6 @@ def check_mined(content: bytes, folder: Path) -> None:
     path.write_bytes(content)
     is_mined(path)
     found = read(path)
-    for question in found.questions:
-        assert all(0 <= each.topic < len(question.topics) for each in (*question.paths, *question.negatives))
+    for example in examples_of(found).examples:
+        assert all(math.isfinite(value) for value in (*example.f1, *example.precision, *example.recall))
     assert is_mined(path)

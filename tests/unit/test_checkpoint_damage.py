@@ -76,7 +76,7 @@ def line(folder: Path, read: Callable[[Resources, str], object] = Resources.star
         ({"files": {"/etc/passwd": "0" * 64}}, "damaged: '/etc/passwd' is no file of a part"),
         ({"files": {"dual/../../x": "0" * 64}}, "damaged: 'dual/../../x' is no file of a part"),
         ({"files": {}}, "cross/model.safetensors: missing, or not the file that was written"),
-        ({"files": [1]}, "damaged: input should be a valid dictionary, found [1]"),
+        ({"files": [1]}, "damaged: input should be an object, found [1]"),
         ({"format": 3}, "expected format 2 and kind star, found 3 and 'star': train the checkpoint again, or update"),
         ({"kind": "gril"}, "expected format 2 and kind star, found 2 and 'gril'"),
     ],
