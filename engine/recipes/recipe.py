@@ -169,7 +169,7 @@ def _read(given: str) -> dict[str, Any]:
         return {"name": _name_of(given), "stages": given}
     try:
         return {**tomllib.loads(text), "name": shown}
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{given}: expected TOML: {error}") from error
 
 

@@ -21,6 +21,7 @@ with atheris.instrument_imports(  # pyright: ignore[reportAttributeAccessIssue]
         "lodestar.loaders",
         "lodestar.engine.answering",
         "lodestar.engine.chat",
+        "lodestar.engine.recipes",
         "lodestar.engine.resolving",
         "lodestar.engine.settings",
         "lodestar.models.star.checkpoint",

@@ -3,7 +3,7 @@
 `lines`: LineFile against `reference_lines`. `parsers`: the SQL parsers against the reference parsers, and plain lines
 against the SQL parsers. `sources`: what reads whole files raises nothing but `InputError`, in one line. `replies`: what
 reads a language model's replies raises nothing but `LLMError`, in one line. `trained`: so does what reads checkpoints,
-states and mined files with their errors. `settings`: and settings, and the options of a training.
+states and mined files with their errors. `settings`: and settings, recipes, the options of a training.
 """
 
 from __future__ import annotations
