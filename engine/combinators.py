@@ -33,13 +33,15 @@ class Then:
     def __init__(self, retriever: Retriever, *reorganisers: Reorganiser) -> None:
         self._retriever = retriever
         self._reorganisers = reorganisers
-        self.gives: Kind = reorganisers[-1].gives if reorganisers else retriever.gives
+        given = [each.gives for each in reorganisers if each.gives is not None]
+        self.gives: Kind = given[-1] if given else retriever.gives
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return what the last reorganiser makes of what the retriever found."""
         found = yield from self._retriever.retrieve(questions, top_k)
         for reorganiser in self._reorganisers:
-            taken = [each if each.kind == reorganiser.takes else as_kind(each, reorganiser.takes) for each in found]
+            kind = reorganiser.takes
+            taken = found if kind is None else [each if each.kind == kind else as_kind(each, kind) for each in found]
             found = yield from reorganiser.reorganise(taken)
         return found
 
@@ -108,8 +110,8 @@ class TracedReorganiser:
     def __init__(self, name: str, reorganiser: Reorganiser) -> None:
         self._name = name
         self._reorganiser = reorganiser
-        self.takes: Kind = reorganiser.takes
-        self.gives: Kind = reorganiser.gives
+        self.takes: Kind | None = reorganiser.takes
+        self.gives: Kind | None = reorganiser.gives
 
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
         """Return what the reorganiser returns."""

@@ -20,6 +20,9 @@ from .relations.words import words_of_relation
 from .settings import Settings
 
 if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+    from ..models.causal_lm import CausalLM
     from ..models.star.checkpoint import Description
     from ..models.star.scoring import StarModel
     from .relations.index import RelationIndex
@@ -109,6 +112,24 @@ class Resources:
                 raise CheckpointError(str(error)) from error
 
         return self.once(("star", folder), read)
+
+    def causal_lm(self, name: str) -> CausalLM:
+        """Return a language model that runs here, loaded when it is first asked."""
+        from ..models.causal_lm import CausalLM
+
+        return self.once(("causal", name), lambda: CausalLM(name, device=self.device))
+
+    def reranker(self, name: str) -> CrossEncoder:
+        """Return a cross-encoder, loaded; raises `EncoderError` where it cannot be."""
+        from ..models.reranker import RerankerUnavailableError, loaded_reranker
+
+        def load() -> CrossEncoder:
+            try:
+                return loaded_reranker(name, self.device)
+            except RerankerUnavailableError as error:
+                raise EncoderError(str(error)) from error
+
+        return self.once(("reranker", name), load)
 
     @property
     def device(self) -> str:

@@ -44,13 +44,13 @@ class Reorganiser(Protocol):
     """From evidence to evidence: rescored, merged, expanded, pooled, filtered."""
 
     @property
-    def takes(self) -> Kind:
-        """The kind of the items that it is given."""
+    def takes(self) -> Kind | None:
+        """The kind of the items that it is given; None for either."""
         ...
 
     @property
-    def gives(self) -> Kind:
-        """The kind of the items that it returns."""
+    def gives(self) -> Kind | None:
+        """The kind of the items that it returns; None for that which it was given."""
         ...
 
     def reorganise(self, evidence: Sequence[Evidence[Any]], /) -> Steps[list[Evidence[Any]]]:

@@ -193,12 +193,12 @@ class LinkedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEntity:
-    """One answer: in the evidence, or the model's own (`origin` = ``model``) and then without an id."""
+    """One answer: in the evidence, the model's own (`origin` = ``model``) and then without an id, or on both's word."""
 
     name: str
     id: str | None
     confidence: float
-    origin: Literal["graph", "model"]
+    origin: Literal["graph", "model", "both"]
     evidence: tuple[int, ...]
     """Indexes into the evidence's items."""
 

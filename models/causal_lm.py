@@ -30,6 +30,10 @@ class CausalLMError(Exception):
     """The model cannot be had, or cannot do what is asked; the message is one line that says why."""
 
 
+class PromptTooLongError(CausalLMError):
+    """The prompt has more tokens than the model reads."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the model wrote, and each token's text with its natural log-probability; the texts add up to `text`.
@@ -85,7 +89,7 @@ class CausalLM:
     def replies(self, conversations: Sequence[Messages], max_tokens: int) -> list[Reply]:
         """Return the model's reply to each conversation: the most probable token at each place, up to `max_tokens`.
 
-        Raises `CausalLMError` where a prompt is longer than the model reads.
+        Raises `PromptTooLongError` where a prompt is longer than the model reads.
         """
         texts = [self.rendered(messages) for messages in conversations]
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
@@ -99,7 +103,7 @@ class CausalLM:
     def attention(self, messages: Messages, layer: int) -> PromptAttention:
         """Return what the last position of the prompt attends to in a layer, counted from 0; one row, nothing else.
 
-        Raises `CausalLMError` where the prompt is longer than the model reads, or the model cannot show its attention.
+        Raises `PromptTooLongError`, or another `CausalLMError` where the model cannot show its attention.
         """
         import torch
 
@@ -166,7 +170,7 @@ class CausalLM:
         )
         length = int(encoded["input_ids"].shape[1])
         if length + room > self.max_length:
-            raise CausalLMError(
+            raise PromptTooLongError(
                 f"a prompt of {length:,} tokens and {room:,} of reply are more than the {self.max_length:,} that "
                 f"{self.name!r} reads: keep fewer paths, or use a model that reads more"
             )

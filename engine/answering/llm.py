@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ..evidence.answer import NO_ANSWER, Answer, failed
 from ..evidence.evidence import Evidence, Item
 from ..evidence.text import MAX_CHARS, MAX_NAMES, evidence_text, one_line
 from ..steps import Steps
-from .reply import MAX_TEXT_CHARS, cited, parse_reply
+from .reply import MAX_TEXT_CHARS, cited, parse_reply, sure_of
 
 PLACEHOLDERS = ("question", "evidence")
 
@@ -39,6 +40,13 @@ class LLMAnswerer:
         self._prompt = default_prompt() if prompt is None else checked_prompt(prompt, "the prompt")
         self._max_names = max_names
         self._max_evidence_chars = max_evidence_chars
+        self._logprobs = False
+
+    def by_tokens(self) -> LLMAnswerer:
+        """Return the same, but with the probability of its tokens for an answer's confidence, where it is given."""
+        answerer = copy(self)
+        answerer._logprobs = True
+        return answerer
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return the model's answer to each question."""
@@ -50,7 +58,8 @@ class LLMAnswerer:
         text = evidence_text(
             evidence.items, evidence.groups, max_names=self._max_names, max_chars=self._max_evidence_chars
         )
-        return Prompt(filled(self._prompt, question=evidence.question.text.strip(), evidence=text), json=True)
+        content = filled(self._prompt, question=evidence.question.text.strip(), evidence=text)
+        return Prompt(content, json=True, logprobs=self._logprobs)
 
     def answer_of(self, completed: Completed, evidence: Evidence[Item]) -> Answer:
         """Return the answer that a completion gives; raises `LLMError` where it is one, or cannot be read."""
@@ -61,7 +70,8 @@ class LLMAnswerer:
             text = f"The model refused to answer: {one_line(completed.refusal, MAX_TEXT_CHARS)}"
             return Answer(evidence, (), text, answerer, completed.usage)
         reply = parse_reply(completed.content)
-        entities = cited(reply.claims, evidence)
+        claims = sure_of(reply.claims, completed.logprobs) if self._logprobs else reply.claims
+        entities = cited(claims, evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
         return Answer(evidence, entities, text, answerer, completed.usage)
 
@@ -103,10 +113,11 @@ def filled(template: str, *, question: str, evidence: str) -> str:
 
     Tags <question> and <evidence> inside the data are opened up, so that data cannot end the section it stands in.
     """
-    values = {"question": _as_data(question), "evidence": _as_data(evidence)}
+    values = {"question": as_data(question), "evidence": as_data(evidence)}
     return re.sub(r"\{(question|evidence)\}", lambda match: values[match[1]], template)
 
 
-def _as_data(text: str) -> str:
+def as_data(text: str) -> str:
+    """Return text that came from outside as a template takes it: it cannot end the section it stands in."""
     encodable = text.encode("utf-8", "replace").decode("utf-8")
     return re.sub(r"<(?=\s*/?\s*(?:evidence|question)\b)", "‹", encodable, flags=re.IGNORECASE)

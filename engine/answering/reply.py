@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...models.graphrag_fi.confidence import answer_confidences
 from ..errors import LLMError
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
@@ -82,6 +83,20 @@ def cited(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[AnswerEn
                 claim.name, None, claim.confidence or 0.0, "model", ()
             )
     return tuple(answers.values())
+
+
+def sure_of(claims: Sequence[Claim], logprobs: Sequence[tuple[str, float]]) -> tuple[Claim, ...]:
+    """Return the claims with the confidence that their tokens in the reply have; as they are without log-probabilities.
+
+    A name that the reply spells in another way keeps what the model states.
+    """
+    if not logprobs:
+        return tuple(claims)
+    confidences = answer_confidences(logprobs, [claim.name for claim in claims])
+    return tuple(
+        claim if confidence is None else Claim(claim.name, confidence)
+        for claim, confidence in zip(claims, confidences, strict=True)
+    )
 
 
 def normalised(name: str) -> str:

@@ -87,7 +87,7 @@ def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False) -> tuple[Se
     if "checkpoint" in given and not given["checkpoint"]:
         raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
     recipe = read_recipe(named or ("star" if "checkpoint" in given else settings.recipe), changes)
-    options: dict[str, Any] = {"answerer.kind": "llm"} if llm else {}
+    options: dict[str, Any] = {"answerer": {"kind": "llm"}} if llm and recipe.answerer.name != "llm" else {}
     if "top_k" in given:
         options["top_k"] = given.pop("top_k")
     for option, value in given.items():

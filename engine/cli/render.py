@@ -25,7 +25,7 @@ def answer_lines(answer: Answer, max_items: int) -> Iterator[str]:
     own = [entity for entity in answer.entities if entity.origin == "model"]
     if own:
         yield f"  not in the evidence, the model's own: {printable(', '.join(entity.name for entity in own))}"
-    if answer.found and answer.entities[0].origin == "graph":
+    if answer.found and answer.entities[0].origin != "model":
         ranks = ", ".join(str(index + 1) for index in answer.entities[0].evidence)
         kind = "path" if evidence.kind == "chain" else "triple"
         yield click.style(f"  confidence {answer.entities[0].confidence:.2f}, resting on {kind} {ranks}", dim=True)

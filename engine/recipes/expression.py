@@ -139,8 +139,8 @@ def _checked(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[s
             )
         if part.answers and name != _last(whole):
             raise UsageError(f"stages {str(whole)!r}: {name} has a say in the answer: put it last, after all others")
-        resolved += [_bridge(kind, part.takes), name] if part.takes != kind else [name]
-        kind = part.gives
+        resolved += [_bridge(kind, part.takes), name] if part.takes not in {kind, None} else [name]
+        kind = part.gives or kind
     return resolved, kind
 
 

@@ -94,8 +94,9 @@ class ReorganiserPart(Part):
     """A part that makes better evidence of evidence: it stands after ``+``."""
 
     role: ClassVar[Role] = "reorganiser"
-    takes: ClassVar[Kind]
-    gives: ClassVar[Kind]
+    takes: ClassVar[Kind | None]
+    """None for either kind; it then gives that which it was given, so that `gives` is None too."""
+    gives: ClassVar[Kind | None]
     answers: ClassVar[bool] = False
     """Whether it has a say in the answer (`answerer`), so that it can only stand last."""
 

@@ -14,6 +14,7 @@ PARTS = {
     "star": "lodestar.engine.recipes.searching:Star",
     "merge": "lodestar.engine.recipes.searching:Merge",
     "path-pooling": "lodestar.engine.recipes.pooling:PathPooling",
+    "fi": "lodestar.engine.recipes.filtering:FI",
     "oracle": "lodestar.engine.evaluation.baselines.parts:Oracle",
     "pagerank": "lodestar.engine.evaluation.baselines.parts:PageRank",
     "random": "lodestar.engine.evaluation.baselines.parts:Random",

@@ -1,0 +1,65 @@
+"""The part that filters evidence and integrates the model's own knowledge: GraphRAG-FI."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..evidence.evidence import Kind
+from ..reorganising.filtering import Filtering
+from ..reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
+from ..resources import GraphResources
+from ..stages import Answerer, Reorganiser
+from .part import ReorganiserPart, option
+
+_SOURCE = "GraphRAG-FI, section "
+
+
+@dataclass(frozen=True)
+class FI(ReorganiserPart):
+    """Filters evidence into two groups, and adds what a language model is sure of itself (docs/graphrag-fi.md)."""
+
+    name: ClassVar[str] = "fi"
+    takes: ClassVar[Kind | None] = None
+    gives: ClassVar[Kind | None] = None
+    answers: ClassVar[bool] = True
+
+    model: str = option("", "local causal language model (folder or name) whose attention is the coarse filter")
+    reranker: str = option("", "cross-encoder (folder or name) in its place; without either the scores that came")
+    coarse: int = option(50, "items that the coarse filter keeps", source=f"{_SOURCE}A.4", least=1)
+    fine: bool = option(True, "ask the language model which of these are useful", source=f"{_SOURCE}4.1")
+    integrate: bool = option(True, "add what the language model is sure of itself", source=f"{_SOURCE}4.2")
+    tau_graph: float = option(
+        0.5, "least confidence of an answer with the evidence", source=f"{_SOURCE}A.4", least=0, most=1
+    )
+    tau_model: float = option(
+        0.995, "least confidence of an answer without it: 1, rounded", source=f"{_SOURCE}4.2", least=0, most=1
+    )
+
+    def reorganiser(self, graph: GraphResources) -> Reorganiser:
+        """Return the filter; raises `LLMError` where it asks a language model and none is configured."""
+        if self.fine:
+            _ = graph.shared.chat
+        return Filtering(self._relevance(graph), coarse=self.coarse, is_fine=self.fine)
+
+    def answerer(self, graph: GraphResources, answerer: Answerer) -> Answerer:
+        """Return the recipe's answerer, joined with the model's own knowledge where that is asked for."""
+        if not self.integrate:
+            return answerer
+        from ...models.graphrag_fi.integration import Thresholds
+        from ..answering.closed_book import ClosedBook
+        from ..answering.integrating import Integrating, WithOwnKnowledge
+        from ..answering.llm import LLMAnswerer
+
+        _ = graph.shared.chat
+        thresholds = Thresholds(self.tau_graph, self.tau_model)
+        if isinstance(answerer, LLMAnswerer):
+            answerer = answerer.by_tokens()
+        return WithOwnKnowledge(answerer, ClosedBook(), Integrating(thresholds))
+
+    def _relevance(self, graph: GraphResources) -> Relevance:
+        if self.model:
+            return ByAttention(graph.shared.causal_lm(self.model))
+        if self.reranker:
+            return ByReranker(graph.shared.reranker(self.reranker))
+        return ByScore()

@@ -1,0 +1,196 @@
+"""GraphRAG-FI's filtering in a pipeline: a coarse filter, then two groups by a language model's word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lodestar.engine.chat.prompts import Completed, Completion, Prompt
+from lodestar.engine.errors import LLMError, UsageError
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.recipes.filtering import FI
+from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.reorganising.filtering import Filtering
+from lodestar.engine.reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
+from lodestar.engine.reorganising.useful import useful_numbers
+from lodestar.engine.steps import Steps, drive
+from lodestar.engine.values import Entity
+from lodestar.models.causal_lm import CausalLM
+from lodestar.models.reranker import RerankerUnavailableError, loaded_reranker
+from transformers import BertConfig, BertForSequenceClassification
+
+from tests.evidence import evidence_of, leads, ranked
+from tests.tiny_causal_lm import write_tiny_causal_lm
+from tests.tiny_checkpoint import tiny_backbone
+
+PERU = Entity("peru", "Peru")
+
+
+def evidence(*relations: str, text: str = "What borders Peru?") -> Evidence[Chain]:
+    return evidence_of(*ranked(*(leads(each, Entity(each, each), topic=PERU) for each in relations)), text=text)
+
+
+def filtered(
+    *given: Evidence[Chain], reply: Callable[[Prompt], Completed], coarse: int = 50, relevance: Relevance | None = None
+) -> list[Evidence[Any]]:
+    def send(calls: Sequence[object]) -> list[Completed]:
+        return [reply(call) for call in calls if isinstance(call, Prompt)]
+
+    steps: Steps[list[Any]] = Filtering(relevance or ByScore(), coarse=coarse, is_fine=True).reorganise(given)
+    return drive(steps, send)
+
+
+def says(content: str) -> Callable[[Prompt], Completed]:
+    return lambda _: Completion(content)
+
+
+def noting(asked: list[Prompt]) -> Callable[[Prompt], Completed]:
+    def reply(prompt: Prompt) -> Completed:
+        asked.append(prompt)
+        return Completion("1")
+
+    return reply
+
+
+def shown(evidence: Evidence[Any]) -> list[tuple[str, int]]:
+    return [(item.value.ends[0].id, evidence.group(i)) for i, item in enumerate(evidence.items)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "numbers"),
+    [
+        ("1, 3", {1, 3}),
+        ("[2,4]", {2, 4}),
+        ("The useful paths are 1 and 4.", {1, 4}),
+        ("2-4", {2, 3, 4}),
+        ("1 – 2, 4", {1, 2, 4}),
+        ("0, 1, 5, 99", {1}),
+        ("<think>3 looks wrong, 2 too</think>\n4", {4}),
+        ("none", set()),
+        ("[]", set()),
+        ("There are no useful paths", set()),
+        ("1.5", None),
+        ("9999999", None),
+        ("I cannot say", None),
+        ("", None),
+    ],
+)
+def test_the_numbers_of_a_reply_are_read_leniently(reply: str, numbers: set[int] | None) -> None:
+    assert useful_numbers(reply, 4) == numbers
+
+
+class TestGroups:
+    def test_the_useful_come_first_and_the_others_follow(self) -> None:
+        (found,) = filtered(evidence("a", "b", "c", "d"), reply=says("3, 1"), coarse=3)
+        assert shown(found) == [("a", 0), ("c", 0), ("b", 1)]
+        assert [item.score for item in found.items] == [1.0, 0.8, 0.9]
+        assert found.left_out == ()
+        assert [cost.stage for cost in found.trace] == ["filter by score"]
+
+    def test_what_is_asked_numbers_the_items_and_gives_no_instructions_a_chance(self) -> None:
+        asked: list[Prompt] = []
+        filtered(evidence("a", "b"), reply=noting(asked))
+        system, user = asked[0].messages
+        assert (system.role, user.role) == ("system", "user")
+        assert "What borders Peru?" in user.content
+        assert "1. Peru —[a]→ a\n2. Peru —[b]→ b\n" in user.content
+
+    def test_a_question_with_braces_stays_as_it_is(self) -> None:
+        asked: list[Prompt] = []
+        filtered(evidence("a", text="{paths}?"), reply=noting(asked))
+        assert asked[0].messages[1].content.startswith("Question:\n{paths}?\n")
+
+    @pytest.mark.parametrize(
+        ("reply", "why"),
+        [
+            (LLMError("the model is down"), "the model is down"),
+            (Completion("", refusal="I will not"), "the language model refused"),
+            (Completion("who knows"), "said 'who knows'"),
+        ],
+    )
+    def test_where_the_model_fails_nothing_is_lost(self, reply: Completed, why: str) -> None:
+        first, second = filtered(
+            evidence("a", "b", text="first"),
+            evidence("c", "d", text="two"),
+            reply=lambda prompt: reply if "first" in prompt.messages[1].content else Completion("2"),
+        )
+        assert shown(first) == [("a", 0), ("b", 0)]
+        assert first.groups == ()
+        assert why in first.left_out[0]
+        assert shown(second) == [("d", 0), ("c", 1)]
+
+    def test_no_evidence_asks_nothing(self) -> None:
+        def never(_: Prompt) -> Completed:
+            raise AssertionError
+
+        assert [shown(each) for each in filtered(evidence(), reply=never)] == [[]]
+
+    def test_without_the_fine_filter_there_is_one_group(self) -> None:
+        steps = Filtering(ByScore(), coarse=2, is_fine=False).reorganise([evidence("a", "b", "c")])
+        (found,) = drive(steps, lambda _: [])
+        assert shown(found) == [("a", 0), ("b", 0)]
+
+
+class TestRelevance:
+    def test_attention_of_a_local_model(self, tmp_path: Path) -> None:
+        relevance = ByAttention(CausalLM(str(write_tiny_causal_lm(tmp_path, is_chat=True))))
+        given = evidence("capital", "useful", "paths")
+        values = relevance.of(given)
+        assert values.shape == (3,)
+        assert (values > 0).all()
+        assert (values < 1).all()
+        (found,) = filtered(given, reply=says("1"), coarse=2, relevance=relevance)
+        best = sorted(range(3), key=lambda item: -values[item])[:2]
+        assert {end for end, _ in shown(found)} == {given.items[item].value.ends[0].id for item in best}
+        assert [cost.stage for cost in found.trace] == ["filter by attention"]
+
+    def test_of_a_prompt_that_is_too_long_the_first_items_are_read(self, tmp_path: Path) -> None:
+        model = CausalLM(str(write_tiny_causal_lm(tmp_path, max_length=400)))
+        values = ByAttention(model).of(evidence(*(f"relation {n}" * 3 for n in range(16))))
+        assert (values[:2] > 0).all()
+        assert (values[8:] == 0).all()
+
+    def test_a_model_that_is_not_there_is_one_line(self, tmp_path: Path) -> None:
+        with pytest.raises(LLMError, match="cannot be loaded"):
+            ByAttention(CausalLM(str(tmp_path))).of(evidence("a"))
+
+    def test_a_reranker_reads_question_and_item(self, tmp_path: Path) -> None:
+        torch.manual_seed(0)
+        backbone = tiny_backbone()
+        config: Any = backbone.model.config
+        network: Any = BertForSequenceClassification
+        network(BertConfig(**{**config.to_dict(), "num_labels": 1})).save_pretrained(tmp_path)
+        backbone.tokenizer.save_pretrained(tmp_path)
+        relevance = ByReranker(loaded_reranker(str(tmp_path), "cpu"))
+        both, one = relevance.of(evidence("capital", "currency")), relevance.of(evidence("capital"))
+        assert both.shape == (2,)
+        assert both[0] == pytest.approx(one[0], abs=1e-5)
+        assert both[0] != both[1]
+        assert relevance.of(evidence()).shape == (0,)
+
+    def test_a_reranker_that_is_not_there_is_one_line(self, tmp_path: Path) -> None:
+        with pytest.raises(RerankerUnavailableError, match="could not be loaded") as caught:
+            loaded_reranker(str(tmp_path))
+        assert "\n" not in str(caught.value)
+
+
+class TestPart:
+    def test_it_takes_either_kind_as_it_comes(self) -> None:
+        assert read_recipe("similarity + fi").as_json()["resolved"] == ["similarity", "fi"]
+        recipe = read_recipe("similarity + path-pooling + fi", ["fi.coarse=40"])
+        assert recipe.as_json()["resolved"] == ["similarity", "chain → triple", "path-pooling", "fi"]
+        assert recipe.parts["fi"] == FI(coarse=40)
+        assert Recipe.of(recipe.as_json()) == recipe
+
+    def test_it_stands_last(self) -> None:
+        with pytest.raises(UsageError, match="fi has a say in the answer: put it last"):
+            read_recipe("similarity + fi + path-pooling")
+
+    def test_groups_of_what_came_are_replaced(self) -> None:
+        grouped = replace(evidence("a", "b"), groups=(0, 1))
+        assert shown(filtered(grouped, reply=says("2"))[0]) == [("b", 0), ("a", 1)]
