@@ -5,7 +5,5 @@
 // needs:   nothing
 MATCH (l:Load)
 WHERE l.sha256 IS NOT NULL
-RETURN count(l) AS num_loads,
-       toString(max(l.started)) AS started,
-       toString(max(l.finished)) AS finished,
-       COUNT { MATCH (:Relation) } AS num_relations
+WITH count(l) AS num_loads, toString(max(l.started)) AS started, toString(max(l.finished)) AS finished
+RETURN num_loads, started, finished, COUNT { MATCH (:Relation) } AS num_relations

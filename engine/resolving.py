@@ -34,18 +34,19 @@ def filled(kind: type[T], data: Mapping[str, Any], where: str) -> T:
 
 
 def change(data: dict[str, Any], said: str, example: str) -> None:
-    """Put ``KEY=VALUE`` into plain data, dots in the key leading into tables; VALUE is TOML, else text.
+    """Put ``KEY=VALUE`` into plain data, dots in the key leading into tables; see `key_and_value`."""
+    put(data, *key_and_value(said, example), f"--set {said}")
 
-    `example` is what the message of a `UsageError` shows.
-    """
+
+def key_and_value(said: str, example: str) -> tuple[str, Any]:
+    """Return the parts of ``KEY=VALUE``; VALUE is TOML, else text. `example` is what a `UsageError` shows."""
     key, equals, value = said.partition("=")
     if not equals or not all(key.split(".")):
         raise UsageError(f"--set: expected KEY=VALUE, as {example}, found {said!r}")
     try:
-        read = tomllib.loads(f"value = {value}")["value"]
+        return key, tomllib.loads(f"value = {value}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
-        read = value
-    put(data, key, read, f"--set {said}")
+        return key, value
 
 
 def put(data: dict[str, Any], key: str, value: Any, where: str) -> None:

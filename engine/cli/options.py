@@ -80,7 +80,7 @@ def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False) -> tuple[Se
     from ..recipes.recipe import read_recipe
 
     names = ("top_k", "beam_width", "max_hop", "return_to_topic", "checkpoint", "any_graph")
-    given = {name: value for name in names if (value := flags.pop(name, None)) not in (None, False)}
+    given = {name: value for name in names if (value := flags.pop(name, None)) is not None and value is not False}
     changes = flags.pop("changes", ())
     named = flags.pop("recipe", None)
     settings = settings_from(**flags)

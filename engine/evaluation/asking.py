@@ -16,7 +16,7 @@ from .records.record import Miss, Record
 class Asker:
     """Asks questions with the topic entities that the set gives or, with `link`, lets the engine find them.
 
-    Without a `diagnosis` topics that are given by name are linked too, and misses have no kind.
+    Without a `diagnosis` misses have no kind.
     """
 
     def __init__(self, engine: Engine, diagnosis: Diagnosis | None, *, link: bool) -> None:
@@ -28,7 +28,7 @@ class Asker:
         """Return the record of a question; an error of the engine is a failure in it, a bug is raised."""
         started_s = time.perf_counter()
         try:
-            (answer,) = self._engine.ask_batch([question.asked(() if self._link else self._topics(question))])
+            (answer,) = self._engine.ask_batch([question.asked(() if self._link else question.topic_ids)])
             if answer.failure is not None:
                 raise answer.failure
         except LodestarError as error:
@@ -43,6 +43,3 @@ class Asker:
             seconds={**record.seconds, "total": total_s},
             miss=None if right or not self._diagnosis else self._diagnosis.miss(question, answer),
         )
-
-    def _topics(self, question: GoldQuestion) -> tuple[str, ...]:
-        return self._diagnosis.gold.topics(question) if self._diagnosis else question.topic_ids

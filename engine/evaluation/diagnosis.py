@@ -46,7 +46,7 @@ class Diagnosis:
         """Return the kind of a question whose first answer is wrong or missing."""
         evidence = answer.evidence
         started = [topic.entity.id for topic in evidence.topics]
-        wanted = self.gold.topics(question)
+        wanted = question.topic_ids
         if not started or (wanted and not set(wanted) & set(started)):
             return Miss("not linked")
         gold = [self._graph.numbers[id_] for id_ in self.gold.answers(question)]

@@ -1,4 +1,4 @@
-"""Which entities of the graph a question set means: by id or, where the set gives none, by name."""
+"""Which nodes of the graph are right answers: by id or, where the set gives none, by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .whole_graph import WholeGraph
 
 
 class GoldIds:
-    """Finds the ids of right answers and topics in the whole graph."""
+    """Finds the ids of right answers in the whole graph."""
 
     def __init__(self, graph: WholeGraph) -> None:
         self.graph = graph
@@ -28,7 +28,3 @@ class GoldIds:
             if id_ in self.graph.numbers
         ]
         return tuple(dict.fromkeys(found))
-
-    def topics(self, question: GoldQuestion) -> tuple[str, ...]:
-        """Return the ids of the question's topic entities."""
-        return question.topic_ids or self.named(question.topic_names)

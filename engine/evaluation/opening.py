@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from ..api import Engine
 from ..database.catalogue import read_graph_state
 from ..questions.gold import GoldQuestion
+from ..questions.in_graph import with_known_answers, with_topic_ids
 from ..recipes.recipe import Recipe
 from ..settings import Settings
 from .baselines.parts import Baseline, WholeSet
@@ -16,22 +18,32 @@ from .gold_ids import GoldIds
 from .whole_graph import MAX_TRIPLES, WholeGraph
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An engine with the questions as its graph knows them; `warning` is what to tell of their answers, or empty."""
+
+    engine: Engine
+    questions: tuple[GoldQuestion, ...]
+    diagnosis: Diagnosis | None
+    warning: str
+
+
 @contextmanager
-def opened(
-    asked: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, *, diagnose: bool
-) -> Iterator[tuple[Engine, Diagnosis | None]]:
+def opened(asked: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, *, diagnose: bool) -> Iterator[Opened]:
     """Open the engine of a recipe, and the whole graph where baselines or the diagnosis of misses need it."""
     with Engine(settings, recipe=recipe) as engine:
         gateway = engine.gateway()
+        known = with_known_answers(asked, gateway)
+        questions = with_topic_ids(known.questions, gateway)
         needed = any(isinstance(part, Baseline) for part in recipe.parts.values())
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
         if needed or (diagnose and fits):
             gold = GoldIds(WholeGraph.read(gateway))
-            engine.resources.provide(WholeSet(gold, tuple(asked)))
+            engine.resources.provide(WholeSet(gold, questions))
             diagnosis = Diagnosis(gold, _max_hop(recipe), return_to_topic=_returns(recipe))
         engine.prepare()
-        yield engine, diagnosis
+        yield Opened(engine, questions, diagnosis, known.warning)
 
 
 def _max_hop(recipe: Recipe) -> int:

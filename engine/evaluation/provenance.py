@@ -18,7 +18,7 @@ from ..recipes.recipe import Recipe
 
 
 def provenance(
-    engine: Engine, recipe: Recipe, questions: QuestionSet, limit: int | None, *, link: bool
+    engine: Engine, recipe: Recipe, questions: QuestionSet, limit: int | None, topics: str
 ) -> dict[str, Any]:
     """Return all that a run is, in two parts: `what` decides the figures, `where` may change what they cost.
 
@@ -42,7 +42,7 @@ def provenance(
                 "num_entities": state.num_entities,
             },
             "recipe": recipe.as_json(),
-            "topics": "linked" if link else "given",
+            "topics": topics,
             "checkpoints": _checkpoints(recipe),
             "encoder": {"name": engine.settings.encoder, "revision": SentenceEncoder(engine.settings.encoder).revision},
             "llm": engine.settings.llm_model if engine.resources.chat_opened else None,

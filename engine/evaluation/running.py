@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -12,7 +13,6 @@ from typing import Any
 
 from ..errors import UsageError
 from ..questions.gold import GoldQuestion, QuestionSet
-from ..questions.names import with_names
 from ..recipes.recipe import Recipe
 from ..server.locking import locked
 from ..settings import Settings
@@ -22,6 +22,8 @@ from .opening import opened
 from .provenance import provenance
 from .records.record import Record
 from .records.records_file import RecordsFile
+
+_log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 """Called with the number of questions done and of all."""
@@ -60,15 +62,18 @@ def run_all(
     Raises `UsageError` when the folder keeps another run, `LodestarError` for what no question could be asked with.
     """
     asked = questions.sampled(options.limit, recipe.seed)
-    with _held(options.folder), opened(asked, recipe, settings, diagnose=options.diagnose) as (engine, diagnosis):
-        asked = with_names(asked, engine.gateway())
-        stated = provenance(engine, recipe, questions, options.limit, link=options.link)
+    with _held(options.folder), opened(asked, recipe, settings, diagnose=options.diagnose) as run:
+        if run.warning:
+            _log.warning(run.warning)
+        asked = run.questions
+        topics = _topics(asked, link=options.link)
+        stated = provenance(run.engine, recipe, questions, options.limit, topics)
         records_path = options.folder / "records.jsonl"
         _take_folder(options, stated, records_path)
         file = RecordsFile(records_path)
         done = {record.id: record for record in file.read()}
         left = [question for question in asked if question.id not in done]
-        asker = Asker(engine, diagnosis, link=options.link)
+        asker = Asker(run.engine, run.diagnosis, link=options.link)
         progress(len(asked) - len(left), len(asked))
         with file:
             for record in _in_parallel(asker.ask, left, options.workers):
@@ -88,6 +93,14 @@ def _in_parallel(
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _topics(questions: Sequence[GoldQuestion], *, link: bool) -> str:
+    """Return where the topic entities of a run are from, in words."""
+    num_given = 0 if link else sum(bool(question.topic_ids) for question in questions)
+    if num_given in (0, len(questions)):
+        return "given" if num_given else "linked"
+    return f"given for {num_given:,} questions, linked for the others"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from ..database.catalogue import read_catalogue, read_graph_state
 from ..database.gateway import Gateway
 from ..database.statements import relation_ranks, stream_names, stream_triples
 from ..errors import GraphError
+from ..literals import literal_term
 from ..values import Entity
 
 MAX_TRIPLES = 50_000_000
@@ -88,7 +89,8 @@ class WholeGraph:
                 for tail in head.tails:
                     end = Entity(tail.tail, names.get(tail.tail))
                     if tail.is_literal:
-                        end = Entity(f'"{tail.tail}"^^{tail.datatype}@{tail.language}', tail.tail, is_literal=True)
+                        term = literal_term(tail.tail, tail.datatype, tail.language)
+                        end = Entity(term, tail.tail, is_literal=True)
                     yield source, tail.relation, end
 
         return cls.of(triples())

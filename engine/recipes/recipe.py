@@ -13,7 +13,7 @@ from typing import Any, cast
 from .. import recipes
 from ..errors import InputError, UsageError
 from ..pipeline import Pipeline
-from ..resolving import change, filled, put
+from ..resolving import filled, key_and_value, put
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Retriever
 from .expression import Expression, Leaf, Node, check_fits, expression_of, joined, names_in, parsed
@@ -23,6 +23,7 @@ from .registry import ANSWERERS, LINKERS, PARTS, part_class
 MAX_TOP_K = 1_000
 EXAMPLE = "star.checkpoint=FOLDER"
 
+_KINDS = {"linker": "full-text", "answerer": "extractive"}
 _OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "parts", "linker", "answerer")
 
 
@@ -118,8 +119,8 @@ class Recipe:
             description=str(data.get("description", "")),
             stages=node,
             parts={each: _part(each, data.get(each, {}), own, where) for each in names},
-            linker=cast(LinkerPart, _of_kind(data.get("linker", {}), "linker", "full-text", LINKERS, where)),
-            answerer=cast(AnswererPart, _of_kind(data.get("answerer", {}), "answerer", "extractive", ANSWERERS, where)),
+            linker=cast(LinkerPart, _of_kind(data.get("linker", {}), "linker", LINKERS, where)),
+            answerer=cast(AnswererPart, _of_kind(data.get("answerer", {}), "answerer", ANSWERERS, where)),
             top_k=_whole(data.get("top_k", 10), "top_k", where),
             seed=_whole(data.get("seed", 0), "seed", where),
             own=own,
@@ -148,11 +149,19 @@ def read_recipe(
         data = given.as_json()
     else:
         data = _read(given)
-    for key, value in (options or {}).items():
-        put(data, key, value, f"option {key}")
     for said in changes:
-        change(data, said, EXAMPLE)
+        _put(data, *key_and_value(said, EXAMPLE), f"--set {said}")
+    for key, value in (options or {}).items():
+        _put(data, key, value, f"option {key}")
     return Recipe.of(data)
+
+
+def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
+    """Put an option into plain data; another kind of linker or answerer begins with its own defaults."""
+    role, _, option = key.partition(".")
+    if option == "kind" and isinstance(table := data.get(role), dict) and table.get("kind", _KINDS.get(role)) != value:
+        data[role] = {}
+    put(data, key, value, where)
 
 
 def _read(given: str) -> dict[str, Any]:
@@ -212,10 +221,10 @@ def _part(name: str, options: Any, own: Mapping[str, str], where: str) -> Part:
     return filled(kind, options, f"{where}: {name}")
 
 
-def _of_kind(options: Any, role: str, default: str, known: Mapping[str, str], where: str) -> Part:
+def _of_kind(options: Any, role: str, known: Mapping[str, str], where: str) -> Part:
     if not isinstance(options, Mapping):
         raise UsageError(f"{where}: expected options of {role}, found {options!r}")
-    name = options.get("kind", default)
+    name = options.get("kind", _KINDS[role])
     if name not in known:
         raise UsageError(f"{where}: expected one of {', '.join(sorted(known))} for {role}.kind, found {name!r}")
     given = {key: value for key, value in options.items() if key != "kind"}

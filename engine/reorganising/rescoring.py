@@ -59,11 +59,11 @@ class Rescoring:
         ]
         read = self._reader.read(pairs)
         encoding_s = self._reader.encoding_s - encoding_s
-        ends = np.cumsum([len(each.items[: self._shortlist]) for each in evidence])
-        starts = [0, *ends[:-1].tolist()]
+        ends = np.cumsum([len(each.items[: self._shortlist]) for each in evidence], dtype=np.int64)
+        parts = np.split(read, ends)
         return [
-            self._rescored(each, read[start:end]).charged([Cost("encode", encoding_s)])
-            for each, start, end in zip(evidence, starts, ends.tolist(), strict=True)
+            self._rescored(each, part).charged([Cost("encode", encoding_s)])
+            for each, part in zip(evidence, parts, strict=False)
         ]
 
     def _rescored(self, evidence: Evidence[Chain], read: FloatArray) -> Evidence[Chain]:
@@ -74,4 +74,6 @@ class Rescoring:
         scores[: len(read)] = blended(scores[: len(read)], linked, self._mix)
         others_below(scores, np.arange(len(read)))
         items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
-        return replace(evidence, items=tuple(sorted(items, key=item_order)))
+        order = sorted(range(len(items)), key=lambda i: item_order(items[i]))
+        groups = tuple(evidence.groups[i] for i in order) if evidence.groups else ()
+        return replace(evidence, items=tuple(items[i] for i in order), groups=groups)

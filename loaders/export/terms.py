@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 
 from ...engine.errors import InputError
+from ...engine.literals import iri_text, literal_term
 from ..message_text import SHOWN_CHARS
 
 _ABSOLUTE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
-_NOT_IN_AN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _BLANK_NODE = re.compile(r"_:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
-_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"})
 
 _NOT_IN_A_CELL = re.compile(r"[\t\n\r\0]")
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
@@ -59,7 +58,7 @@ class Iris:
             if not self._without:
                 self._without = id_
                 self._check()
-            return f"<{self.base}{_iri_text(id_)}>"
+            return f"<{self.base}{iri_text(id_)}>"
         if not self._with_base and id_.startswith(self.base):
             self._with_base = id_
             self._check()
@@ -79,12 +78,9 @@ class Iris:
 
 def ntriples_literal(value: str, datatype: str | None = None, language: str | None = None) -> str:
     """Return the term of a literal; raise `InputError` for a language that is no language tag."""
-    quoted = f'"{value.translate(_ESCAPED)}"'
-    if language:
-        if not _LANGUAGE.fullmatch(language):
-            raise InputError(f"expected a language as `en` or `zh-Hans`, found {_shown(language)} with {_shown(value)}")
-        return f"{quoted}@{language}"
-    return f"{quoted}^^<{_iri_text(datatype)}>" if datatype else quoted
+    if language and not _LANGUAGE.fullmatch(language):
+        raise InputError(f"expected a language as `en` or `zh-Hans`, found {_shown(language)} with {_shown(value)}")
+    return literal_term(value, datatype, language)
 
 
 def tsv_text(text: str) -> str:
@@ -111,10 +107,6 @@ def tsv_literal(value: str, datatype: str | None = None, language: str | None = 
     if plain and datatype and _HTTP_IRI.fullmatch(datatype):
         return f"{value}^^{datatype}"
     return ntriples_literal(value, datatype, language)
-
-
-def _iri_text(text: str) -> str:
-    return _NOT_IN_AN_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", text)
 
 
 def _shown(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
+from lodestar.engine.recipes.answering import Extractive, LanguageModel
 from lodestar.engine.recipes.expression import parsed
 from lodestar.engine.recipes.listing import listed_parts, listed_recipes
 from lodestar.engine.recipes.recipe import Recipe, read_recipe, recipe_names
@@ -134,6 +135,13 @@ def test_a_wrong_option_is_said(change: str, fault: str) -> None:
     changes += ["stages=similarity | x"] if change.startswith("parts.x") else []
     with pytest.raises(UsageError, match=fault):
         read_recipe("cosine", changes)
+
+
+def test_another_kind_of_answerer_begins_with_its_own_defaults() -> None:
+    assert read_recipe("cosine", ["answerer.kind=llm"]).answerer == LanguageModel()
+    assert read_recipe(read_recipe("cosine"), options={"answerer.kind": "llm"}).answerer == LanguageModel()
+    kept = read_recipe("cosine", ["answerer.kind=extractive", "answerer.min_probability=0.7"])
+    assert kept.answerer == Extractive(min_probability=0.7)
 
 
 def test_python_refuses_what_a_file_refuses() -> None:

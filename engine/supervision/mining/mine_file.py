@@ -17,6 +17,7 @@ from ...database.gateway import Gateway
 from ...database.mining import stream_mediator_relations
 from ...errors import EncoderError, GraphError, QueryTimeoutError, StorageError, UsageError
 from ...questions.gold import GoldQuestion, QuestionSet
+from ...questions.in_graph import with_known_answers
 from ...relations.index import index_folder, open_index
 from ...relations.words import words_of_relation
 from ...steps import Steps
@@ -54,14 +55,13 @@ def mine_file(
     check_out(out)  # said before the work, not after it
     gateway = engine.gateway()
     gateway.fetch(read_graph_state()).check()
+    asked = with_known_answers(questions.questions, gateway).questions
     catalogue = gateway.fetch(read_catalogue())
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     try:
         index = open_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
         labeller = Labeller(words, index, TextVectors(engine.encoder), options)
-        found = _walked(
-            questions.questions, gateway, catalogue, options, batch_size or default_batch(options.max_hop), progress
-        )
+        found = _walked(asked, gateway, catalogue, options, batch_size or default_batch(options.max_hop), progress)
         walked = [each for each in found if isinstance(each, Walked)]
         if not walked:
             raise GraphError(_nothing(questions, found))
