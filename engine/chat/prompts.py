@@ -6,15 +6,12 @@ question of a batch, and the stage decides what it means.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ..errors import LLMError
 from ..values import TokenUsage
-
-if TYPE_CHECKING:
-    from ..steps import Steps
 
 Role = Literal["system", "user", "assistant"]
 
@@ -106,8 +103,8 @@ def usage_of(prompt: Prompt, completed: Completed) -> ChatUsage:
     return ChatUsage(calls=1, prompt_tokens=took.prompt, completion_tokens=took.completion)
 
 
-def prompted(prompts: Sequence[Prompt]) -> Steps[list[Completed]]:
-    """Send prompts at the same time and return what came of each, in order."""
+def prompted(prompts: Sequence[Prompt]) -> Generator[Sequence[Prompt], Sequence[Completed], list[Completed]]:
+    """Send prompts at the same time and return what came of each, in order: `steps.Steps`, of prompts alone."""
     if not prompts:
         return []
     completed = yield tuple(prompts)

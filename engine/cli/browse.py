@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..api import Engine
     from ..browsing.browser import BrowserView
     from ..evidence.evidence import Evidence, Item
-    from ..server.instance import Status
+    from ..server.status import Status
 
 
 @click.command()

@@ -248,10 +248,10 @@ def _made(
     settings: Settings,
 ) -> dict[str, Any]:
     """Make or finish a run, and write its report."""
-    from ...loaders.progress import progress_bar
     from ..evaluation.reporting.folder import write_report
     from ..evaluation.reporting.report import report_of
     from ..evaluation.running import run_all
+    from ..progress.phases import progress_bar
 
     with progress_bar(questions.name, "asking") as (progress, _):
         made = run_all(questions, recipe, settings, options, lambda done, total: progress("questions", done, total))

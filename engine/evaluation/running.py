@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import UsageError
 from ..questions.gold import GoldQuestion, QuestionSet
 from ..recipes.recipe import Recipe
-from ..server.locking import locked
+from ..server.file_lock import locked
 from ..settings import Settings
 from ..whole_file import storing, write_whole
 from .asking import Asker

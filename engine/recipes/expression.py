@@ -1,4 +1,4 @@
-"""The line of a recipe: parts joined by ``+`` (then) and ``|`` (union), as written and as a tree.
+"""The line of a recipe, from text to a tree, checked, and from a tree to a retriever.
 
     star + path-pooling | (similarity + merge)
 
@@ -9,78 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import cast
 
 from ..combinators import Then, Traced, TracedReorganiser, Union
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
 from ..stages import Reorganiser, Retriever
+from .line import Joined, Leaf, Node
 from .part import Part, ReorganiserPart, RetrieverPart
 
 _TOKEN = re.compile(r"\s*([A-Za-z][\w-]*|[+|()])")
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """A part by its name."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
-@dataclass(frozen=True)
-class Joined:
-    """Two parts of a line: ``left + right`` or ``left | right``."""
-
-    sign: Literal["+", "|"]
-    left: Node
-    right: Node
-
-    def __str__(self) -> str:
-        sides = []
-        for side, is_right in ((self.left, False), (self.right, True)):
-            looser = isinstance(side, Joined) and (
-                (is_right and side.sign == self.sign) or (self.sign == "+" and side.sign == "|")
-            )
-            sides.append(f"({side})" if looser else str(side))
-        return f" {self.sign} ".join(sides)
-
-
-Node = Leaf | Joined
-
-
-@dataclass(frozen=True)
-class Expression:
-    """A line with the parts that its names stand for: what Python writes as ``Star(…) + PathPooling(…)``."""
-
-    node: Node
-    parts: Mapping[str, Part] = field(default_factory=dict)
-
-    def __add__(self, other: Part | Expression) -> Expression:
-        return self._joined("+", other)
-
-    def __or__(self, other: Part | Expression) -> Expression:
-        return self._joined("|", other)
-
-    def _joined(self, sign: Literal["+", "|"], other: Part | Expression) -> Expression:
-        right = expression_of(other)
-        names = {name: name for name in right.parts}
-        for name, part in right.parts.items():
-            number = 2
-            while names[name] in self.parts and self.parts[names[name]] != part:
-                names[name] = f"{name}-{number}"
-                number += 1
-        parts = {**self.parts, **{names[name]: part for name, part in right.parts.items()}}
-        return Expression(Joined(sign, self.node, _renamed(right.node, names)), parts)
-
-
-def expression_of(given: Part | Expression) -> Expression:
-    """Return a single part as an expression."""
-    return given if isinstance(given, Expression) else Expression(Leaf(given.name), {given.name: given})
 
 
 def parsed(line: str) -> Node:
@@ -90,12 +29,6 @@ def parsed(line: str) -> Node:
     if rest:
         raise _wrong(line, "a + or a |", rest[0])
     return node
-
-
-def names_in(node: Node) -> list[str]:
-    """Return the names of a line from left to right, each once."""
-    found = [node.name] if isinstance(node, Leaf) else [*names_in(node.left), *names_in(node.right)]
-    return list(dict.fromkeys(found))
 
 
 def check_fits(node: Node, parts: Mapping[str, Part]) -> list[str]:
@@ -163,12 +96,6 @@ def _chain(node: Node) -> Iterator[str]:
 
 def _bridge(source: Kind, target: Kind) -> str:
     return f"{source} → {target}"
-
-
-def _renamed(node: Node, names: Mapping[str, str]) -> Node:
-    if isinstance(node, Leaf):
-        return Leaf(names[node.name])
-    return Joined(node.sign, _renamed(node.left, names), _renamed(node.right, names))
 
 
 def _tokens(line: str) -> Iterator[str]:

@@ -10,15 +10,13 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Reorganiser, Retriever
-
-if TYPE_CHECKING:
-    from .expression import Expression
+from .line import Joined, Leaf, Node, renamed
 
 Role = Literal["retriever", "reorganiser", "linker", "answerer"]
 
@@ -54,13 +52,9 @@ class Part:
         """Raise `UsageError` where an option is missing without which the part cannot be used."""
 
     def __add__(self, other: Part | Expression) -> Expression:
-        from .expression import expression_of
-
         return expression_of(self) + other
 
     def __or__(self, other: Part | Expression) -> Expression:
-        from .expression import expression_of
-
         return expression_of(self) | other
 
     def _check_range(self, option_name: str, value: float, least: float | None, most: float | None) -> None:
@@ -75,6 +69,36 @@ class Part:
             else "a finite number"
         )
         raise UsageError(f"{self.name}.{option_name}: expected {expected}, found {value:g}")
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A line with the parts that its names stand for: what Python writes as ``Star(…) + PathPooling(…)``."""
+
+    node: Node
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    def __add__(self, other: Part | Expression) -> Expression:
+        return self._joined("+", other)
+
+    def __or__(self, other: Part | Expression) -> Expression:
+        return self._joined("|", other)
+
+    def _joined(self, sign: Literal["+", "|"], other: Part | Expression) -> Expression:
+        right = expression_of(other)
+        names = {name: name for name in right.parts}
+        for name, part in right.parts.items():
+            number = 2
+            while names[name] in self.parts and self.parts[names[name]] != part:
+                names[name] = f"{name}-{number}"
+                number += 1
+        parts = {**self.parts, **{names[name]: part for name, part in right.parts.items()}}
+        return Expression(Joined(sign, self.node, renamed(right.node, names)), parts)
+
+
+def expression_of(given: Part | Expression) -> Expression:
+    """Return a single part as an expression."""
+    return given if isinstance(given, Expression) else Expression(Leaf(given.name), {given.name: given})
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from ..pipeline import Pipeline
 from ..resolving import filled, key_and_value, put
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Retriever
-from .expression import Expression, Leaf, Node, check_fits, expression_of, joined, names_in, parsed
-from .part import AnswererPart, LinkerPart, Part, ReorganiserPart
+from .expression import check_fits, joined, parsed
+from .line import Leaf, Node, names_in
+from .part import AnswererPart, Expression, LinkerPart, Part, ReorganiserPart, expression_of
 from .registry import ANSWERERS, LINKERS, PARTS, part_class
 
 MAX_TOP_K = 1_000

@@ -5,15 +5,18 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from . import admin_tool, graph_files, offline_import
-from .import_output import Imported, Progress
-from .instance import BOLT_PORT, HTTP_PORT, Instance
+from ..progress.phases import Progress, silent
+from .bulk_import import offline_import
+from .bulk_import.import_output import Imported
+from .embedded import BOLT_PORT, HTTP_PORT, EmbeddedServer
+from .files import graph_files
+from .processes import admin_tool
 
 if TYPE_CHECKING:
-    from .import_files import ImportFiles
+    from .bulk_import.import_files import ImportFiles
 
 
-class Incoming(Instance):
+class Incoming(EmbeddedServer):
     """``<home_dir>/incoming/servers/<name>``: a folder, a lock and ports of its own, none of them its target's.
 
     On Linux it does not outlive whoever works with it: its importer ends with the call, and its server with the main
@@ -22,14 +25,14 @@ class Incoming(Instance):
 
     usual_ports = (0, 0)
 
-    def __init__(self, target: Instance) -> None:
+    def __init__(self, target: EmbeddedServer) -> None:
         super().__init__(target.name, target.servers_dir.parent / "incoming", target.jars.folder.parent)
         self.target = target
 
     def import_graph(
         self,
         files: ImportFiles,
-        progress: Progress = lambda _stage, _done, _total: None,
+        progress: Progress = silent,
         *,
         heap_mb: int | None = None,
         off_heap_mb: int | None = None,

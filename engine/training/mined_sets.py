@@ -11,10 +11,11 @@ from ...models.star.mined import Mined, MinedFileError, read
 from ..api import Engine
 from ..database.catalogue import read_catalogue
 from ..errors import DatabaseUnavailableError, InputError, UsageError
+from ..progress.phases import Progress
 from ..questions.gold import QuestionSet
-from ..server.locking import locked
+from ..server.file_lock import locked
 from ..settings import Settings
-from ..supervision.mining.mine_file import Progress, mine_file
+from ..supervision.mining.mine_file import mine_file
 from ..supervision.mining.options import MiningOptions
 from ..whole_file import storing
 

@@ -19,7 +19,7 @@ from ...models.training.trainer import Watcher, begin_anew
 from ..code_hash import code_sha256
 from ..errors import EncoderError, UsageError
 from ..resolving import change, filled
-from ..server.locking import locked
+from ..server.file_lock import locked
 from ..whole_file import storing
 from .relation_pairs import plain_words
 

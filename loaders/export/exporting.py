@@ -22,9 +22,9 @@ from ...engine.database.statements import (
     stream_triples,
 )
 from ...engine.errors import GraphError, UsageError
+from ...engine.progress.phases import Progress, silent
 from ..formats.freebase.ids import FREEBASE
 from ..loads.report import number_of
-from ..progress import Progress, silent
 from ..writing.stored_names import Name, read_names
 from .ntriples_writer import NTriples
 from .output import STDOUT, Output, appearing

@@ -15,10 +15,10 @@ from ...engine.database.catalogue import GRAPH_VERSION, GraphState, LoadManifest
 from ...engine.database.gateway import Gateway
 from ...engine.database.holding import Hold
 from ...engine.errors import GraphError, UsageError
+from ...engine.progress.phases import Progress, silent
 from ...engine.server.connecting import LOAD_TIMEOUT_S
-from ...engine.server.locking import locked
+from ...engine.server.file_lock import locked
 from ...engine.settings import Settings
-from ..progress import Progress, silent
 from ..source import Source
 from ..stage.abandoned import sweep
 from ..stage.rejects import check_free, check_place

@@ -10,7 +10,7 @@ from ...engine.database.gateway import Gateway
 from ...engine.database.requests import Request
 from ...engine.database.templates import template
 from ...engine.errors import GraphError
-from ..progress import Progress, silent
+from ...engine.progress.phases import Progress, silent
 from ..writing.manifest import request
 from ..writing.online_writer import BATCH_SIZE
 from ..writing.relation_counts import refresh_counts

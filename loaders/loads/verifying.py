@@ -19,7 +19,7 @@ from ...engine.database.catalogue import (
 )
 from ...engine.database.gateway import Gateway
 from ...engine.database.statements import HeadTriples, relation_ranks, stream_triples
-from ..progress import Progress, silent
+from ...engine.progress.phases import Progress, silent
 from ..rows import record_batches
 from ..stage.query_files import query
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...engine.errors import LoadInProgressError
-from ...engine.server.locking import locked
+from ...engine.server.file_lock import locked
 
 ABANDONED_S = 7 * 24 * 3_600
 """A load that was interrupted is expected to be repeated within a week; later it converts its source again."""

@@ -23,11 +23,11 @@ import duckdb
 import pyarrow as pa
 
 from ...engine.errors import InputError, StorageError
-from ...engine.server import machine
+from ...engine.progress.phases import Progress, silent
+from ...engine.server.processes import machine
 from ..parsers.parser import parser
 from ..plain_lines.encoded_files import NUMBERED, EncodedFiles
 from ..plain_lines.taking import PlainLines
-from ..progress import Progress, silent
 from ..source import LinePart, Source
 from ..subset import Subset
 from .over_batches import run_over

@@ -17,10 +17,10 @@ from ...engine.database.catalogue import read_graph_state
 from ...engine.database.gateway import Gateway
 from ...engine.database.holding import Hold
 from ...engine.errors import ServerError
+from ...engine.progress.phases import Progress, silent
+from ...engine.server.bulk_import.import_files import LIST_DELIMITER, ImportFile, ImportFiles
+from ...engine.server.bulk_import.import_writer import ImportFileWriter
 from ...engine.server.connecting import LOAD_TIMEOUT_S
-from ...engine.server.import_files import LIST_DELIMITER, ImportFile, ImportFiles
-from ...engine.server.import_writer import ImportFileWriter
-from ..progress import Progress, silent
 from ..source import RelationFacts
 from ..stage.stage import Stage
 from .manifest import Manifest, begin, finish, request, write_relations

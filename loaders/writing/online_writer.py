@@ -13,8 +13,8 @@ from ...engine.database.gateway import Gateway
 from ...engine.database.holding import Hold
 from ...engine.database.requests import Request
 from ...engine.database.templates import template
+from ...engine.progress.phases import Progress, silent
 from ..batches import in_batches
-from ..progress import Progress, silent
 from ..source import RelationFacts
 from ..stage.stage import Stage
 from .manifest import Manifest, begin, finish, request, write_relations

@@ -19,7 +19,7 @@ USE = """
 import engine, models, loaders, lodestar
 from lodestar import Engine, LodestarRetriever
 from lodestar.engine.database.templates import all_names, template
-from lodestar.engine.server.pinned import pinned
+from lodestar.engine.server.jars.pinned import pinned
 assert (engine.MINE, models.MINE, loaders.MINE) == (1, 2, 3)
 assert [template(name).text for name in all_names()] and pinned()
 print(lodestar.__file__)
@@ -47,7 +47,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     for needed in (
         "lodestar/py.typed",
         "lodestar/cypher/expand_steps.cypher",
-        "lodestar/engine/server/jars.tsv",
+        "lodestar/engine/server/jars/jars.tsv",
         "lodestar/engine/answering/prompt.txt",
         "lodestar/loaders/formats/freebase/noise.txt",
         "lodestar/loaders/parsers/delimited.sql",

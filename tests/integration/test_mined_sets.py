@@ -12,9 +12,9 @@ import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.errors import DatabaseUnavailableError, StorageError, UsageError
+from lodestar.engine.progress.phases import Progress
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.mining.mine_file import Progress
 from lodestar.engine.supervision.mining.options import MiningOptions
 from lodestar.engine.training.mined_sets import Say, mined_set
 from lodestar.models.star.mined import Mined

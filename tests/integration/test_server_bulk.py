@@ -15,11 +15,12 @@ import psutil
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import ServerError
-from lodestar.engine.server.import_files import ImportFile, ImportFiles
-from lodestar.engine.server.import_writer import ImportFileWriter
+from lodestar.engine.server.bulk_import.import_files import ImportFile, ImportFiles
+from lodestar.engine.server.bulk_import.import_writer import ImportFileWriter
+from lodestar.engine.server.embedded import EmbeddedServer
 from lodestar.engine.server.incoming import Incoming
 from lodestar.engine.server.instance import Instance
-from lodestar.engine.server.process import wait_for_end
+from lodestar.engine.server.processes.process import wait_for_end
 
 pytestmark = [
     pytest.mark.database,
@@ -66,7 +67,7 @@ def texts(*values: list[str] | None) -> pa.Array:
     return pa.array(values, pa.list_(pa.string()))
 
 
-def asked(instance: Instance, query: LiteralString) -> list[dict[str, Any]]:
+def asked(instance: EmbeddedServer, query: LiteralString) -> list[dict[str, Any]]:
     connection = instance.connection()
     with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
         return [record.data() for record in driver.execute_query(query).records]
@@ -210,9 +211,9 @@ def run(code: str, real: Instance, *arguments: object) -> subprocess.Popen[str]:
     opening = """
         import os, sys
         from pathlib import Path
-        from lodestar.engine.server import admin_tool
+        from lodestar.engine.server.processes import admin_tool
         from lodestar.engine.server.instance import Instance
-        from lodestar.engine.server.import_files import ImportFile, ImportFiles
+        from lodestar.engine.server.bulk_import.import_files import ImportFile, ImportFiles
         real = Instance("bulk", Path(sys.argv[1]), Path(sys.argv[2]))
         num_rows = sum(1 for _ in open(Path(sys.argv[3]) / "Entity.csv", "rb")) - 1
         files = ImportFiles(Path(sys.argv[3]), (("Entity", ImportFile("Entity.csv", num_rows)),))

@@ -22,7 +22,8 @@ from lodestar.engine.errors import (
     StorageError,
 )
 from lodestar.engine.server.connecting import connection_of
-from lodestar.engine.server.instance import Instance, Status
+from lodestar.engine.server.instance import Instance
+from lodestar.engine.server.status import Status
 from lodestar.engine.settings import Settings
 
 pytestmark = pytest.mark.database

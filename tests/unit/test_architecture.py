@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -22,8 +24,9 @@ ALLOWED = {
     "engine/values.py": {"engine/errors.py"},
     "engine/errors.py": set[str](),
     "engine/steps.py": {"engine/database/requests.py", "engine/chat/prompts.py"},
+    "engine/progress": {"engine/progress"},
     "engine/chat": {"engine/chat", "engine/errors.py", "engine/settings.py", "engine/values.py"},
-    "engine/chat/prompts.py": {"engine/errors.py", "engine/steps.py", "engine/values.py"},
+    "engine/chat/prompts.py": {"engine/errors.py", "engine/values.py"},
     "engine/database": {*BASE, "cypher"},
     "engine/evidence": {"engine/evidence", *BASE, "engine/chat/prompts.py"},
     "engine/linking": {"engine/linking", *BASE},
@@ -61,6 +64,7 @@ ALLOWED = {
         *BASE,
         "engine/supervision",
         "engine/api.py",
+        "engine/progress",
         "engine/questions",
         "engine/relations",
         "engine/retrieval",
@@ -77,6 +81,7 @@ ALLOWED = {
         "engine/literals.py",
         "engine/settings.py",
         "engine/database",
+        "engine/progress",
         "engine/questions/gold.py",
         "engine/server",
         "models/whole_file.py",
@@ -84,14 +89,27 @@ ALLOWED = {
 }
 NO_DATABASE = {"neo4j"}
 
+MAX_FILES = 15
+"""Of Python, in one folder, but for `__init__.py`."""
+LARGER = {"engine": "what all its folders build on: errors, settings, values, steps, stages, pipeline; and its faces"}
+"""Folders that have more all the same, and why."""
+
 
 def modules() -> list[Path]:
     return sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
-def imported(module: Path) -> Iterator[str]:
+def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a module without the bodies of its functions: what is done, or known, on import."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield child
+            yield from outside_functions(child)
+
+
+def imported(module: Path, walk: Callable[[ast.AST], Iterator[ast.AST]] = ast.walk) -> Iterator[str]:
     """Yield the names of other packages, and the paths under the root of Lodestar's own modules."""
-    for node in ast.walk(ast.parse((ROOT / module).read_text(encoding="utf-8"))):
+    for node in walk(ast.parse((ROOT / module).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -131,6 +149,39 @@ def test_the_rules_can_fail() -> None:
     assert "engine/values.py" in set(imported(Path("engine/linking/full_text.py")))
     assert any(name.startswith("engine/evaluation") for name in imported(Path("engine/cli/eval.py")))
     assert "neo4j" in set(imported(Path("engine/database/gateway.py")))
+
+
+def circle_among(imports: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return modules that import each other in a circle, first and last the same; nothing when there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return [str(name) for name in error.args[1]]
+    return []
+
+
+def test_no_import_circles() -> None:
+    """What is imported for types counts, since who reads a module reads that too; imports in functions do not."""
+    names = {module.as_posix() for module in modules()}
+    files = {name.removesuffix("/__init__.py"): name for name in names}
+    imports = {
+        module.as_posix(): {files[name] for name in imported(module, outside_functions) if name in files}
+        for module in modules()
+    }
+    assert circle_among(imports) == []
+
+
+def test_a_circle_is_found() -> None:
+    assert circle_among({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+    lazily = Path("loaders/formats/by_name.py")
+    assert "loaders/reading/byte_file.py" in set(imported(lazily)) - set(imported(lazily, outside_functions))
+    for_types = Path("loaders/source.py")
+    assert "loaders/reading/lines.py" in set(imported(for_types, outside_functions))
+
+
+def test_no_folder_has_more_files_than_one_takes_in() -> None:
+    numbers = Counter(module.parent.as_posix() for module in modules() if module.name != "__init__.py")
+    assert {folder for folder, number in numbers.items() if number > MAX_FILES} == set(LARGER)
 
 
 @pytest.mark.parametrize("module", modules(), ids=str)

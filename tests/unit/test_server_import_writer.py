@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import StorageError
-from lodestar.engine.server.import_files import ImportFile
-from lodestar.engine.server.import_writer import ImportFileWriter
+from lodestar.engine.server.bulk_import.import_files import ImportFile
+from lodestar.engine.server.bulk_import.import_writer import ImportFileWriter
 
 LISTS = pa.list_(pa.string())
 

@@ -11,12 +11,14 @@ from typing import ClassVar
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import LoadInProgressError, ServerError, StorageError
-from lodestar.engine.server import graph_files, machine, offline_import
-from lodestar.engine.server.home import ServerHome, ServerState
-from lodestar.engine.server.import_files import ImportFiles
-from lodestar.engine.server.import_writer import ImportFileWriter
+from lodestar.engine.server.bulk_import import offline_import
+from lodestar.engine.server.bulk_import.import_files import ImportFiles
+from lodestar.engine.server.bulk_import.import_writer import ImportFileWriter
+from lodestar.engine.server.bulk_import.offline_import import import_graph
+from lodestar.engine.server.files import graph_files
+from lodestar.engine.server.files.home import ServerHome, ServerState
 from lodestar.engine.server.instance import Instance
-from lodestar.engine.server.offline_import import import_graph
+from lodestar.engine.server.processes import machine
 
 STATE = ServerState("5.26.30", 9000, 9001, 512, 256)
 

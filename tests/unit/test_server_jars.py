@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import DownloadError
-from lodestar.engine.server import download
-from lodestar.engine.server.jars import JarCache
-from lodestar.engine.server.pinned import NEO4J_VERSION, Jar, pinned
+from lodestar.engine.server.jars import download
+from lodestar.engine.server.jars.jar_cache import JarCache
+from lodestar.engine.server.jars.pinned import NEO4J_VERSION, Jar, pinned
 
 
 def a_jar(name: str, content: bytes) -> Jar:

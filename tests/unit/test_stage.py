@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from lodestar.engine.errors import StorageError
-from lodestar.engine.server.locking import locked
+from lodestar.engine.server.file_lock import locked
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.plain_lines.encoded_files import EncodedFiles
 from lodestar.loaders.stage.abandoned import ABANDONED_S, sweep

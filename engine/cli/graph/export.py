@@ -51,8 +51,8 @@ def command(
     """
     from ....loaders.export.exporting import ExportRequest, export
     from ....loaders.formats.freebase.ids import FREEBASE
-    from ....loaders.progress import progress_bar
     from ...database.gateway import Gateway
+    from ...progress.phases import progress_bar
     from ...server.connecting import connection_of
     from ..render import printable
 

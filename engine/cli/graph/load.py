@@ -239,9 +239,9 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
     from ....loaders.formats.by_name import source_class
     from ....loaders.loads.loading import load, load_embedded
     from ....loaders.loads.preview import preview
-    from ....loaders.progress import progress_bar
     from ....loaders.reading.spooling import spooling_in
     from ...database.gateway import Gateway
+    from ...progress.phases import progress_bar
     from ...server.connecting import loading_connection
     from ...server.instance import Instance
 

@@ -65,9 +65,9 @@ def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: 
       lodestar loads delete more.tsv --yes
     """
     from ....loaders.loads.unloading import found_load, unload
-    from ....loaders.progress import progress_bar
     from ...database.catalogue import read_loads
     from ...database.gateway import Gateway
+    from ...progress.phases import progress_bar
     from ...server.connecting import loading_connection
 
     with Gateway(loading_connection(settings_from(**flags))) as gateway:

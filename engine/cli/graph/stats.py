@@ -38,8 +38,8 @@ def command(top: int, components: bool | None, as_json: bool, **flags: Any) -> N
     """
     from ...database.figures.stats import graph_stats
     from ...database.gateway import Gateway
+    from ...progress.waiting import waiting
     from ...server.connecting import connection_of
-    from ...server.progress import waiting
 
     with Gateway(connection_of(settings_from(**flags))) as gateway:
         gateway.version()

@@ -26,8 +26,8 @@ def command(as_json: bool, **flags: Any) -> None:
       lodestar verify --json
     """
     from ....loaders.loads.verifying import verify
-    from ....loaders.progress import progress_bar
     from ...database.gateway import Gateway
+    from ...progress.phases import progress_bar
     from ...server.connecting import connection_of
 
     with Gateway(connection_of(settings_from(**flags))) as gateway:

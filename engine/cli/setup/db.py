@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,9 @@ from ...errors import UsageError
 from ..options import json_option, server_options, settings_from
 
 if TYPE_CHECKING:
-    from ...server.instance import Instance, Status
+    from ...server.embedded import EmbeddedServer
+    from ...server.instance import Instance
+    from ...server.status import Status
 
 
 @click.group()
@@ -136,8 +139,8 @@ def _show(status: Status, as_json: bool) -> None:
     click.echo(f"  home      {status.home}")
 
 
-def _show_all(instances: list[Instance], as_json: bool) -> None:
-    statuses = [instance.status() for instance in instances]
+def _show_all(servers: Sequence[EmbeddedServer], as_json: bool) -> None:
+    statuses = [server.status() for server in servers]
     if as_json:
         click.echo(json.dumps([_as_json(status) for status in statuses]))
     else:

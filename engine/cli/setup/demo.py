@@ -44,11 +44,11 @@ def command(as_json: bool, **flags: Any) -> None:
 
     from ....loaders.formats.by_name import source_class
     from ....loaders.loads.loading import LoadOptions, load
-    from ....loaders.progress import progress_bar
     from ...api import Engine
     from ...browsing.browser import BrowserView
     from ...database.gateway import Gateway
     from ...evidence.plain import answer_data
+    from ...progress.phases import progress_bar
     from ...server.connecting import loading_connection
     from ...server.instance import Instance
     from ...values import Question

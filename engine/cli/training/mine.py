@@ -63,10 +63,10 @@ def command(
     import time
     from dataclasses import replace
 
-    from ....loaders.progress import progress_bar
     from ....loaders.questions.choosing import chosen_file
     from ....loaders.questions.reading import read_questions
     from ...api import Engine
+    from ...progress.phases import progress_bar
     from ...supervision.mining.mine_file import mine_file
     from ...supervision.mining.options import MiningOptions
 

@@ -94,9 +94,9 @@ def star(
       lodestar train star --dataset mined.jsonl.gz --dev mined-dev.jsonl.gz --out star --preset paper --seed 1
       torchrun --nproc-per-node 4 -m lodestar train star --dataset … --dev … --out star
     """
-    from ....loaders.progress import progress_bar
     from ....models.training.processes import is_first_process
     from ....models.training.trainer import Watcher
+    from ...progress.phases import progress_bar
     from ...training.relation_pairs import relation_pairs
     from ...training.star import star_config, trained
 
@@ -150,9 +150,9 @@ def _questions(file: str) -> QuestionSet:
 
 def _mined(file: str, out: Path, mining: Mapping[str, Any], flags: Mapping[str, Any], *, fresh: bool) -> Mined:
     """Return a mined file, or mine a question set into the folder of the checkpoint first."""
-    from ....loaders.progress import progress_bar
     from ....models.star.mined import is_mined
     from ....models.training.processes import is_first_process
+    from ...progress.phases import progress_bar
     from ...supervision.mining.options import MiningOptions
     from ...training.mined_sets import mined_set, read_mined
 

@@ -16,6 +16,7 @@ from ...database.catalogue import Catalogue, read_catalogue, read_graph_state
 from ...database.gateway import Gateway
 from ...database.mining import stream_mediator_relations
 from ...errors import EncoderError, GraphError, QueryTimeoutError, StorageError, UsageError
+from ...progress.phases import Progress, silent
 from ...questions.gold import GoldQuestion, QuestionSet
 from ...questions.in_graph import with_known_answers
 from ...relations.index import index_folder, open_index
@@ -30,9 +31,6 @@ from .placing import REASONS, LeftOut
 
 Mined = list[Walked | LeftOut]
 
-Progress = Callable[[str, int, int], None]
-"""Called with the phase, how much is done, and of how much."""
-
 LABELLED_TOGETHER = 256
 """Questions; not the batch size of the database, so that this changes nothing in the file."""
 
@@ -44,7 +42,7 @@ def mine_file(
     options: MiningOptions,
     *,
     batch_size: int | None = None,
-    progress: Progress = lambda _phase, _done, _total: None,
+    progress: Progress = silent,
 ) -> Mining:
     """Mine the questions in the engine's graph, `batch_size` at a time, write the file and return its first line.
 

@@ -9,8 +9,8 @@ from collections.abc import Container, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ..errors import PortTakenError, ServerError
-from .home import LOOPBACK
+from ...errors import PortTakenError, ServerError
+from ..files.home import LOOPBACK
 
 MIN_HEAP_MB = 512
 MAX_HEAP_MB = 4096

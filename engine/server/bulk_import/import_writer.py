@@ -12,7 +12,7 @@ from typing import Any, Self
 import pyarrow as pa
 from pyarrow import compute, csv
 
-from ..errors import StorageError
+from ...errors import StorageError
 from .import_files import DELIMITER, LIST_DELIMITER, ImportFile
 
 _compute: Any = compute  # its functions are made when it is imported: checkers of types do not know them

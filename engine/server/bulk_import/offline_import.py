@@ -7,11 +7,13 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..errors import ServerError, StorageError
-from . import admin_tool, graph_files, machine
-from .home import ServerHome
+from ...errors import ServerError, StorageError
+from ...progress.phases import Progress, silent
+from ..files import graph_files
+from ..files.home import ServerHome
+from ..processes import admin_tool, machine
 from .import_files import DELIMITER, ImportFiles
-from .import_output import Imported, Progress, StageReader, failure, imported, lacked_room
+from .import_output import Imported, StageReader, failure, imported, lacked_room
 
 LOG = "import.log"
 REPORT = "import.report"
@@ -31,7 +33,7 @@ def import_graph(
     home: ServerHome,
     class_path: Iterable[Path],
     files: ImportFiles,
-    progress: Progress = lambda _stage, _done, _total: None,
+    progress: Progress = silent,
     *,
     heap_mb: int | None = None,
     off_heap_mb: int | None = None,

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import PortTakenError, ServerError, StorageError
-from .home import ServerHome, ServerState, initial_heap_mb
+from ...errors import PortTakenError, ServerError, StorageError
+from ..files.home import ServerHome, ServerState, initial_heap_mb
 from .tied import tied
 
 if TYPE_CHECKING:

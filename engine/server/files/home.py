@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from ...models.whole_file import whole
-from ..browsing.style import post_connect_command
-from ..errors import ServerError, UsageError
+from ....models.whole_file import whole
+from ...browsing.style import post_connect_command
+from ...errors import ServerError, UsageError
 
 LOOPBACK = "127.0.0.1"
 USER = "neo4j"

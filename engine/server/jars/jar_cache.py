@@ -15,12 +15,12 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from ...models.whole_file import whole
-from ..errors import DownloadError
+from ....models.whole_file import whole
+from ...errors import DownloadError
+from ..file_lock import locked
+from .byte_progress import ByteProgress
 from .download import fetch_all
-from .locking import locked
 from .pinned import NEO4J_VERSION, Jar, pinned
-from .progress import ByteProgress
 
 
 class JarCache:

@@ -1,12 +1,12 @@
-"""What takes long, on stderr: drawn on a terminal, one plain line at the start and at the end elsewhere."""
+"""How far a download is, on stderr: a bar on a terminal, one plain line at the start and at the end elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
+
+from ...progress.waiting import say
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -27,7 +27,7 @@ class ByteProgress:
         if self._bar:
             self._bar.start()
         elif self._shown:
-            _say(f"downloading {self.what}: {self.total_bytes / 1e6:,.0f} MB …")
+            say(f"downloading {self.what}: {self.total_bytes / 1e6:,.0f} MB …")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -35,29 +35,12 @@ class ByteProgress:
             self._bar.stop()
         if self._shown and kind is None:
             elapsed_s = time.monotonic() - self._started_s
-            _say(f"{self.what}: {self.total_bytes / 1e6:,.0f} MB in {elapsed_s:.1f} s")
+            say(f"{self.what}: {self.total_bytes / 1e6:,.0f} MB in {elapsed_s:.1f} s")
 
     def advance(self, size_bytes: int) -> None:
         """Add bytes (negative: a download that starts over)."""
         if self._bar and self._task is not None:
             self._bar.advance(self._task, size_bytes)
-
-
-@contextmanager
-def waiting(what: str, *, shown: bool = True) -> Iterator[None]:
-    """Say what is waited for, and when it is over how long it took."""
-    began_s = time.monotonic()
-    if shown and sys.stderr.isatty():
-        from rich.console import Console
-
-        with Console(stderr=True).status(f"{what} …"):
-            yield
-    else:
-        if shown:
-            _say(f"{what} …")
-        yield
-    if shown:
-        _say(f"{what}: {time.monotonic() - began_s:.1f} s")
 
 
 def _bar() -> Progress:
@@ -66,8 +49,3 @@ def _bar() -> Progress:
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()

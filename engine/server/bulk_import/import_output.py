@@ -10,11 +10,9 @@ With ``--verbose`` it counts the nodes and relationships of each stage, and give
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
-Progress = Callable[[str, int, int], None]
-"""Called with the name of the stage, the nodes or relationships it is done with, and how many there are."""
+from ...progress.phases import Progress
 
 # The stages that walk over all nodes (False) or all relationships (True); what the others walk over is small.
 _STAGES = {

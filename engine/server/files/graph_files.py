@@ -14,7 +14,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ..errors import ServerError
+from ...errors import ServerError
 from .home import ServerHome
 
 _GRAPH = "neo4j"

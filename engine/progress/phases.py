@@ -1,10 +1,12 @@
-"""How far a load is: a bar with the time that is left on a terminal, one plain line a phase elsewhere."""
+"""How far long work is: a bar with the time that is left on a terminal, one plain line elsewhere."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from .waiting import say
 
 Progress = Callable[[str, int, int], None]
 """Called with the phase, how much is done, and of how much (0 where that is not known)."""
@@ -24,8 +26,8 @@ def silent(phase: str, done: int, total: int) -> None:
 def progress_bar(source: str, doing: str = "loading") -> Iterator[tuple[Progress, Say]]:
     """Show what is done with `source` on stderr, one bar a phase, and lines above the bars."""
     if not sys.stderr.isatty():
-        _write(f"{doing} {source} …")
-        yield silent, _write
+        say(f"{doing} {source} …")
+        yield silent, say
         return
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -49,8 +51,3 @@ def progress_bar(source: str, doing: str = "loading") -> Iterator[tuple[Progress
             bars.update(tasks[phase], completed=done, total=total or None, count=count if total else "")
 
         yield show, bars.console.print
-
-
-def _write(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ServerError
-from .home import ServerHome
+from ...errors import ServerError
+from ..files.home import ServerHome
 from .process import COLLECTOR, JVM_FLAGS, environment, failure_reason, held_interrupt, is_alive, java, wait_for_end
 from .tied import tied
 

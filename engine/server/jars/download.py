@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
-from ..errors import DownloadError
-from .progress import ByteProgress
+from ...errors import DownloadError
+from .byte_progress import ByteProgress
 
 if TYPE_CHECKING:
     import requests

@@ -1,0 +1,1 @@
+"""What a person waiting sees on stderr."""

@@ -1,0 +1,1 @@
+"""A graph from CSV files by Neo4j's own importer."""

@@ -1,0 +1,1 @@
+"""The files of an embedded server, and the graph's among them."""

@@ -1,0 +1,1 @@
+"""The jars of Neo4j: which, fetched, checked and kept."""

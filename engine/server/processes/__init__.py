@@ -1,0 +1,1 @@
+"""The processes of Neo4j, and the machine they run on."""
