@@ -12,7 +12,7 @@ from ..questions.gold import GoldQuestion
 from ..questions.in_graph import with_known_answers, with_topic_ids
 from ..recipes.recipe import Recipe
 from ..settings import Settings
-from .baselines.parts import Baseline, WholeSet
+from .baselines.parts import OVER_THE_WHOLE_GRAPH, WholeSet
 from .diagnosis import Diagnosis
 from .gold_ids import GoldIds
 from .whole_graph import MAX_TRIPLES, WholeGraph
@@ -35,7 +35,7 @@ def opened(asked: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, *,
         gateway = engine.gateway()
         known = with_known_answers(asked, gateway)
         questions = with_topic_ids(known.questions, gateway)
-        needed = any(isinstance(part, Baseline) for part in recipe.parts.values())
+        needed = any(isinstance(part, OVER_THE_WHOLE_GRAPH) for part in recipe.parts.values())
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
         if needed or (diagnose and fits):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
+from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..reorganising.filtering import Filtering
 from ..reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
 from ..resources import GraphResources
 from ..stages import Answerer, Reorganiser
-from .part import ReorganiserPart, option
+from .part import ReorganiserPart, described, option
+
+FilterBy = Literal["similarity", "pagerank", "reranker"]
 
 _SOURCE = "GraphRAG-FI, section "
 
@@ -63,3 +66,34 @@ class FI(ReorganiserPart):
         if self.reranker:
             return ByReranker(graph.shared.reranker(self.reranker))
         return ByScore()
+
+
+@dataclass(frozen=True)
+class Filter(ReorganiserPart):
+    """Keeps the most relevant items by a simple filter, which GraphRAG-FI is held against (section 5.1)."""
+
+    name: ClassVar[str] = "filter"
+    takes: ClassVar[Kind | None] = None
+    gives: ClassVar[Kind | None] = None
+
+    by: FilterBy = field(default="similarity", metadata=described("similarity, pagerank or reranker"))
+    keep: int = option(50, "items kept, in their order", source=f"{_SOURCE}A.4", least=1)
+    reranker: str = option("", "of by=reranker: a cross-encoder, folder or name")
+
+    def check(self) -> None:
+        """Raise `UsageError` where the reranker is not named."""
+        if self.by == "reranker" and not self.reranker:
+            raise UsageError(f"part {self.name}: expected a cross-encoder for by=reranker: give {self.name}.reranker")
+
+    def reorganiser(self, graph: GraphResources) -> Reorganiser:
+        """Return the filter."""
+        from ..reorganising.simple_relevance import ByPageRank, BySimilarity
+
+        relevance: Relevance
+        if self.by == "similarity":
+            relevance = BySimilarity(graph.shared.encoder)
+        elif self.by == "pagerank":
+            relevance = ByPageRank()
+        else:
+            relevance = ByReranker(graph.shared.reranker(self.reranker))
+        return Filtering(relevance, coarse=self.keep, is_fine=False)

@@ -15,6 +15,8 @@ PARTS = {
     "merge": "lodestar.engine.recipes.searching:Merge",
     "path-pooling": "lodestar.engine.recipes.pooling:PathPooling",
     "fi": "lodestar.engine.recipes.filtering:FI",
+    "filter": "lodestar.engine.recipes.filtering:Filter",
+    "noise": "lodestar.engine.evaluation.baselines.parts:Noise",
     "oracle": "lodestar.engine.evaluation.baselines.parts:Oracle",
     "pagerank": "lodestar.engine.evaluation.baselines.parts:PageRank",
     "random": "lodestar.engine.evaluation.baselines.parts:Random",

@@ -13,18 +13,20 @@ from lodestar.engine.chat.prompts import Completed, Completion, Prompt
 from lodestar.engine.errors import LLMError, UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.recipes.filtering import FI
+from lodestar.engine.recipes.filtering import FI, Filter
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.reorganising.filtering import Filtering
 from lodestar.engine.reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
+from lodestar.engine.reorganising.simple_relevance import ByPageRank, BySimilarity
 from lodestar.engine.reorganising.useful import useful_numbers
 from lodestar.engine.steps import Steps, drive
-from lodestar.engine.values import Entity
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.causal_lm import CausalLM
 from lodestar.models.reranker import RerankerUnavailableError, loaded_reranker
 from transformers import BertConfig, BertForSequenceClassification
 
 from tests.evidence import evidence_of, leads, ranked
+from tests.letter_encoder import LetterEncoder
 from tests.tiny_causal_lm import write_tiny_causal_lm
 from tests.tiny_checkpoint import tiny_backbone
 
@@ -194,3 +196,32 @@ class TestPart:
     def test_groups_of_what_came_are_replaced(self) -> None:
         grouped = replace(evidence("a", "b"), groups=(0, 1))
         assert shown(filtered(grouped, reply=says("2"))[0]) == [("b", 0), ("a", 1)]
+
+
+class TestSimpleFilters:
+    def test_similarity_is_the_cosine_of_question_and_text(self) -> None:
+        given = evidence("borders", "zzz", text="Peru borders")
+        values = BySimilarity(LetterEncoder()).of(given)
+        assert values[0] > values[1]
+        assert BySimilarity(LetterEncoder()).of(evidence()).shape == (0,)
+
+    def test_pagerank_prefers_what_is_near_the_topic(self) -> None:
+        """a → b beside b → c and x → y, which no walk from a reaches; the chain of two steps is their mean."""
+        a, b, c, x, y = map(Entity, "abcxy")
+        triples = tuple(Scored(each, 1.0) for each in (Triple(x, "r", y), Triple(b, "r", c), Triple(a, "r", b)))
+        given = Evidence(Question("?"), (Topic(a),), "triple", triples)
+        far, on, near = ByPageRank().of(given)
+        assert near > on > far == 0
+        anywhere = ByPageRank().of(replace(given, topics=()))
+        assert anywhere.sum() > 0
+        chain = leads("r", c, topic=a, via=b)
+        (whole,) = ByPageRank().of(evidence_of(Scored(chain, 1.0)))
+        assert whole == pytest.approx(1 / 3)
+        assert ByPageRank().of(replace(given, items=())).shape == (0,)
+
+    def test_the_part_takes_its_ways_by_name(self) -> None:
+        assert read_recipe("similarity + filter", ["filter.by=pagerank"]).parts["filter"] == Filter(by="pagerank")
+        with pytest.raises(UsageError, match="expected one of similarity, pagerank, reranker for by, found 'luck'"):
+            read_recipe("similarity + filter", ["filter.by=luck"])
+        with pytest.raises(UsageError, match=r"give filter.reranker"):
+            read_recipe("similarity + filter", ["filter.by=reranker"]).check()

@@ -8,14 +8,15 @@ from typing import ClassVar
 
 from ...evidence.evidence import Kind
 from ...questions.gold import GoldQuestion
-from ...recipes.part import RetrieverPart, option
+from ...recipes.part import ReorganiserPart, RetrieverPart, option
 from ...recipes.searching import MAX_HOP
 from ...resources import GraphResources
-from ...stages import Retriever
+from ...stages import Reorganiser, Retriever
 from ..gold_ids import GoldIds
 from ..whole_graph import WholeGraph
 from .chance import RandomRetriever
 from .nearest import ShortestPathRetriever
+from .noise import Injecting
 from .oracle import OracleRetriever
 from .pagerank import PageRankRetriever
 
@@ -97,3 +98,25 @@ class Shortest(Baseline):
     def over(self, given: WholeSet) -> Retriever:
         """Return the retriever."""
         return ShortestPathRetriever(given.graph, self.max_hop)
+
+
+@dataclass(frozen=True)
+class Noise(ReorganiserPart):
+    """Puts hard paths of the same graph at random places among the evidence, to see what filters make of them."""
+
+    name: ClassVar[str] = "noise"
+    takes: ClassVar[Kind | None] = None
+    gives: ClassVar[Kind | None] = None
+
+    num: int = option(10, "paths or triples of noise for each question", least=0, most=1_000)
+    seed: int = option(0, "of what chance draws")
+
+    def reorganiser(self, graph: GraphResources) -> Reorganiser:
+        """Return the stage; raise `UsageError` outside of an evaluation."""
+        given = graph.shared.provided(WholeSet, self.name)
+        gold = {question.id: given.gold.answers(question) for question in given.questions}
+        return Injecting(given.graph, gold, self.num, self.seed)
+
+
+OVER_THE_WHOLE_GRAPH = (Baseline, Noise)
+"""Parts that are handed a `WholeSet`."""

@@ -1,0 +1,74 @@
+"""The filters that GraphRAG-FI is held against (section 5.1): similarity of sentences, PageRank over the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import igraph
+import numpy as np
+import numpy.typing as npt
+
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Item
+from ..values import Triple
+from .relevance import Floats, texts_of
+
+DAMPING = 0.85
+
+
+class Encoder(Protocol):
+    """Texts to unit vectors."""
+
+    def encode(self, texts: Sequence[str], /) -> npt.NDArray[np.float32]:
+        """Return (num_texts, dimension)."""
+        ...
+
+
+class BySimilarity:
+    """The cosine of the question and each item as text (Gao et al. 2024)."""
+
+    name = "by similarity"
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def of(self, evidence: Evidence[Item]) -> Floats:
+        """Return the cosines, (num_items,)."""
+        if not evidence.items:
+            return np.zeros(0)
+        vectors = self._encoder.encode([evidence.question.text, *texts_of(evidence.items)])
+        return np.asarray(vectors[1:] @ vectors[0], dtype=np.float64)
+
+
+class ByPageRank:
+    """The mean personalised PageRank of an item's entities (RoK; Wang et al. 2024), over the evidence's own triples.
+
+    Walks restart at the topics, each as often, and take triples in either direction; parallel ones count as often as
+    they are. Where no topic is among the triples they restart anywhere.
+    """
+
+    name = "by pagerank"
+
+    def of(self, evidence: Evidence[Item]) -> Floats:
+        """Return the means, (num_items,)."""
+        nodes: dict[str, int] = {}
+        edges: list[tuple[int, int]] = []
+        members: list[list[int]] = []
+        for item in evidence.items:
+            of_item: dict[int, None] = {}
+            for triple in _triples(item.value):
+                ends = [nodes.setdefault(entity.id, len(nodes)) for entity in (triple.head, triple.tail)]
+                edges.append((ends[0], ends[1]))
+                of_item.update(dict.fromkeys(ends))
+            members.append(list(of_item))
+        graph = igraph.Graph(n=len(nodes), edges=edges, directed=False)
+        topics = [nodes[topic.entity.id] for topic in evidence.topics if topic.entity.id in nodes]
+        ranks = np.array(
+            graph.personalized_pagerank(damping=DAMPING, reset_vertices=topics) if topics else graph.pagerank()
+        )
+        return np.array([ranks[some].mean() if some else 0.0 for some in members])
+
+
+def _triples(item: Item) -> Sequence[Triple]:
+    return [triple for step in item.triples() for triple in step] if isinstance(item, Chain) else [item]
