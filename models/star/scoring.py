@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +13,11 @@ import torch
 from torch import Tensor
 
 from ..kept import Kept
+from ..splitting import Splitting
 from ..verbalise import Hop, verbalise_hop
 from .checkpoint import Checkpoint
 from .inputs.batches import cross_batch, parted, path_words
+from .inputs.texts import PairBatch, TextBatch
 from .networks.backbone import device_of
 
 Floats = npt.NDArray[np.float32]
@@ -24,6 +26,7 @@ Hops = tuple[Hop, ...]
 MAX_KEPT_PATHS = 100_000
 MAX_KEPT_TEXTS = 50_000
 TEXTS_AT_ONCE = 256
+PATHS_AT_ONCE = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,8 @@ class PairAttention:
 class StarModel:
     """Scores paths with a checkpoint. Deterministic up to the order in which texts are batched (the last digits).
 
-    `encoding_s` counts the seconds spent in encoders. Threads take turns.
+    Batches that a device has no memory for are computed in parts (`Splitting`). `encoding_s` counts the seconds spent
+    in encoders. Threads take turns.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -46,6 +50,7 @@ class StarModel:
         self.encoding_s = 0.0
         self._device = device_of(checkpoint.dual)
         self._turn = threading.RLock()
+        self._of_texts, self._of_pairs, self._of_paths = Splitting(), Splitting(), Splitting(PATHS_AT_ONCE)
         self._texts: Kept[str, Tensor] = Kept(MAX_KEPT_TEXTS)
         self._paths: Kept[Hops, Tensor] = Kept(MAX_KEPT_PATHS)
 
@@ -64,7 +69,7 @@ class StarModel:
             some = missing[at : at + TEXTS_AT_ONCE]
             parts, rows = parted(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
             with torch.inference_mode():
-                encoded = torch.cat([self.checkpoint.dual.encode(part.to(self._device)) for part in parts])
+                encoded = torch.cat([self._of_texts(part, self._encoded) for part in parts])
             for text, row in zip(some, rows.tolist(), strict=True):
                 self._texts.keep(text, encoded[row].clone())
         self.encoding_s += time.perf_counter() - started
@@ -80,16 +85,23 @@ class StarModel:
                 states[part] = self._paths[part]
             else:
                 missing.setdefault(len(part), []).append(part)
-        for length, some in sorted(missing.items()):
-            last = torch.stack([self._text(verbalise_hop(path[-1])) for path in some])
+        for _, some in sorted(missing.items()):
             with torch.inference_mode():
-                composed = last
-                if length > 1:
-                    composed = self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in some]), last)
+                composed = self._of_paths(some, lambda part: self._stepped(part, states))
             for path, state in zip(some, composed, strict=True):
                 states[path] = state
                 self._paths.keep(path, state.clone())
         return states
+
+    def _stepped(self, paths: Sequence[Hops], states: Mapping[Hops, Tensor]) -> Tensor:
+        """Return the states of paths of one length, composed from those without their last hops."""
+        last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
+        if len(paths[0]) == 1:
+            return last
+        return self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in paths]), last)
+
+    def _encoded(self, texts: TextBatch) -> Tensor:
+        return self.checkpoint.dual.encode(texts.to(self._device))
 
     def _text(self, text: str) -> Tensor:
         if text not in self._texts:
@@ -102,13 +114,18 @@ class StarModel:
         with self._turn, torch.inference_mode():
             composed = self._composed(paths)
             vector = self._text(question)
-            states = torch.stack([composed[path] for path in paths])
-            num_hops = torch.tensor([len(path) for path in paths], device=self._device)
-            cost = network.hop_costs(vector.expand(len(paths), -1), num_hops)
             scale = network.log_scale.exp()
-            stop = scale * (states @ vector) + cost
-            extend = scale * (network.promised(states) @ vector) + cost
-        return stop.float().cpu().numpy(), extend.float().cpu().numpy()
+
+            def scored(some: Sequence[Hops]) -> Tensor:
+                states = torch.stack([composed[path] for path in some])
+                num_hops = torch.tensor([len(path) for path in some], device=self._device)
+                cost = network.hop_costs(vector.expand(len(some), -1), num_hops)
+                stop = scale * (states @ vector) + cost
+                extend = scale * (network.promised(states) @ vector) + cost
+                return torch.stack([stop, extend], dim=1).float()
+
+            both = self._of_paths(paths, scored).cpu().numpy()
+        return both[:, 0], both[:, 1]
 
     def cross(self, pairs: Sequence[tuple[str, str, Hops]]) -> Floats:
         """Return the logits of the cross-attentive scorer, (num_pairs,), for (question, mention of the topic, path).
@@ -122,10 +139,15 @@ class StarModel:
         row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
         with self._turn, torch.inference_mode():
             started = time.perf_counter()
-            logits = network(cross_batch(texts, list(row)).to(self._device)).float().cpu().numpy()
+            batch = cross_batch(texts, list(row))
+            logits = torch.cat([self._of_pairs(part, self._read) for part in batch.parts])
+            scores: Floats = logits.cpu()[batch.rows].numpy()[[row[pair] for pair in read]]
             self.encoding_s += time.perf_counter() - started
-        scores: Floats = logits[[row[pair] for pair in read]]
         return scores
+
+    def _read(self, pairs: PairBatch) -> Tensor:
+        assert self.checkpoint.cross
+        return self.checkpoint.cross.read(pairs.to(self._device))[0].float()
 
     def attention(self, question: str, mention: str, path: Hops) -> PairAttention:
         """Return what the cross-attentive scorer attended to; raise `ValueError` where the checkpoint has none."""

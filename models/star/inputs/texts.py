@@ -27,6 +27,12 @@ class TextBatch:
     ids: Tensor
     mask: Tensor
 
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, rows: slice) -> TextBatch:
+        return TextBatch(self.ids[rows], self.mask[rows])
+
     def to(self, device: torch.device) -> TextBatch:
         """Return the batch on another device."""
         return TextBatch(self.ids.to(device), self.mask.to(device))
@@ -42,6 +48,13 @@ class PairBatch:
     is_path: Tensor
     question_at: Tensor
     path_at: Tensor
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def __getitem__(self, rows: slice) -> PairBatch:
+        parts = (self.is_question, self.is_path, self.question_at, self.path_at)
+        return PairBatch(self.text[rows], *(part[rows] for part in parts))
 
     def to(self, device: torch.device) -> PairBatch:
         """Return the batch on another device."""
