@@ -8,13 +8,16 @@ PACKAGES := engine loaders models cypher
 SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit integration lock bench fuzz figures clean
+.PHONY: help wheel demo test lint types unit integration lock bench fuzz figures clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 22
 
 demo: $(VENV)/.runtime ## Set up, start Neo4j, load a small world, ask five questions
 	$(BIN)/lodestar demo
+
+wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere with pip
+	$(BIN)/python -m build --wheel --no-isolation
 
 test: $(VENV)/.dev lint types ## Everything that gates a change
 	$(BIN)/python -m pytest

@@ -98,10 +98,10 @@ class Engine:
 
     def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Item]:
         """Return the ranked evidence for a question; raise `EntityNotFoundError` when no topic entity is known."""
-        return _with_topics(self.retrieve_batch([question], top_k=top_k)[0])
+        return _with_topics(self.retrieve_batch([_question(question)], top_k=top_k)[0])
 
     def retrieve_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Evidence[Item]]:
-        """Return the ranked evidence for each question; one without a known entity has no items and a note."""
+        """Return the ranked evidence for each question; one with a fault, or about nothing known, has a note."""
         return self._run(self._retrieval_steps(questions, top_k))
 
     def ask(self, question: str | Question, *, top_k: int | None = None) -> Answer:
@@ -143,7 +143,7 @@ class Engine:
 
     async def aretrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Item]:
         """Like `retrieve`."""
-        return _with_topics((await self.aretrieve_batch([question], top_k=top_k))[0])
+        return _with_topics((await self.aretrieve_batch([_question(question)], top_k=top_k))[0])
 
     async def aretrieve_batch(
         self, questions: Sequence[str | Question], *, top_k: int | None = None
@@ -169,9 +169,12 @@ class Engine:
         return await AsyncRunner(self._gateway_async(), lambda: self.resources.chat_opened).run(steps)
 
     def _retrieval_steps(self, questions: Sequence[str | Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
-        asked = [_question(question) for question in questions]
-        if not asked:
-            return []
+        given = [_question_or_fault(question) for question in questions]
+        asked = [each for each in given if isinstance(each, Question)]
+        found = iter((yield from self._found(asked, top_k)) if asked else [])
+        return [next(found) if isinstance(each, Question) else each for each in given]
+
+    def _found(self, asked: Sequence[Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
         kept = self.recipe.top_k if top_k is None else top_k
         if not 1 <= kept <= MAX_TOP_K:
             raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {kept}")
@@ -287,7 +290,17 @@ class Engine:
 
 
 def _question(question: str | Question) -> Question:
+    if not isinstance(question, str | Question):
+        raise UsageError(f"expected a question as text or a Question, found {question!r}")
     return question if isinstance(question, Question) else Question(question)
+
+
+def _question_or_fault(question: str | Question) -> Question | Evidence[Item]:
+    """Return the question, or evidence that says why it cannot be asked: no other of its batch is lost."""
+    try:
+        return _question(question)
+    except UsageError as error:
+        return Evidence(Question(_shortened(repr(question))), (), "chain", note=str(error))
 
 
 def _with_topics(evidence: Evidence[Item]) -> Evidence[Item]:

@@ -19,13 +19,15 @@ UNCALIBRATED_TEMPERATURE = 0.1
 class ExtractiveAnswerer:
     """Answers with the entities at the end of the best chain; where it meets one from another topic, with those only.
 
-    The confidence of an entity is the probability that the best chain is right (of scores without calibration 1) times
-    the share of the chains that lead to the entity, chains weighted by softmax(score / temperature); our own reading
-    of the scores. Where the probability is below `min_probability` the best chain is taken to be about something else:
-    no answer. Triples are read as the chains that they make.
+    The confidence of the answer is the probability that the best chain is right, of scores without calibration 1. Below
+    `min_probability` the best chain is taken to be about something else: no answer; below `sure_from` the answer is
+    said to be unsure. The confidence of an entity is that of the answer times the share of the chains that lead to the
+    entity, chains weighted by softmax(score / temperature): an order, our own. Triples are read as the chains that
+    they make.
     """
 
     min_probability: float = 0.3
+    sure_from: float = 0.5
     max_named: int = 10
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
@@ -43,7 +45,7 @@ class ExtractiveAnswerer:
             right = 1.0 if probability is None else probability
         if not items or right < self.min_probability:
             reason = evidence.note or ("no path fits the question" if items else "no path leads on from its entities")
-            return Answer(chains, (), f"{NO_ANSWER}: {reason}", "extractive")
+            return Answer(chains, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=right)
         temperature = chains.calibration.temperature if chains.calibration else UNCALIBRATED_TEMPERATURE
         weights = [math.exp((item.score - items[0].score) / temperature) for item in items]
         answers = items[0].value.answers
@@ -63,7 +65,9 @@ class ExtractiveAnswerer:
             for end in answers
         ]
         entities.sort(key=lambda entity: (-entity.confidence, entity.name, entity.id or ""))
-        return Answer(chains, tuple(entities), self._text(entities), "extractive")
+        unsure = right < self.sure_from
+        text = f"unsure: {self._text(entities)}" if unsure else self._text(entities)
+        return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
 
     def _text(self, entities: list[AnswerEntity]) -> str:
         named = ", ".join(entity.name for entity in entities[: self.max_named])

@@ -117,8 +117,20 @@ def json_option(function: F) -> F:
 
 
 def settings_from(**flags: Any) -> Settings:
-    """Return the settings for these flags (None: not given)."""
-    return resolve(flags)
+    """Return the settings for these flags (None: not given).
+
+    Raises `UsageError` for a user or a database of the embedded server, which has one of each.
+    """
+    from ..errors import UsageError
+
+    settings = resolve(flags)
+    for name in ("user", "database"):
+        if not settings.uri and flags.get(name) not in (None, "neo4j"):
+            raise UsageError(
+                f"--{name} {flags[name]}: the embedded server has one {name}, neo4j: leave it out, or name another "
+                "server with --uri"
+            )
+    return settings
 
 
 def _add(function: F, options: tuple[Callable[[F], F], ...]) -> F:

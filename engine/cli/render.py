@@ -28,7 +28,8 @@ def answer_lines(answer: Answer, max_items: int) -> Iterator[str]:
     if answer.found and answer.entities[0].origin != "model":
         ranks = ", ".join(str(index + 1) for index in answer.entities[0].evidence)
         kind = "path" if evidence.kind == "chain" else "triple"
-        yield click.style(f"  confidence {answer.entities[0].confidence:.2f}, resting on {kind} {ranks}", dim=True)
+        confidence = answer.entities[0].confidence if answer.confidence is None else answer.confidence
+        yield click.style(f"  confidence {confidence:.2f}, resting on {kind} {ranks}", dim=True)
     yield from evidence_lines(evidence, max_items)
 
 

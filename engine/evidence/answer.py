@@ -15,6 +15,8 @@ NO_ANSWER = "no answer found"
 class Answer:
     """The answer to one question with what it rests on; no `entities` means that no answer was found.
 
+    `confidence` is the probability that the answer is right, which an answerer holds against its bounds, None where it
+    does not know one; `unsure` says that it is between them: below it there would be no answer.
     `failure` is why there is none where the answerer failed: the evidence is not lost with it.
     """
 
@@ -25,6 +27,8 @@ class Answer:
     usage: TokenUsage | None = field(default=None, compare=False)
     """None where no language model was asked, or where its endpoint does not say."""
     failure: LodestarError | None = field(default=None, compare=False)
+    confidence: float | None = None
+    unsure: bool = False
 
     @property
     def found(self) -> bool:

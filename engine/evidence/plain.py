@@ -136,6 +136,8 @@ def answer_data(answer: Answer) -> dict[str, Any]:
     return {
         "answer": answer.text,
         "found": answer.found,
+        "unsure": answer.unsure,
+        "confidence": None if answer.confidence is None else number(answer.confidence),
         "failed": answer.failure is not None,
         "answerer": answer.answerer,
         "answers": [

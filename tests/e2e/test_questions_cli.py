@@ -12,6 +12,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.database.gateway import Connection
+from lodestar.engine.errors import UsageError
 
 from tests.e2e.conftest import Lodestar
 
@@ -194,3 +195,23 @@ async def test_the_python_face_gives_the_same_blocking_and_async(engine: Engine)
     assert [a.text for a in blocking] == [a.text for a in waiting]
     assert single == blocking[0]
     assert single.entities[0].name == "Lima"
+
+
+def test_one_empty_question_costs_no_other_of_its_batch(engine: Engine) -> None:
+    empty, right, none = engine.ask_batch(["  ", CAPITAL, None])  # type: ignore[list-item]
+    assert right.entities[0].name == "Lima"
+    assert empty.text == "no answer found: the question is empty: expected some text"
+    assert none.text.endswith("expected a question as text or a Question, found None")
+    with pytest.raises(UsageError, match="found None"):
+        engine.ask(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("option", "value"), [("--user", "bob"), ("--database", "nope")])
+def test_what_the_embedded_server_has_not_is_refused(
+    lodestar: Lodestar, external_uri: str, option: str, value: str
+) -> None:
+    if external_uri:
+        pytest.skip("the server under test is not an embedded one")
+    ran = lodestar("ask", CAPITAL, option, value)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{option} {value}: the embedded server has one {option[2:]}, neo4j" in ran.err

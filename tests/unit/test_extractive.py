@@ -64,6 +64,15 @@ def test_many_answers_are_named_up_to_a_limit() -> None:
     assert found.text.endswith("city 09 and 20 more")
 
 
+@pytest.mark.parametrize(
+    ("probability", "text", "unsure"),
+    [(0.29, "no answer found: no path fits the question", False), (0.3, "unsure: Lima", True), (0.5, "Lima", False)],
+)
+def test_what_is_shown_is_what_is_held_against_the_bounds(probability: float, text: str, unsure: bool) -> None:
+    found = answer(evidence_of(path("city", LIMA, score=probability), calibration=Calibration("probability")))
+    assert (found.text, found.unsure, found.confidence) == (text, unsure, probability)
+
+
 def test_scores_that_nobody_can_read_are_taken_for_certain() -> None:
     found = answer(evidence_of(path("city", LIMA, score=-9.0)))
     assert found.entities[0].confidence == 1.0
