@@ -149,7 +149,8 @@ class Resources:
             chat.close()
 
     def _loaded_encoder(self) -> SentenceEncoder:
-        encoder = SentenceEncoder(self.settings.encoder, device=self.device)
+        device = None if self.placement.device == "auto" else self.device
+        encoder = SentenceEncoder(self.settings.encoder, device=device)
         try:
             encoder.encode(["warm"])
         except EncoderUnavailableError as error:

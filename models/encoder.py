@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import which
 
 import numpy as np
 import numpy.typing as npt
 
 from .encoding.any_model import AnyEncoder
 from .encoding.plain import PlainEncoder, plain_encoder
+from .placement import Placement
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -36,7 +36,8 @@ class SentenceEncoder:
     """Any sentence-transformers model, by name or path; plain ones (`encoding.plain`) on the CPU without PyTorch.
 
     `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take
-    turns: tokenizers cannot be shared. Without a `device` many texts at once go to the GPU, where there is one.
+    turns: tokenizers cannot be shared. Without a `device` it takes the CPU for few texts of a plain model, else a GPU
+    where there is one.
     """
 
     def __init__(self, name: str, *, device: str | None = None, batch_size: int = 64) -> None:
@@ -91,7 +92,7 @@ class SentenceEncoder:
 
     def _model(self, num_texts: int) -> PlainEncoder | AnyEncoder:
         """Return what encodes that many texts: without PyTorch where the model is plain and no GPU is worth it."""
-        on_cpu = self.device == "cpu" or (self.device is None and (num_texts < MANY or not _has_gpu()))
+        on_cpu = self.device == "cpu" or (self.device is None and (num_texts < MANY or not Placement().is_gpu))
         if on_cpu and self._plain is not None:
             return self._plain
         return self._any
@@ -113,12 +114,3 @@ class SentenceEncoder:
                 f"encoder {self.name!r} could not be loaded ({reason}): give a folder, or a name that is in the "
                 f"local Hugging Face cache or on the hub; {', '.join(sorted(BUNDLED))} need no network"
             ) from error
-
-
-def _has_gpu() -> bool:
-    """Whether PyTorch sees a GPU; it is not imported where the driver's own tool is missing."""
-    if which("nvidia-smi") is None:
-        return False
-    import torch
-
-    return torch.cuda.is_available()

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lodestar.models import encoder
 from lodestar.models.encoder import MANY, EncoderUnavailableError, FloatArray, SentenceEncoder
 from lodestar.models.encoding import plain
 from lodestar.models.encoding.any_model import AnyEncoder
 from lodestar.models.encoding.bert import gelu
 from lodestar.models.encoding.plain import PlainEncoder, plain_encoder
+from lodestar.models.placement import Placement
 from scipy.special import erf
 
 MODEL = Path(SentenceEncoder("all-MiniLM-L6-v2").location)
@@ -151,7 +151,7 @@ def test_a_gpu_takes_many_texts_or_what_it_is_asked_for(
         asked.append(type(self))
         return np.zeros((len(texts), 384), dtype=np.float32)
 
-    monkeypatch.setattr(encoder, "_has_gpu", lambda: gpu)
+    monkeypatch.setattr(Placement, "is_gpu", gpu)
     monkeypatch.setattr(AnyEncoder, "__init__", lambda self, *_, **__: None)
     monkeypatch.setattr(AnyEncoder, "encode", encode)
     monkeypatch.setattr(PlainEncoder, "encode", encode)

@@ -24,7 +24,17 @@ from lodestar.models.star.inputs.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKE
 from lodestar.models.star.learning.dual_objective import DualObjective, DualOptions
 from lodestar.models.star.learning.pool_objective import PoolObjective, PoolOptions
 from lodestar.models.star.learning.readers import CrossReader, DualReader
-from lodestar.models.star.networks.backbone import END, PATH, QUESTION, Backbone, pretrained_backbone
+from lodestar.models.star.networks.backbone import (
+    END,
+    PATH,
+    QUESTION,
+    Backbone,
+    describe_backbone,
+    hidden_states,
+    pretrained_backbone,
+    stored_backbone,
+)
+from lodestar.models.star.networks.bert import Bert, is_plain
 from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
 from lodestar.models.star.networks.dual_encoder import DualEncoder
 from lodestar.models.star.scoring import Hops, StarModel
@@ -33,7 +43,7 @@ from lodestar.models.training.options import TrainingOptions
 from lodestar.models.verbalise import Directed, RelationWords
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
-from transformers import BertTokenizer
+from transformers import BertConfig, BertTokenizer
 
 from tests.evidence import evidence_of
 from tests.mined_examples import example_set, tiny_encoder
@@ -90,6 +100,30 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
     checkpoint = read_checkpoint(write_tiny_checkpoint(tmp_path_factory.mktemp("star")))
     learned(checkpoint.dual)
     return checkpoint
+
+
+def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> None:
+    trained = tiny_backbone(3)
+    trained.model.save_pretrained(tmp_path)  # type: ignore[operator]
+    describe_backbone(trained, tmp_path)
+    scoring = stored_backbone("tiny", tmp_path).model
+    assert isinstance(scoring, Bert)
+    scoring.load_state_dict(trained.model.state_dict())
+    ids = torch.randint(0, 20, (4, 11), generator=torch.Generator().manual_seed(0))
+    mask = torch.arange(11)[None, :] < torch.tensor([[11], [1], [7], [10]])
+    with torch.inference_mode():
+        for precision in (None, torch.bfloat16):
+            wanted = hidden_states(trained.model, ids, mask, precision)
+            torch.testing.assert_close(hidden_states(scoring, ids, mask, precision)[mask], wanted[mask])
+
+
+@pytest.mark.parametrize("change", [{"hidden_act": "relu"}, {"is_decoder": True}, {"model_type": "roberta"}])
+def test_another_encoder_is_left_to_transformers(change: dict[str, object]) -> None:
+    config = BertConfig()
+    assert is_plain(config)
+    for name, value in change.items():
+        setattr(config, name, value)
+    assert not is_plain(config)
 
 
 def test_a_pair_is_laid_out_as_the_paper_says(texts: Texts) -> None:

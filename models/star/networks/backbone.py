@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from ...encoder import EncoderUnavailableError, SentenceEncoder
+from .bert import Bert, is_plain
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
 QUESTION = "[QSP]"
 PATH = "[PSP]"
@@ -72,14 +73,24 @@ def device_of(network: nn.Module) -> torch.device:
 
 
 def stored_backbone(name: str, folder: Path) -> Backbone:
-    """Return the encoder of a checkpoint as it is described in `folder`, with weights still to be loaded."""
+    """Return the encoder of a checkpoint as `folder` describes it, for scoring; its weights are still to be loaded."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
+    from transformers import AutoConfig, AutoTokenizer
 
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    return Backbone(name, _model(config), tokenizer)
+
+
+def _model(config: PretrainedConfig) -> nn.Module:
+    """Return the network of a configuration; transformers' own, slow to import, only where it has to be."""
+    if is_plain(config):
+        return Bert(config)
+    from transformers import AutoModel
+
     model: Any = AutoModel
-    return Backbone(name, model.from_config(config, trust_remote_code=False), tokenizer)
+    made: nn.Module = model.from_config(config, trust_remote_code=False)
+    return made
 
 
 def describe_backbone(backbone: Backbone, folder: Path) -> None:
