@@ -29,7 +29,7 @@ from lodestar.models.path_pooling.pooling import Pooling
 from .question_sets import GoldQuestion, gold_questions
 
 CUTS = (25, 50, 100)
-BATCH = 32
+BATCH = 8
 MAX_TRIPLES = 1_000
 VARIANTS = {
     "reselect, dijkstra, mean": Pooling(),

@@ -13,7 +13,8 @@ from ..chat.prompts import Completed, Prompt, prompted
 from ..errors import InputError, LLMError, UsageError
 from ..evidence.answer import NO_ANSWER, Answer, failed
 from ..evidence.evidence import Evidence, Item
-from ..evidence.text import MAX_CHARS, MAX_NAMES, evidence_text, one_line
+from ..evidence.prompt_text import MAX_CHARS, Order, evidence_text
+from ..evidence.text import MAX_NAMES, one_line
 from ..steps import Steps
 from .reply import MAX_TEXT_CHARS, cited, parse_reply, sure_of
 
@@ -30,14 +31,21 @@ class LLMAnswerer:
     """
 
     def __init__(
-        self, *, prompt: str | None = None, max_names: int = MAX_NAMES, max_evidence_chars: int = MAX_CHARS
+        self,
+        *,
+        prompt: str | None = None,
+        order: Order = "best-first",
+        max_names: int = MAX_NAMES,
+        max_evidence_chars: int = MAX_CHARS,
     ) -> None:
         """Take how to ask.
 
-        prompt: a template's text with {question} and {evidence}, None for the default. max_names: ends named per chain.
+        prompt: a template's text with {question} and {evidence}, None for the default. order: of the evidence in it.
+        max_names: ends named per chain.
         max_evidence_chars: the longest evidence, in characters.
         """
         self._prompt = default_prompt() if prompt is None else checked_prompt(prompt, "the prompt")
+        self._order: Order = order
         self._max_names = max_names
         self._max_evidence_chars = max_evidence_chars
         self._logprobs = False
@@ -56,7 +64,11 @@ class LLMAnswerer:
     def prompt_for(self, evidence: Evidence[Item]) -> Prompt:
         """Return what is asked for this evidence."""
         text = evidence_text(
-            evidence.items, evidence.groups, max_names=self._max_names, max_chars=self._max_evidence_chars
+            evidence.items,
+            evidence.groups,
+            order=self._order,
+            max_names=self._max_names,
+            max_chars=self._max_evidence_chars,
         )
         content = filled(self._prompt, question=evidence.question.text.strip(), evidence=text)
         return Prompt(content, json=True, logprobs=self._logprobs)

@@ -14,15 +14,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from ..values import Entity, Path, Scored, Triple
+from ..values import Entity, Path, Triple
 from .chain import Chain
 from .evidence import Item
 
 MAX_NAMES = 20
 """How many ends of one path are named before "and 113 more"."""
-
-MAX_CHARS = 12_000
-"""The whole evidence of one question, some 3,000 tokens of English."""
 
 MAX_NAME_CHARS = 200
 
@@ -30,47 +27,24 @@ _Relations = tuple[tuple[str, bool], ...]
 _Hop = tuple[_Relations, Entity]
 
 
-def evidence_text(
-    items: Sequence[Scored[Item]],
-    groups: Sequence[int] = (),
-    *,
-    max_names: int = MAX_NAMES,
-    max_chars: int = MAX_CHARS,
-) -> str:
-    """Return the items, in their order, as numbered blocks of lines of at most `max_chars` characters in all.
-
-    The numbers start at 1. With `groups`, those of the first stand before the others, each group under a line of its
-    own; the numbers stay. An item that does not fit whole is left out with all after it, and the text says so; the
-    first is cut short instead.
-    """
-    if not items:
-        return "(no path was found)"[:max_chars]
-    blocks = [
-        f"[{number}] " + item_text(item.value, max_names=max_names).replace("\n", "\n    ")
-        for number, item in enumerate(items, start=1)
-    ]
-    if groups:
-        blocks = _grouped(blocks, groups)
-    if len(whole := "\n".join(blocks)) <= max_chars:
-        return whole
-    room = max_chars - len(_left_out(len(items)))
-    kept: list[str] = []
-    for block in blocks:
-        shown = block if kept or len(block) < room else block[: max(room - 2, 0)] + "…"
-        if len(shown) >= room:
-            break
-        kept.append(shown)
-        room -= len(shown) + 1
-    left_out = [_left_out(len(blocks) - len(kept))] if len(kept) < len(blocks) else []
-    return "\n".join(kept + left_out)[:max_chars]
-
-
 def item_text(item: Item, *, max_names: int = MAX_NAMES) -> str:
     """Return a chain or a triple as lines; see `chain_text`."""
-    if isinstance(item, Triple):
-        head, tail = (one_line(entity.label) for entity in (item.head, item.tail))
-        return f"{head} {_arrow(((item.relation, False),))} {tail}"
-    return chain_text(item, max_names=max_names)
+    return run_text([item]) if isinstance(item, Triple) else chain_text(item, max_names=max_names)
+
+
+def run_text(triples: Sequence[Triple]) -> str:
+    """Return triples of which each starts where the one before it ended as one line, an entity between two once.
+
+    The steps into and out of an unnamed mediator between two of them stand in a single bracket.
+    """
+    words = [one_line(triples[0].head.label)]
+    relations: list[tuple[str, bool]] = []
+    for place, triple in enumerate(triples, start=1):
+        relations.append((triple.relation, False))
+        if place == len(triples) or not triple.tail.is_mediator:
+            words.append(f"{_arrow(tuple(relations))} {one_line(triple.tail.label)}")
+            relations = []
+    return " ".join(words)
 
 
 def chain_text(chain: Chain, *, max_names: int = MAX_NAMES) -> str:
@@ -114,17 +88,6 @@ def one_line(text: str, max_chars: int = MAX_NAME_CHARS) -> str:
     return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
 
 
-def _grouped(blocks: Sequence[str], groups: Sequence[int]) -> list[str]:
-    """Return the blocks group by group, the first of each under a line that says which group it begins."""
-    by_group: dict[int, list[str]] = {}
-    for group, block in sorted(zip(groups, blocks, strict=True), key=lambda pair: pair[0]):
-        by_group.setdefault(group, []).append(block)
-    for group, some in by_group.items():
-        title = "most relevant" if group == 0 else "perhaps relevant" if group == 1 else f"group {group + 1}"
-        some[0] = f"({title})\n{some[0]}"
-    return [block for some in by_group.values() for block in some]
-
-
 def _ways(chain: Chain) -> dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]]:
     """Return the ends by the way that leads to them: the hops before the last one, and the last one's relations."""
     ways: dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]] = {}
@@ -163,7 +126,3 @@ def _arrow(relations: _Relations) -> str:
 def _unnamed(ends: Iterable[Entity]) -> str:
     num_ends = sum(1 for _ in ends)
     return "(a record without a name)" if num_ends == 1 else f"({num_ends:,} records without a name)"
-
-
-def _left_out(num_paths: int) -> str:
-    return f"(paths left out for length: {num_paths:,})"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from ..answering.extractive import ExtractiveAnswerer
+from ..evidence.prompt_text import Order
 from ..linking.full_text import FullTextLinker
 from ..resources import GraphResources
 from ..stages import Answerer, Linker
-from .part import AnswererPart, LinkerPart, option
+from .part import AnswererPart, LinkerPart, described, option
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,13 @@ class LanguageModel(AnswererPart):
     name: ClassVar[str] = "llm"
 
     prompt: str = option("", "file of the prompt; empty for the setting llm_prompt, else the default")
+    order: Order = field(
+        default="best-first",
+        metadata=described(
+            "order of the evidence in it: best-first, ascending or lost-in-the-middle",
+            source="Path Pooling, section 4.3.3",
+        ),
+    )
 
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer; raises `LLMError` where no model is configured, `InputError` for a bad prompt file."""
@@ -58,4 +66,4 @@ class LanguageModel(AnswererPart):
         path = self.prompt or shared.settings.llm_prompt
         prompt = load_prompt(Path(path)) if path else None
         _ = shared.chat
-        return LLMAnswerer(prompt=prompt)
+        return LLMAnswerer(prompt=prompt, order=self.order)

@@ -3,15 +3,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lodestar.engine.evidence.prompt_text import Order, arranged, evidence_text
 from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
     chain_text,
-    evidence_text,
     item_text,
     one_line,
     relation_words,
 )
-from lodestar.engine.values import Entity, Path, Triple
+from lodestar.engine.values import Entity, Path, Scored, Triple
 
 from tests.evidence import chain_of, ranked
 
@@ -121,6 +121,60 @@ def test_priority_groups_stand_under_lines_of_their_own_and_keep_the_numbers() -
         "(perhaps relevant)",
         "[2] Peru —[r1]→ Lima",
     ]
+
+
+def test_the_order_of_a_prompt_leaves_the_numbers() -> None:
+    assert arranged([1, 2, 3, 4, 5], "best-first") == [1, 2, 3, 4, 5]
+    assert arranged([1, 2, 3, 4, 5], "ascending") == [5, 4, 3, 2, 1]
+    assert arranged([1, 2, 3, 4, 5], "lost-in-the-middle") == [1, 3, 5, 4, 2]
+    some = ranked(*(chain_of(path((f"r{i}", LIMA))) for i in range(4)))
+    assert [line[:3] for line in evidence_text(some, order="ascending").splitlines()] == ["[4]", "[3]", "[2]", "[1]"]
+    grouped = evidence_text(some, (0, 1, 0, 1), order="ascending").splitlines()
+    assert [line[:3] for line in grouped] == ["(mo", "[3]", "[1]", "(pe", "[4]", "[2]"]
+
+
+def test_in_any_order_the_best_are_kept() -> None:
+    some = ranked(*(chain_of(path((f"relation_{i}", LIMA))) for i in range(9)))
+    *lines, note = evidence_text(some, order="ascending", max_chars=120).splitlines()
+    assert lines[-1].startswith("[1] ")
+    assert [line[:3] for line in lines] == [f"[{n}]" for n in range(len(lines), 0, -1)]
+    assert note == f"(paths left out for length: {9 - len(lines)})"
+
+
+def test_a_triple_that_starts_where_the_one_before_it_ends_continues_its_line() -> None:
+    spouse, someone = Entity("m.9"), Entity("m.10", "Ana")
+    facts = [
+        Triple(LIMA, "mayor", someone),
+        Triple(PERU, "capital", LIMA),
+        Triple(spouse, "partner", PERU),
+        Triple(someone, "married", spouse),
+        Triple(LIMA, "twin", PERU),
+    ]
+    some = [Scored(fact, 1.0 - place / 10) for place, fact in enumerate(facts)]
+    assert evidence_text(some, order="ascending").splitlines() == [
+        "[5] Lima —[twin]→ Peru",
+        "[4, 3, 2, 1] Ana —[married, partner]→ Peru —[capital]→ Lima —[mayor]→ Ana",
+    ]
+    assert evidence_text(some[:2]).splitlines() == ["[1] Lima —[mayor]→ Ana", "[2] Peru —[capital]→ Lima"]
+    apart = evidence_text(some, (0, 1, 0, 0, 0), order="ascending")
+    assert "—[capital]→ Lima —" not in apart
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=12),
+    st.integers(40, 400),
+    st.sampled_from(["best-first", "ascending", "lost-in-the-middle"]),
+    st.booleans(),
+)
+def test_triples_in_any_order_stay_within_the_bound(
+    facts: list[tuple[str, str]], max_chars: int, order: Order, is_grouped: bool
+) -> None:
+    some = [Scored(Triple(Entity(h, h), f"r{n}", Entity(t, t)), -float(n)) for n, (h, t) in enumerate(facts)]
+    groups = [n % 2 for n in range(len(some))] if is_grouped else []
+    text = evidence_text(some, groups, order=order, max_chars=max_chars)
+    assert len(text) <= max_chars
+    whole = evidence_text(some, groups, order=order)
+    assert all(f"r{n}" in whole for n in range(len(some)))
 
 
 @pytest.mark.parametrize(
