@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
@@ -28,7 +28,7 @@ def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
         return cast(Evidence[Triple], evidence)
     best: dict[Triple, tuple[float, int]] = {}
     for index, scored in enumerate(evidence.items):
-        for triple in _triples(scored.value):
+        for triple in triples_of(scored.value):
             score, group = best.get(triple, (float("-inf"), evidence.group(index)))
             best[triple] = (max(score, scored.score), min(group, evidence.group(index)))
     ranked = sorted((Scored(triple, score) for triple, (score, _) in best.items()), key=item_order)
@@ -52,10 +52,36 @@ def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
     grown = [chain for topic in evidence.topics for chain in _grown(topic.entity, around, scores, topics)]
     ranked = sorted(grown, key=item_order)
     kept = tuple(ranked[:MAX_CHAINS])
-    of_chains = tuple(min(groups[triple] for triple in _triples(each.value)) for each in kept)
+    of_chains = tuple(min(groups[triple] for triple in triples_of(each.value)) for each in kept)
     left_out = f"chains beyond the first {MAX_CHAINS:,}" if len(ranked) > MAX_CHAINS else ""
     chains = _as(evidence, "chain", kept, of_chains if evidence.groups else ())
     return replace(chains, left_out=(*chains.left_out, left_out)) if left_out else chains
+
+
+def chain_of(topic: Entity, steps: Sequence[ChainStep], topics: frozenset[Entity]) -> Chain | None:
+    """Return the chain of these steps, to the ends that may be answers; None where there is none.
+
+    Which steps lead into mediators is seen from the links.
+    """
+    seen = tuple(
+        replace(each, step=replace(each.step, to_mediator=all(target.is_mediator for _, target in each.links)))
+        for each in steps
+    )
+    targets = dict.fromkeys(target for _, target in seen[-1].links)
+    ends = tuple(end for end in targets if not end.is_mediator and end not in topics)
+    return Chain(topic, seen, ends) if ends else None
+
+
+def weakest(chain: Chain, scores: Mapping[Triple, float]) -> float:
+    """Return the lowest score among the steps, each worth its best triple."""
+    return min(max(map(scores.__getitem__, some)) for some in chain.triples())
+
+
+def triples_of(item: Item) -> Iterable[Triple]:
+    """Return the triples of a chain, each once, or the triple."""
+    if isinstance(item, Triple):
+        return (item,)
+    return dict.fromkeys(triple for step in item.triples() for triple in step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +123,8 @@ def _grown(
                     longer.append(_Way((*way.steps, replace(taken, links=new)), min(way.score, best)))
         ways = sorted(longer, key=lambda way: -way.score)[:MAX_CHAINS]
         for way in ways:
-            steps = _with_mediators(way.steps)
-            targets = dict.fromkeys(target for _, target in steps[-1].links)
-            ends = tuple(end for end in targets if not end.is_mediator and end not in topics)
-            chain = Chain(topic, steps, ends)
-            if ends:
-                yield Scored(chain, min(max(map(scores.__getitem__, some)) for some in chain.triples()))
+            if chain := chain_of(topic, way.steps, topics):
+                yield Scored(chain, weakest(chain, scores))
 
 
 def _steps_on(frontier: Iterable[Entity], around: _Around) -> dict[Step, tuple[Link, ...]]:
@@ -111,19 +133,6 @@ def _steps_on(frontier: Iterable[Entity], around: _Around) -> dict[Step, tuple[L
         for step, targets in around.get(source, {}).items():
             found.setdefault(step, []).extend((source, target) for target in targets)
     return {step: tuple(links) for step, links in sorted(found.items(), key=lambda item: str(item[0]))}
-
-
-def _with_mediators(steps: tuple[ChainStep, ...]) -> tuple[ChainStep, ...]:
-    return tuple(
-        replace(each, step=replace(each.step, to_mediator=all(target.is_mediator for _, target in each.links)))
-        for each in steps
-    )
-
-
-def _triples(item: Item) -> Iterable[Triple]:
-    if isinstance(item, Triple):
-        return (item,)
-    return dict.fromkeys(triple for step in item.triples() for triple in step)
 
 
 def _as(

@@ -13,6 +13,7 @@ PARTS = {
     "similarity": "lodestar.engine.recipes.searching:Similarity",
     "star": "lodestar.engine.recipes.searching:Star",
     "merge": "lodestar.engine.recipes.searching:Merge",
+    "reorganise": "lodestar.engine.recipes.reorganising:Reorganise",
     "path-pooling": "lodestar.engine.recipes.pooling:PathPooling",
     "fi": "lodestar.engine.recipes.filtering:FI",
     "filter": "lodestar.engine.recipes.filtering:Filter",

@@ -7,7 +7,7 @@ chains) with which it shares an end. Two candidates for the same mention are alt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..evidence.chain import Chain
@@ -48,7 +48,7 @@ class Merging:
         return replace(evidence, items=tuple(items[i] for i in order), groups=groups)
 
 
-def targets_of(chains: Sequence[Scored[Chain]], mentions: dict[str, str]) -> list[tuple[Entity, ...]]:
+def targets_of(chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]) -> list[tuple[Entity, ...]]:
     """Return for each chain the ends at which it meets a lead of another topic, none where it meets none.
 
     mentions: how the question mentions each topic, by the topic's id.
@@ -62,13 +62,13 @@ def targets_of(chains: Sequence[Scored[Chain]], mentions: dict[str, str]) -> lis
     targets: list[tuple[Entity, ...]] = []
     for each in chains:
         chain = each.value
-        others = [of for topic, of in ends if _are_two(chain.topic, topic, mentions)]
+        others = [of for topic, of in ends if are_two(chain.topic, topic, mentions)]
         shared = (tuple(end for end in chain.ends if end in of) for of in others)
         targets.append(next((met for met in shared if met), ()))
     return targets
 
 
-def _are_two(left: Entity, right: Entity, mentions: dict[str, str]) -> bool:
+def are_two(left: Entity, right: Entity, mentions: Mapping[str, str]) -> bool:
     """Whether the two are different entities that the question speaks of at different places."""
     mention = mentions.get(left.id, "")
     return left.id != right.id and (not mention or mention != mentions.get(right.id, ""))

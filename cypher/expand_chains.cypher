@@ -1,0 +1,57 @@
+// The chains that retrieved triples make from the topics, breadth first, for a batch of questions: first those of the triples
+// that the graph has, each looked for between its two ends, then, over these alone, every row of them that starts at a topic.
+// $questions: topics :: INTEGER, how many of the nodes, the first ones, are topics; ids, literals (whether the node is one),
+// heads, relations, tails: columns of the nodes and of the triples, heads and tails places in ids. A step is 2 · place of its
+// triple, + 1 where it is walked from tail to head; a chain has no triple twice, and unless $turning all its steps go in one
+// direction. `levels` has the chains of 1, 2, … $max_length steps, at most $max_chains + 1 each; the first $max_chains grow on.
+// mode:    read
+// params:  $questions :: LIST<MAP>, $max_length :: INTEGER, $max_chains :: INTEGER, $turning :: BOOLEAN
+// returns: question :: INTEGER, topic :: INTEGER, levels :: LIST<LIST<LIST<INTEGER>>>
+// needs:   constraint entity_id, constraint literal_id
+UNWIND range(0, size($questions) - 1) AS question
+WITH question, $questions[question] AS asked
+CALL (asked) {
+  UNWIND range(0, size(asked.heads) - 1) AS place
+  WITH place, asked.heads[place] AS head, asked.relations[place] AS relation, asked.tails[place] AS tail, asked
+  MATCH (h:Entity {id: asked.ids[head]})
+  CALL (asked, tail) {
+    WITH * WHERE NOT asked.literals[tail]
+    MATCH (t:Entity {id: asked.ids[tail]})
+    RETURN t
+  UNION ALL
+    WITH * WHERE asked.literals[tail]
+    MATCH (t:Literal {id: asked.ids[tail]})
+    RETURN t
+  }
+  WITH asked, place, head, tail, h, t, relation
+  WHERE EXISTS {
+    MATCH (h)-[r]->(t)
+    WHERE CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END = relation
+  }
+  UNWIND CASE WHEN asked.literals[tail] OR head = tail THEN [0] ELSE [0, 1] END AS inverse
+  WITH CASE inverse WHEN 0 THEN head ELSE tail END AS source, 2 * place + inverse AS step
+  ORDER BY step
+  RETURN collect([source, step]) AS steps
+}
+CALL (asked, steps) {
+  UNWIND [node IN range(0, size(asked.ids) - 1) | [node, null]] + steps AS pair
+  WITH pair[0] AS node, collect(pair[1]) AS leaving
+  ORDER BY node
+  RETURN collect(leaving) AS leaving
+}
+UNWIND range(0, asked.topics - 1) AS topic
+RETURN question,
+       topic,
+       reduce(
+         levels = [[step IN leaving[topic][..$max_chains + 1] | [step]]],
+         length IN range(2, $max_length) |
+         levels + [COLLECT {
+           UNWIND levels[-1][..$max_chains] AS chain
+           WITH chain, chain[-1] AS last
+           UNWIND leaving[CASE last % 2 WHEN 0 THEN asked.tails[last / 2] ELSE asked.heads[last / 2] END] AS step
+           WITH chain, last, step
+           WHERE ($turning OR step % 2 = last % 2) AND none(walked IN chain WHERE walked / 2 = step / 2)
+           RETURN chain + step
+           LIMIT $max_chains + 1
+         }]
+       ) AS levels

@@ -1,0 +1,109 @@
+"""ReG's structure-aware reorganisation as a stage: triples expanded to chains, and chains merged (section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from ..database.chains import ExpansionBounds, Levels, expand_chains
+from ..evidence.bridges import chain_of, triples_of, weakest
+from ..evidence.chain import Chain, ChainStep, Link
+from ..evidence.evidence import Evidence, Kind, item_order
+from ..steps import Steps, one
+from ..values import Entity, Scored, Step, Triple
+from .expansion import columns_of, expanded
+from .joining import groups_of, with_targets
+
+
+@dataclass(frozen=True, slots=True)
+class ChainExpansion:
+    """A `Reorganiser`: the chains that triples make from the topics, those of one relation path merged to one.
+
+    Chains of different topics that lead to the same stand together, and share it as targets (`join`). The paper scores
+    no chain: ours is worth as much as the weakest of its steps, each step as its best triple, so that the calibration
+    stays; of a group the best chain has its place by score, the others follow it. Of a question the best `keep` chains
+    are kept. With `in_database` the chains are expanded there, all questions in one request.
+    """
+
+    bounds: ExpansionBounds
+    keep: int
+    join: bool = True
+    in_database: bool = False
+
+    takes: Kind = "triple"
+    gives: Kind = "chain"
+
+    def reorganise(self, evidence: Sequence[Evidence[Triple]]) -> Steps[list[Evidence[Chain]]]:
+        """Return the evidence as chains."""
+        columns = [
+            columns_of([scored.value for scored in each.items], [topic.entity for topic in each.topics])
+            for each in evidence
+        ]
+        if self.in_database and any(each.heads and each.topics for each in columns):
+            grown = yield from one(expand_chains(columns, self.bounds))
+        else:
+            grown = [expanded(each, self.bounds) for each in columns]
+        return [self._chained(*each) for each in zip(evidence, grown, strict=True)]
+
+    def _chained(self, evidence: Evidence[Triple], grown: Sequence[Levels]) -> Evidence[Chain]:
+        scores = {each.value: each.score for each in evidence.items}
+        topics = tuple(dict.fromkeys(topic.entity for topic in evidence.topics))
+        triples = [each.value for each in evidence.items]
+        chains = [
+            Scored(chain, weakest(chain, scores))
+            for topic, levels in zip(topics, grown, strict=True)
+            for chain in _merged(topic, triples, levels, self.bounds, frozenset(topics))
+        ]
+        chains.sort(key=item_order)
+        kept = self._joined(chains[: self.keep], evidence)
+        is_cut = any(len(level) > self.bounds.max_chains for levels in grown for level in levels)
+        left_out = [f"chains of a length beyond the first {self.bounds.max_chains:,}"] if is_cut else []
+        left_out += [f"chains beyond the best {self.keep:,}"] if len(chains) > self.keep else []
+        groups: tuple[int, ...] = ()
+        if evidence.groups:
+            of = {triple: evidence.group(place) for place, triple in enumerate(triples)}
+            groups = tuple(min(map(of.__getitem__, triples_of(each.value))) for each in kept)
+        cuts = (*evidence.left_out, *left_out)
+        changed = replace(evidence, kind="chain", items=tuple(kept), groups=groups, left_out=cuts)  # type: ignore[arg-type]
+        return cast(Evidence[Chain], changed)
+
+    def _joined(self, chains: list[Scored[Chain]], evidence: Evidence[Triple]) -> list[Scored[Chain]]:
+        if not self.join:
+            return chains
+        mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
+        return [
+            Scored(with_targets(chains[place].value, shared), chains[place].score)
+            for places, shared in groups_of(chains, mentions)
+            for place in places
+        ]
+
+
+def _merged(
+    topic: Entity,
+    triples: Sequence[Triple],
+    levels: Levels,
+    bounds: ExpansionBounds,
+    topics: frozenset[Entity],
+) -> list[Chain]:
+    """Return the chains from a topic, those of one relation path merged to one with all their ends."""
+    links: dict[tuple[Step, ...], list[dict[Link, None]]] = {}
+    for level in levels:
+        for chain in level[: bounds.max_chains]:
+            walked = [_walked(triples[step >> 1], inverse=bool(step & 1)) for step in chain]
+            path = tuple(step for step, _ in walked)
+            into = links.setdefault(path, [{} for _ in path])
+            for place, (_, link) in enumerate(walked):
+                into[place][link] = None
+    found = (
+        chain_of(topic, [ChainStep(step, tuple(some)) for step, some in zip(path, into, strict=True)], topics)
+        for path, into in links.items()
+    )
+    cut = {length for length, level in enumerate(levels, start=1) if len(level) > bounds.max_chains}
+    least = min(cut, default=bounds.max_length + 1)
+    return [replace(chain, cut=len(chain.steps) >= least) for chain in found if chain]
+
+
+def _walked(triple: Triple, *, inverse: bool) -> tuple[Step, Link]:
+    link = (triple.tail, triple.head) if inverse else (triple.head, triple.tail)
+    return Step(triple.relation, inverse), link

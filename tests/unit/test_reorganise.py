@@ -1,0 +1,126 @@
+"""ReG's reorganisation by hand: chains, their scores, answers merged, topics joined, and the part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from lodestar.engine.database.chains import ExpansionBounds
+from lodestar.engine.errors import UsageError
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.recipes.reorganising import Reorganise
+from lodestar.engine.reorganising.chaining import ChainExpansion
+from lodestar.engine.reorganising.joining import groups_of
+from lodestar.engine.steps import drive
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+
+from tests.evidence import leads
+
+PROBABILITY = Calibration("probability")
+
+
+def entity(name: str) -> Entity:
+    return Entity(name, None if name.startswith("m") else name.upper())
+
+
+def triples(*facts: tuple[str, float], topics: str = "a") -> Evidence[Triple]:
+    """Triples written as head, relation, tail in a word."""
+    items = tuple(Scored(Triple(entity(f[0]), f[1], entity(f[2])), score) for f, score in facts)
+    return Evidence(Question("?"), tuple(Topic(entity(topic)) for topic in topics), "triple", items, PROBABILITY)
+
+
+def chained(*evidence: Evidence[Triple], **changes: int | bool) -> list[Evidence[Chain]]:
+    part = replace(Reorganise(), **changes)  # type: ignore[arg-type]
+    bounds = ExpansionBounds(part.max_length, part.max_chains, part.turning)
+    return drive(ChainExpansion(bounds, part.keep, part.join).reorganise(evidence), lambda _: [])
+
+
+def shown(evidence: Evidence[Chain]) -> list[tuple[str, str, float]]:
+    return [
+        (f"{i.value.topic.id}:{i.value.relation_path}", "".join(end.id for end in i.value.ends), i.score)
+        for i in evidence.items
+    ]
+
+
+FACTS = triples(("arb", 0.9), ("bsc", 0.5), ("bsd", 0.7), ("xqa", 0.4), ("ypx", 0.6), ("ups", 0.8))
+
+
+def test_chains_start_at_the_topic_or_end_there() -> None:
+    """Worth as much as their weakest step; u p s meets no topic and is in none."""
+    (found,) = chained(FACTS, turning=False)
+    assert shown(found) == [("a:r", "b", 0.9), ("a:r → s", "cd", 0.7), ("a:^q", "x", 0.4), ("a:^q → ^p", "y", 0.4)]
+    assert (found.kind, found.calibration) == ("chain", PROBABILITY)
+
+
+def test_a_chain_that_may_turn_reaches_what_shares_a_head_or_a_tail() -> None:
+    facts = triples(("arb", 0.9), ("crb", 0.8))
+    assert shown(chained(facts, turning=False)[0]) == [("a:r", "b", 0.9)]
+    assert shown(chained(facts)[0]) == [("a:r", "b", 0.9), ("a:r → ^r", "c", 0.8)]
+
+
+def test_length_is_counted_in_triples() -> None:
+    assert [path for path, _, _ in shown(chained(FACTS, max_length=1)[0])] == ["a:r", "a:^q"]
+
+
+def test_mediators_are_walked_through_and_are_no_ends() -> None:
+    (found,) = chained(triples(("arm", 0.9), ("msb", 0.5)))
+    assert shown(found) == [("a:r → s", "b", 0.5)]
+    assert found.items[0].value.relation_path.num_hops == 1
+
+
+def test_a_cut_is_told() -> None:
+    (found,) = chained(triples(("arb", 0.9), ("arc", 0.8), ("asd", 0.7)), max_chains=1)
+    assert shown(found) == [("a:r", "b", 0.9)]
+    assert found.cuts == ("A: r", "chains of a length beyond the first 1")
+    assert chained(FACTS, keep=1)[0].cuts == ("chains beyond the best 1",)
+
+
+def test_groups_stay_with_their_triples_and_a_batch_is_each_alone() -> None:
+    grouped = replace(FACTS, groups=(1, 0, 1, 2, 2, 0))
+    together = chained(grouped, triples(), FACTS, turning=False)
+    assert together == [each for one in (grouped, triples(), FACTS) for each in chained(one, turning=False)]
+    assert together[0].groups == (1, 0, 2, 2)
+    assert chained() == []
+
+
+def test_chains_of_two_topics_that_meet_stand_together_and_share_what_they_meet_at() -> None:
+    facts = triples(("arx", 0.9), ("ary", 0.9), ("asz", 0.8), ("bty", 0.3), ("btw", 0.3), topics="ab")
+    (found,) = chained(facts, turning=False)
+    assert [(path, targets) for path, _, _ in shown(found)[:2] for targets in ["y"]] == [("a:r", "y"), ("b:t", "y")]
+    assert [[end.id for end in i.value.targets] for i in found.items] == [["y"], ["y"], []]
+    assert shown(chained(facts, turning=False, join=False)[0])[1][0] == "a:s"
+
+
+def lead(topic: str, ends: str) -> Scored[Chain]:
+    return Scored(leads("r", *map(entity, ends), topic=entity(topic)), 1.0)
+
+
+def joined(*chains: Scored[Chain], **mentions: str) -> list[tuple[list[int], str]]:
+    return [(places, "".join(sorted(e.id for e in shared))) for places, shared in groups_of(chains, mentions)]
+
+
+def test_three_topics_share_what_all_lead_to() -> None:
+    assert joined(lead("a", "xyz"), lead("b", "yzw"), lead("c", "zx")) == [([0, 1, 2], "z")]
+
+
+def test_of_each_topic_one_and_none_that_would_leave_nothing() -> None:
+    assert joined(lead("a", "xy"), lead("b", "x"), lead("b", "y"), lead("c", "y")) == [([0, 1], "x"), ([2, 3], "y")]
+
+
+def test_candidates_for_one_mention_are_never_joined() -> None:
+    assert joined(lead("a", "x"), lead("b", "x"), a="Peru", b="Peru") == [([0], ""), ([1], "")]
+
+
+class TestPart:
+    def test_a_bridge_is_put_before_it(self) -> None:
+        recipe = read_recipe("similarity + reorganise", ["reorganise.max_length=3", "reorganise.turning=false"])
+        assert recipe.as_json()["resolved"] == ["similarity", "chain → triple", "reorganise"]
+        assert recipe.parts["reorganise"] == Reorganise(max_length=3, turning=False)
+        assert Recipe.of(recipe.as_json()) == recipe
+
+    def test_a_length_that_is_out_of_range(self) -> None:
+        with pytest.raises(UsageError, match=r"reorganise\.max_length: expected 1 to 8, found 0"):
+            read_recipe("similarity + reorganise", ["reorganise.max_length=0"])
