@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from ...models.star.mined import Mined, MinedFileError, read
+from ...models.star.mined import Mined, MinedFileError, MinedQuestion, read
 from ..api import Engine
 from ..database.catalogue import read_catalogue
 from ..errors import DatabaseUnavailableError, InputError, UsageError
@@ -18,6 +18,7 @@ from ..settings import Settings
 from ..supervision.mining.mine_file import mine_file
 from ..supervision.mining.options import MiningOptions
 from ..whole_file import storing
+from .relation_pairs import plain_words
 
 Say = Callable[[str], None]
 
@@ -69,6 +70,21 @@ def mined_set(
                 wanted = kept[-1]
                 say(f"{wanted.name} was mined before; whether the graph has changed since is not known: {error}")
     return read_mined(str(wanted))
+
+
+def check_apart(train_on: Sequence[Mined], choose_on: Sequence[Mined]) -> None:
+    """Raise `UsageError` where a question is both learned from and chosen on."""
+    learned = {_asked(question) for mined in train_on for question in mined.questions}
+    shared = [question.id for mined in choose_on for question in mined.questions if _asked(question) in learned]
+    if shared:
+        raise UsageError(
+            f"--dev: {len(shared):,} of its questions are in --dataset as well (the first is {shared[0]}): "
+            "give questions that are not learned from"
+        )
+
+
+def _asked(question: MinedQuestion) -> tuple[str, frozenset[str]]:
+    return plain_words(question.text), frozenset(topic.id for topic in question.topics)
 
 
 def _let_go(others: list[Path], *, fresh: bool) -> None:

@@ -108,7 +108,7 @@ def test_a_scorer_on_a_device_with_little_memory_scores_the_same(model: StarMode
     assert little.checkpoint.cross
     memory = LittleMemory(little.checkpoint.dual.encoder, little.checkpoint.cross.encoder, most=3)
     for one, other in zip(whole, scores(little), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=2e-5)
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
     assert 0 < memory.num_refused <= 10
 
 
@@ -118,4 +118,4 @@ def test_paths_are_composed_a_bounded_number_at_once(
     whole = scores(model)
     monkeypatch.setattr("lodestar.models.star.scoring.PATHS_AT_ONCE", 7)
     for one, other in zip(whole, scores(StarModel(read_checkpoint(tmp_path / "star"))), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=2e-5)
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)

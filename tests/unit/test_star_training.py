@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 from lodestar.engine.errors import UsageError
-from lodestar.engine.training.star import _check_apart, star_config, trained
+from lodestar.engine.training.mined_sets import check_apart
+from lodestar.engine.training.star import star_config, trained
 from lodestar.models.star.config import PAPER, StarConfig, seeded, with_training
 from lodestar.models.star.mined import Mined
 from lodestar.models.star.train_star import CROSS, DUAL, train_star
@@ -331,9 +332,9 @@ def test_questions_in_common_are_refused_by_words_and_topic() -> None:
     def of(first: int, last: int) -> Mined:
         return Mined(MINING, tuple(questions(first, last)), "")
 
-    _check_apart([of(0, 3)], [of(3, 6)])
+    check_apart([of(0, 3)], [of(3, 6)])
     with pytest.raises(UsageError, match=r"--dev: 2 of its questions .* \(the first is capital-Chile\)"):
-        _check_apart([of(5, 6), of(0, 2)], [of(1, 3)])
+        check_apart([of(5, 6), of(0, 2)], [of(1, 3)])
 
 
 def test_presets_and_what_the_command_line_changes() -> None:

@@ -1,0 +1,48 @@
+"""A training of any model as a verb runs it: one at a time in a folder, by several processes, errors in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from ...models.encoder import EncoderUnavailableError
+from ...models.training.description import ModelDescription
+from ...models.training.processes import process_group, wait_for_all
+from ...models.training.state import TrainingStateError
+from ...models.training.trainer import begin_anew
+from ..errors import EncoderError, UsageError
+from ..server.file_lock import locked
+from ..whole_file import storing
+
+
+@contextmanager
+def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> Iterator[bool]:
+    """Keep other trainings out of a folder, which is made, and yield whether this process is the first of its group.
+
+    `fresh`: begin anew there. Raises `UsageError` for a folder with another training and for a loss that is no number
+    any more, `StorageError` for a folder that cannot be written, `EncoderError` for an encoder that is not there.
+    """
+    try:
+        with (
+            storing(folder),
+            process_group() as is_first,
+            _held(folder, kind, fresh=fresh) if is_first else nullcontext(),
+        ):
+            wait_for_all()  # nobody reads the folder before the first process has it
+            yield is_first
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
+    except (TrainingStateError, FloatingPointError) as error:
+        raise UsageError(str(error)) from error
+
+
+@contextmanager
+def _held(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> Iterator[None]:
+    """Keep other trainings out of the folder, which is made; begin anew in it where that is asked for."""
+    folder.mkdir(parents=True, exist_ok=True)
+    reason = f"--out {folder}: another training writes to it: wait until it is done, or name another folder"
+    with locked(folder / ".lock", reason, refusal=UsageError(reason)):
+        if fresh:
+            begin_anew(folder, kind)
+        yield
