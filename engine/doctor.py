@@ -97,7 +97,9 @@ def _database(settings: Settings) -> Iterator[Finding]:
         yield Finding("relation index", "ok", f"{index.num_relations:,} relations, up to date")
     else:
         found = "of an older catalogue or another encoder" if index.present else "not built yet"
-        yield Finding("relation index", "optional", found, "the next question builds it")
+        yield Finding(
+            "relation index", "optional", found, "what needs it builds it: `lodestar relations`, `lodestar mine`"
+        )
 
 
 def _encoder(settings: Settings) -> Finding:

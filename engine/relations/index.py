@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,6 @@ from ...models.verbalise import without_repeats
 from ...models.whole_file import whole
 from ..database.catalogue import Catalogue, RelationInfo
 from ..database.gateway import Connection
-from ..errors import LodestarError
 from ..settings import Settings
 from ..values import Scored
 from .words import type_words, words_of_relation
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     import faiss
 
 FORMAT = 2
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,10 @@ def _read_vectors(folder: Path, meta: _Meta | None) -> faiss.Index | None:
 def _write(
     folder: Path, index: faiss.Index, catalogue: Catalogue, encoder: SentenceEncoder, texts: Sequence[str]
 ) -> None:
-    """Write both files, each whole or not at all; of several writers at once the last one's pair stays."""
+    """Write both files, each whole or not at all; of several writers at once the last one's pair stays.
+
+    Where they cannot be written that is logged: the index in memory serves as well.
+    """
     import faiss
 
     rows = [
@@ -209,6 +214,8 @@ def _write(
             description.write_text(json.dumps(meta, ensure_ascii=False, indent=0), encoding="utf-8")
     except (OSError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "no room, or no right to write"
-        raise LodestarError(
-            f"the relation index cannot be written to {folder} ({reason}): name another folder with --home"
-        ) from error
+        _log.warning(
+            "the relation index cannot be written to %s (%s) and is made again each time: name another folder with --home",
+            folder,
+            reason,
+        )
