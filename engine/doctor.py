@@ -97,9 +97,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
         yield Finding("relation index", "ok", f"{index.num_relations:,} relations, up to date")
     else:
         found = "of an older catalogue or another encoder" if index.present else "not built yet"
-        yield Finding(
-            "relation index", "optional", found, "what needs it builds it: `lodestar relations`, `lodestar mine`"
-        )
+        yield Finding("relation index", "optional", found, "`lodestar relations` or `mine` builds it")
 
 
 def _encoder(settings: Settings) -> Finding:

@@ -215,7 +215,7 @@ def _write(
     except (OSError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "no room, or no right to write"
         _log.warning(
-            "the relation index cannot be written to %s (%s) and is made again each time: name another folder with --home",
+            "the relation index cannot be written to %s (%s), and is made each time: name another folder with --home",
             folder,
             reason,
         )
