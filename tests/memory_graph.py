@@ -135,16 +135,12 @@ class MemoryGraph:
         return [(s, *self._columns(tails, params["signatures"], params["last"])) for s, tails in found if tails]
 
     def _expand_hub_step(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
-        return self._hub(params, self._stored(names["RELATION"], names["RELATION"]), inverse=False)
+        return self._hub(
+            params, self._stored(names["RELATION"], params["relation"] or names["RELATION"]), inverse=False
+        )
 
     def _expand_hub_step_inverse(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
-        return self._hub(params, self._stored(names["RELATION"], names["RELATION"]), inverse=True)
-
-    def _expand_hub_related_step(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        return self._hub(params, self._stored("RELATED", params["relation"]), inverse=False)
-
-    def _expand_hub_related_step_inverse(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        return self._hub(params, self._stored("RELATED", params["relation"]), inverse=True)
+        return self._hub(params, self._stored(names["RELATION"], params["relation"] or names["RELATION"]), inverse=True)
 
     def _find_answer_paths(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         rows: list[Row] = []

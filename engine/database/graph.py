@@ -131,6 +131,7 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded
 
     params: dict[str, Any] = {
         "sources": list(expansion.sources),
+        "relation": expansion.step.relation if expansion.type == RELATED else None,
         "fan_out": fan_out,
         "signatures": expansion.signatures,
         "last": expansion.last,
@@ -138,9 +139,6 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded
     if not expansion.step.inverse:
         params["value_chars"] = MAX_VALUE_CHARS
     direction = "_inverse" if expansion.step.inverse else ""
-    if expansion.type == RELATED:
-        params["relation"] = expansion.step.relation
-        return Request(template(f"expand_hub_related_step{direction}"), params, decode)
     return Request(template(f"expand_hub_step{direction}"), params, decode, names={"RELATION": expansion.type})
 
 

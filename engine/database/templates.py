@@ -9,6 +9,7 @@ A template's header is the leading comment of its file::
     // returns: id :: STRING
     // needs:   constraint entity_id
 
+A line ``{{> name}}`` stands for the text of ``cypher/parts/name.cypher``, what several queries have in common.
 Parameters that are used but not declared, or declared but not used, are refused with file and line.
 """
 
@@ -19,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any, Literal, LiteralString, cast
 
 from ... import cypher as cypher_folder
@@ -28,6 +30,9 @@ Mode = Literal["read", "write", "schema"]
 _FIELD = re.compile(r"//\s*(mode|params|names|returns|needs):\s*(.*)")
 _PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
 _NAME = re.compile(r"\{\{(\w+)\}\}")
+_PART = re.compile(r" *\{\{> (\w+)\}\}")
+_PARTS = "parts"
+_ENDING = ".cypher"
 
 
 class TemplateError(Exception):
@@ -70,19 +75,18 @@ def quoted(identifier: str) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """Return the template of ``cypher/<name>.cypher``."""
-    return parse(name, resources.files(cypher_folder).joinpath(f"{name}.cypher").read_text(encoding="utf-8"))
+    """Return the template of ``<name>.cypher``, in whichever folder of `cypher/` it is."""
+    return parse(name, _files()[name].read_text(encoding="utf-8"))
 
 
 def all_names() -> tuple[str, ...]:
     """Return the names of all templates, sorted."""
-    files = resources.files(cypher_folder).iterdir()
-    return tuple(sorted(f.name.removesuffix(".cypher") for f in files if f.name.endswith(".cypher")))
+    return tuple(sorted(_files()))
 
 
 def parse(name: str, source: str) -> Template:
     """Return the template that `source` describes; raise `TemplateError` with file and line."""
-    lines = source.splitlines()
+    lines = _PART.sub(lambda match: _part(match.group(1)), source).splitlines()
     size = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
     purpose, found = _header(lines[:size])
     for required in ("mode", "params", "returns", "needs"):
@@ -111,6 +115,20 @@ def parse(name: str, source: str) -> Template:
         needs=found["needs"],
         text="\n".join(lines[size:]).strip(),
     )
+
+
+@cache
+def _files() -> Mapping[str, Traversable]:
+    found = resources.files(cypher_folder).iterdir()
+    folders = [folder for folder in found if folder.is_dir() and folder.name != _PARTS]
+    files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(_ENDING)]
+    return {file.name.removesuffix(_ENDING): file for file in files}
+
+
+@cache
+def _part(name: str) -> str:
+    text = resources.files(cypher_folder).joinpath(_PARTS, name + _ENDING).read_text(encoding="utf-8")
+    return "\n".join(line for line in text.splitlines() if not line.startswith("//"))
 
 
 def _header(lines: list[str]) -> tuple[str, dict[str, str]]:

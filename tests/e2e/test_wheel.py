@@ -46,7 +46,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert not any(name.startswith(("lodestar/tests", "lodestar/benchmarks", "lodestar/.")) for name in names)
     for needed in (
         "lodestar/py.typed",
-        "lodestar/cypher/expand_steps.cypher",
+        "lodestar/cypher/asking/expand_steps.cypher",
+        "lodestar/cypher/parts/relation_sizes.cypher",
         "lodestar/engine/server/jars/jars.tsv",
         "lodestar/engine/answering/prompt.txt",
         "lodestar/loaders/formats/freebase/noise.txt",

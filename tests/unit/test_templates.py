@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from lodestar.engine.database.templates import TemplateError, all_names, parse, quoted, template
 
+ROOT = Path(__file__).parents[2]
 HEADER = "// Purpose.\n// mode:    read\n// params:  {params}\n// returns: id :: STRING\n// needs:   nothing\n"
 
 
@@ -35,6 +38,19 @@ def test_unused_parameter_is_refused() -> None:
 def test_missing_header_line_is_refused() -> None:
     with pytest.raises(TemplateError, match="no 'mode' line"):
         parse("x", "// Purpose.\nRETURN 1")
+
+
+def test_a_part_stands_for_its_text_and_is_no_query() -> None:
+    found = parse("x", source("UNWIND $ids AS id\nMATCH (e:Entity {id: id})\n{{> relation_sizes}}\nRETURN e.id AS id"))
+    assert "{id: id})\nCALL (e) {\n  MATCH (e)-[r]->" in found.text
+    assert "//" not in found.text
+    assert "relation_sizes" not in all_names()
+
+
+def test_every_query_has_a_name_of_its_own() -> None:
+    names = [path.stem for path in ROOT.glob("cypher/*/*.cypher")]
+    assert len(set(names)) == len(names)
+    assert not list(ROOT.glob("cypher/*.cypher"))
 
 
 def test_names_are_quoted_and_must_be_complete() -> None:

@@ -6,16 +6,8 @@
 // needs:   nothing
 MATCH (e:Entity)
 CALL (e) {
-  CALL (e) {
-    MATCH (e)-[r]->(:Entity|Literal)
-    RETURN $numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] AS number,
-           count(*) AS size
-  UNION ALL
-    MATCH (e)<-[r]-(:Entity)
-    RETURN -$numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] AS number,
-           count(*) AS size
-  }
-  WITH number, size ORDER BY number
+  {{> relation_sizes}}
+  WITH sign * $numbers[name] AS number, size ORDER BY number
   WITH collect(number) AS numbers, collect(size) AS sizes
   WITH numbers, sizes
   WHERE e.signature_relations IS NULL OR e.signature_relations <> numbers OR e.signature_counts <> sizes

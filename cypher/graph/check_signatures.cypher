@@ -5,17 +5,7 @@
 // needs:   constraint relation_name
 MATCH (e:Entity)
 CALL (e) {
-  CALL (e) {
-    MATCH (e)-[r]->(:Entity|Literal)
-    RETURN CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END AS name,
-           1 AS sign,
-           count(*) AS size
-  UNION ALL
-    MATCH (e)<-[r]-(:Entity)
-    RETURN CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END AS name,
-           -1 AS sign,
-           count(*) AS size
-  }
+  {{> relation_sizes}}
   OPTIONAL MATCH (relation:Relation {name: name})
   WITH sign * relation.number AS number, size ORDER BY number
   RETURN collect(number) AS numbers, collect(size) AS sizes

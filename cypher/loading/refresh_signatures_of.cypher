@@ -6,16 +6,8 @@
 UNWIND $ids AS id
 MATCH (e:Entity {id: id})
 CALL (e) {
-  CALL (e) {
-    MATCH (e)-[r]->(:Entity|Literal)
-    RETURN $numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] AS number,
-           count(*) AS size
-  UNION ALL
-    MATCH (e)<-[r]-(:Entity)
-    RETURN -$numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] AS number,
-           count(*) AS size
-  }
-  WITH number, size ORDER BY number
+  {{> relation_sizes}}
+  WITH sign * $numbers[name] AS number, size ORDER BY number
   WITH collect(number) AS numbers, collect(size) AS sizes
   SET e.signature_relations = numbers,
       e.signature_counts = sizes,
