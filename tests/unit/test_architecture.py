@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -182,6 +183,13 @@ def test_a_circle_is_found() -> None:
 def test_no_folder_has_more_files_than_one_takes_in() -> None:
     numbers = Counter(module.parent.as_posix() for module in modules() if module.name != "__init__.py")
     assert {folder for folder, number in numbers.items() if number > MAX_FILES} == set(LARGER)
+
+
+def test_what_the_page_about_it_names_is_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:engine|loaders|models|cypher|tests)/[\w/.]*)`", page)
+    assert len(named) > 30
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize("module", modules(), ids=str)
