@@ -11,6 +11,7 @@ answer-bearing triple among the first 100: what reranking, which keeps the tripl
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -81,6 +82,7 @@ def main() -> None:
         for start in range(0, len(golds), BATCH):
             asked = [gold.question for gold in golds[start : start + BATCH]]
             found += [as_kind(each, "triple") for each in engine.retrieve_batch(asked)]
+            print(f"{len(found):,} of {len(golds):,} questions", file=sys.stderr, flush=True)
     totals = [sum(map(bool, bearing(each, gold.answers))) for each, gold in zip(found, golds, strict=True)]
     p50, p95 = np.percentile([len(each.items) for each in found], [50, 95])
     print(f"{arguments.questions.name} ({digest}), {len(golds)} questions, {arguments.recipe}", end="")

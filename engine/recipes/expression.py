@@ -72,7 +72,8 @@ def _checked(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[s
             )
         if part.answers and name != _last(whole):
             raise UsageError(f"stages {str(whole)!r}: {name} has a say in the answer: put it last, after all others")
-        resolved += [_bridge(kind, part.takes), name] if part.takes not in {kind, None} else [name]
+        takes = part.takes or kind
+        resolved += [name] if takes == kind else [_bridge(kind, takes), name]
         kind = part.gives or kind
     return resolved, kind
 

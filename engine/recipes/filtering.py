@@ -33,10 +33,10 @@ class FI(ReorganiserPart):
     fine: bool = option(True, "ask the language model which of these are useful", source=f"{_SOURCE}4.1")
     integrate: bool = option(True, "add what the language model is sure of itself", source=f"{_SOURCE}4.2")
     tau_graph: float = option(
-        0.5, "least confidence of an answer with the evidence", source=f"{_SOURCE}A.4", least=0, most=1
+        0.5, "least confidence of an answer with the evidence, 2 for none", source=f"{_SOURCE}A.4", least=0, most=2
     )
     tau_model: float = option(
-        0.995, "least confidence of an answer without it: 1, rounded", source=f"{_SOURCE}4.2", least=0, most=1
+        0.995, "least confidence of an answer without it, 2 for none", source=f"{_SOURCE}4.2", least=0, most=2
     )
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
@@ -47,17 +47,17 @@ class FI(ReorganiserPart):
 
     def answerer(self, graph: GraphResources, answerer: Answerer) -> Answerer:
         """Return the recipe's answerer, joined with the model's own knowledge where that is asked for."""
-        if not self.integrate:
-            return answerer
         from ...models.graphrag_fi.integration import Thresholds
         from ..answering.closed_book import ClosedBook
         from ..answering.integrating import Integrating, WithOwnKnowledge
         from ..answering.llm import LLMAnswerer
 
-        _ = graph.shared.chat
-        thresholds = Thresholds(self.tau_graph, self.tau_model)
         if isinstance(answerer, LLMAnswerer):
             answerer = answerer.by_tokens()
+        if not self.integrate:
+            return answerer
+        _ = graph.shared.chat
+        thresholds = Thresholds(self.tau_graph, self.tau_model)
         return WithOwnKnowledge(answerer, ClosedBook(), Integrating(thresholds))
 
     def _relevance(self, graph: GraphResources) -> Relevance:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -86,3 +87,44 @@ def test_without_a_model_it_is_one_line(lodestar: Lodestar) -> None:
     assert ran.code != 0
     assert "LODESTAR_LLM_" in ran.err
     assert ran.err.count("\n") == 1
+
+
+QUESTIONS = (("What is the capital of Peru?", "Lima"), ("What borders Peru?", "Atlantis"))
+
+
+def test_thresholds_are_fitted_on_both_sides(
+    lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the evidence "Lima" (0.8) is right once; without it "lima" (0.999) is, and "Callao" (0.4) never."""
+    file = tmp_path / "dev.jsonl"
+    lines = [{"id": name, "question": text, "answers": [{"names": [name]}]} for text, name in QUESTIONS]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with ScriptedLLM([reply] * 6) as llm:
+        monkeypatch.setenv("LODESTAR_LLM_BASE_URL", llm.base_url)
+        monkeypatch.setenv("LODESTAR_LLM_MODEL", "scripted")
+        options = ("--recipe", "similarity + fi", "--set", "answerer.kind=llm", "--link", "--json")
+        ran = lodestar("train", "fi", "--dev", str(file), *options)
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    assert (found["tau_graph"], found["tau_model"]) == (0.0, 2.0), "the model adds nothing right"
+    assert found["f1"] == found["f1_graph"] == 0.5
+    assert found["f1_merged"] == round(2 * 1 / (2 + 1) / 2, 6)
+    assert len(llm.requests) == 6
+
+
+def test_two_recipes_are_held_against_each_other_without_a_model(lodestar: Lodestar, tmp_path: Path) -> None:
+    file = tmp_path / "dev.jsonl"
+    file.write_text(json.dumps({"id": "1", "question": QUESTIONS[0][0], "answers": [{"names": ["Lima"]}]}) + "\n")
+    options = ("--recipe", "similarity + fi", "--set", "fi.fine=false", "--against", "similarity", "--link")
+    ran = lodestar("train", "fi", "--dev", str(file), *options)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("--set fi.tau_graph=0 --set fi.tau_model=2")
+    assert "f1_graph    1.000" in ran.err
+
+
+def test_fitting_needs_the_part(lodestar: Lodestar, tmp_path: Path) -> None:
+    file = tmp_path / "dev.jsonl"
+    file.write_text(json.dumps({"id": "1", "question": "Where?", "answers": ["m.lima"]}) + "\n")
+    ran = lodestar("train", "fi", "--dev", str(file), "--recipe", "similarity")
+    assert ran.code == 2
+    assert "expected the part fi, as similarity + fi" in ran.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from .train_fi import command as fi
 from .train_star import star
 
 
@@ -18,3 +19,4 @@ def command() -> None:
 
 
 command.add_command(star)
+command.add_command(fi, "fi")
