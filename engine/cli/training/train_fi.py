@@ -27,7 +27,7 @@ def command(file: str, against: str | None, link: bool, limit: int | None, as_js
     \b
     Example:
       lodestar train fi --dev questions-dev.jsonl.gz --recipe "similarity + fi" --set answerer.kind=llm
-      lodestar train fi --dev questions-dev.jsonl.gz --recipe "similarity + fi" --set fi.fine=false --against pagerank
+      lodestar train fi --dev questions-dev.jsonl.gz --recipe "similarity + fi" --set fi.fine=false --against cosine
     """
     from ....loaders.questions.reading import read_questions
     from ...progress.phases import progress_bar
