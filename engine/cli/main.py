@@ -23,6 +23,7 @@ VERBS = {
     "eval": ("eval", "Ask every question of a set, and report figures with their intervals."),
     "explain": ("explain", "Show what a trained scorer attended to in a question and its paths."),
     "export": ("graph.export", "Write the graph to files: TSV, N-Triples or parquet."),
+    "index": ("graph.index", "Bring what a graph is searched by up to date, without loading it again."),
     "load": ("graph.load", "Load a knowledge graph into Neo4j."),
     "loads": ("graph.loads", "List what was loaded into the graph, or delete a load."),
     "mine": ("training.mine", "Find the paths that a retriever is trained on."),

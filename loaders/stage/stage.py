@@ -23,6 +23,7 @@ import duckdb
 import pyarrow as pa
 
 from ...engine.errors import InputError, StorageError
+from ...engine.linking.initials import SMALL_WORDS
 from ...engine.progress.phases import Progress, silent
 from ...engine.server.processes import machine
 from ..parsers.parser import parser
@@ -338,7 +339,7 @@ class Stage:
 def _name(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
     """Make the names of the entities."""
     variables = {"languages": list(source.languages), "unnamed_ids": source.unnamed_ids}
-    set_variables(connection, {**variables, "outer_blanks": OUTER_BLANKS})
+    set_variables(connection, {**variables, "outer_blanks": OUTER_BLANKS, "small_words": "|".join(sorted(SMALL_WORDS))})
     connection.execute(query("numbering/name"))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ...engine.linking.initials import initials
 from ..ids_and_names import search_name
 
 BASE_LOAD = 1
@@ -63,9 +64,15 @@ def write_names(names: Sequence[Name]) -> Naming:
     return Naming(
         name=texts[0],
         aliases=texts[1:] or None,
-        search_names=list(dict.fromkeys(filter(None, map(search_name, texts)))) or None,
+        search_names=search_names(texts),
         name_tags=" ".join(tags) if set(tags) != {"-"} else None,
     )
+
+
+def search_names(texts: Iterable[str]) -> list[str] | None:
+    """Return what an entity with these names is found by: the names as they are searched for, then their initials."""
+    whole = list(filter(None, map(search_name, texts)))
+    return list(dict.fromkeys([*whole, *(short for name in whole for short in initials(name))])) or None
 
 
 def with_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:

@@ -6,12 +6,14 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lodestar.engine.linking.initials import initials
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.ids_and_names import search_name
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
@@ -24,6 +26,15 @@ from lodestar.loaders.writing.stored_names import Name, read_names, with_load, w
 from tests.graphs import RowSource, TripleSource
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
+spoken = (
+    st.lists(
+        st.sampled_from(["John", "of", "The", "F.", "é", "ß", "7th", "(b", ")", ",", "-", "O'Neil", "İ", "von", "首"])
+        | text,
+        max_size=8,
+    )
+    .map("_".join)
+    .filter(bool)
+)
 ids = st.sampled_from(["a", "b", "c", "d", "é", "e\u0301", "🜨", " a"]) | text
 relations = text.filter(lambda name: "\\u" not in name)
 triples = st.lists(st.tuples(ids, relations, ids), min_size=1, max_size=25)
@@ -85,7 +96,7 @@ def test_a_stage_is_the_set_of_what_the_source_says(
 
 
 @settings(max_examples=25, deadline=None)
-@given(triples, st.lists(st.tuples(ids, text), max_size=12), st.booleans())
+@given(triples, st.lists(st.tuples(ids, text | spoken), max_size=12), st.booleans())
 def test_names_are_stated_in_order_and_written_as_python_writes_them(
     rows: list[tuple[str, str, str]], said: list[tuple[str, str]], names_from_ids: bool
 ) -> None:
@@ -235,7 +246,8 @@ names = st.lists(
 def test_names_are_read_back_as_they_were_written(stated: list[Name]) -> None:
     written = write_names(stated)
     assert list(read_names(written.name, written.aliases, written.name_tags)) == stated
-    assert written.search_names == (list(dict.fromkeys(filter(None, (search_name(n.text) for n in stated)))) or None)
+    whole = list(dict.fromkeys(filter(None, (search_name(n.text) for n in stated))))
+    assert written.search_names == (list(dict.fromkeys([*whole, *chain(*map(initials, whole))])) or None)
 
 
 @given(names, names)

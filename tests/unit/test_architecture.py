@@ -82,6 +82,7 @@ ALLOWED = {
         "engine/literals.py",
         "engine/settings.py",
         "engine/database",
+        "engine/linking/initials.py",
         "engine/progress",
         "engine/questions/gold.py",
         "engine/server",

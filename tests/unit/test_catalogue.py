@@ -22,7 +22,7 @@ WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_
     [
         ({"num_triples": 0}, r"the graph is empty: load one with"),
         ({"has_entity_id": False}, r"no constraint entity_id: load it again"),
-        ({"has_entity_names": False}, r"no name index entity_names: load it again"),
+        ({"has_entity_names": False}, r"no name index entity_names: make it with"),
         (
             {"unfinished_loads": ("kg.tsv",), "num_finished_loads": 0},
             r"the load of kg\.tsv did not finish: run the same `lodestar load` again",

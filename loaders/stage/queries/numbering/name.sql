@@ -44,7 +44,7 @@ CREATE OR REPLACE TABLE naming AS
 SELECT node,
        text AS name,
        NULL::VARCHAR[] AS aliases,
-       nullif([search_name(text)], ['']) AS search_names,
+       search_names_of([search_name(text)]) AS search_names,
        nullif(name_tag(1, language, tag), '-') AS name_tags
 FROM name_statement
 WHERE node NOT IN (SELECT node FROM named_often)
@@ -52,8 +52,7 @@ UNION ALL
 SELECT node,
        texts[1],
        texts[2:],
-       nullif(list_filter(list_distinct_in_order(list_transform(texts, lambda text: search_name(text))),
-                          lambda text: text <> ''), []),
+       search_names_of(list_transform(texts, lambda text: search_name(text))),
        CASE WHEN len(list_filter(tags, lambda tag: tag <> '-')) > 0 THEN array_to_string(tags, ' ') END
 FROM (
   SELECT node,

@@ -26,6 +26,26 @@ CREATE OR REPLACE MACRO literal_id(value, datatype, language) AS within_a_key(li
 CREATE OR REPLACE MACRO search_name(name) AS
   regexp_replace(replace(nfc_normalize(name), '_', ' '), getvariable('outer_blanks'), '', 'g');
 
+CREATE OR REPLACE MACRO list_distinct_in_order(items) AS
+  list_filter(items, lambda item, position: list_position(items, item) = position);
+
+-- The initials that a name is also called by; engine/linking/initials.py says which.
+CREATE OR REPLACE MACRO apart(name) AS
+  ' ' || regexp_replace(regexp_extract(name, '^[^(,]*'), '[\x00-&(-/:-@\[-`{-\x7f]+', '  ', 'g') || ' ';
+
+CREATE OR REPLACE MACRO letters_of(words) AS
+  upper(regexp_extract(regexp_replace(words, ' +([^ ])[^ ]*', '\1', 'g'), '^([A-Za-z][A-Za-z0-9]{1,5}) *$', 1));
+
+CREATE OR REPLACE MACRO initials(name) AS [
+  letters_of(regexp_replace(apart(name), ' (' || getvariable('small_words') || ') ', '', 'g')),
+  letters_of(regexp_replace(apart(name), ' (' || getvariable('small_words') || ') .*', ''))
+];
+
+-- What an entity with these names is found by.
+CREATE OR REPLACE MACRO search_names_of(whole) AS list_transform(
+  [whole || flatten(list_transform(whole, lambda name: initials(name)))],  -- a list of one, computed once
+  lambda found: nullif(list_filter(list_distinct_in_order(found), lambda name: name <> ''), []))[1];
+
 -- What is remembered of a name beside its text: `<language>[/alias|/name]`, or `-`; see naming.py.
 CREATE OR REPLACE MACRO name_tag(position, language, tag) AS coalesce(nullif(
   coalesce(language, '') || CASE
@@ -33,9 +53,6 @@ CREATE OR REPLACE MACRO name_tag(position, language, tag) AS coalesce(nullif(
     WHEN position > 1 AND tag = 'name' THEN '/name'
     ELSE ''
   END, ''), '-');
-
-CREATE OR REPLACE MACRO list_distinct_in_order(items) AS
-  list_filter(items, lambda item, position: list_position(items, item) = position);
 
 -- The checksum of a set of triples: of each, the square of a weighted sum of three 31-bit hashes modulo the prime 2^31 - 1;
 -- of all, their sum modulo 2^63. It depends on what is in the set, not on its order.

@@ -1,0 +1,58 @@
+"""What entities are found by, written again over a graph that is there: nothing is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...engine.database.catalogue import read_graph_state
+from ...engine.database.gateway import Gateway
+from ...engine.database.requests import Request
+from ...engine.database.templates import template
+from ...engine.progress.phases import Progress, silent
+from ..writing.online_writer import BATCH_SIZE
+from ..writing.schema import ensure_names
+from ..writing.stored_names import search_names
+from .load_lock import load_lock
+
+
+@dataclass(frozen=True, slots=True)
+class NamesReport:
+    """How many entities have names, and of how many these had to be written again."""
+
+    num_named: int
+    num_written: int
+
+
+def index_names(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progress = silent) -> NamesReport:
+    """Bring the search names of all entities and the name index in line with their names.
+
+    Safe to run again where it was interrupted. Raises `LoadInProgressError` while a load runs, `GraphError` where there
+    is no graph.
+    """
+    with load_lock(gateway) as lock:
+        state = gateway.fetch(read_graph_state())
+        if state.is_empty:
+            state.check()
+        num_named = num_written = 0
+        after = ""
+        while page := gateway.fetch(_read_texts(after, batch_size)):
+            after = page[-1][0]
+            rows = [{"id": id_, "search_names": search_names(texts)} for id_, texts in page]
+            num_written += gateway.fetch(_write(rows))
+            num_named += len(page)
+            progress("names", num_named, state.num_entities)
+        lock.check()
+        ensure_names(gateway)
+    return NamesReport(num_named, num_written)
+
+
+def _read_texts(after: str, limit: int) -> Request[list[tuple[str, list[str]]]]:
+    return Request(
+        template("read_named_entities"),
+        {"after": after, "limit": limit},
+        lambda rows: [(id_, [name, *(aliases or ())]) for id_, name, aliases, _ in rows],
+    )
+
+
+def _write(rows: list[dict[str, object]]) -> Request[int]:
+    return Request(template("write_search_names"), {"entities": rows}, lambda found: found[0][0])

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+from lodestar.engine.linking.initials import initials
+from lodestar.loaders.writing.stored_names import search_names
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("United States of America", ("USA", "US")),
+        ("John F. Kennedy", ("JFK",)),
+        ("united kingdom", ("UK",)),
+        ("Washington, D.C.", ()),
+        ("Lord of the Rings (film series)", ("LR",)),
+        ("Peru", ()),
+        ("of the", ()),
+        ("Élysée Palace", ()),
+        ("7 Up Company", ()),
+        ("20 Words That Are Far Too Many For Initials", ()),
+        ("a\0b", ()),
+        ("", ()),
+        ("🜨 首都 🜨", ()),
+    ],
+)
+def test_initials(name: str, short: tuple[str, ...]) -> None:
+    assert initials(name) == short
+
+
+def test_initials_come_behind_all_names() -> None:
+    assert search_names(["United_States_of_America", "The States"]) == [
+        "United States of America",
+        "The States",
+        "USA",
+        "US",
+    ]
+    assert search_names([" "]) is None
