@@ -41,7 +41,7 @@ def write_graph(
     ]
     ids = dict.fromkeys(id_ for row in rows for id_ in (str(row["h"]), str(row["t"])) if id_ not in values)
     driver.execute_query(
-        "UNWIND $rows AS row MERGE (e:Entity {id: row.id}) SET e += row.names",
+        "UNWIND $rows AS row MERGE (e:Entity {id: row.id}) SET e += row.names, e.degree = 0",
         rows=[{"id": i, "names": {"name": names[i], "search_names": [names[i]]} if i in names else {}} for i in ids],
     )
     driver.execute_query(
@@ -76,7 +76,8 @@ def refresh(driver: neo4j.Driver, gateway: Gateway, related: Collection[str]) ->
         ],
     )
     numbers = {name: n for name, n in driver.execute_query("MATCH (r:Relation) RETURN r.name, r.number").records}  # noqa: C416
-    gateway.execute(Request(template("refresh_signatures"), {"numbers": numbers, "batch_size": 1_000}, lambda _: None))
+    params = {"numbers": numbers, "batch_size": 1_000}
+    gateway.execute(Request(template("refresh_signatures"), params, lambda _: None, {"LABEL": "Entity"}))
     gateway.execute(Request(template("await_indexes"), {"timeout_s": 60}, lambda _: None))
 
 

@@ -1,9 +1,10 @@
-// Delete all triples.
+// Delete all triples. Relations that are not in $numbers, those of the catalogue, are not Lodestar's.
 // mode:    write
-// params:  $batch_size :: INTEGER
+// params:  $numbers :: MAP, $batch_size :: INTEGER
 // returns:
 // needs:   nothing
 MATCH (:Entity)-[r]->(:Entity|Literal)
+WHERE $numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] IS NOT NULL
 CALL (r) {
   DELETE r
 } IN TRANSACTIONS OF $batch_size ROWS

@@ -8,6 +8,7 @@ MATCH (e:Entity {id: id})
 CALL (e) {
   {{> relation_sizes}}
   WITH sign * $numbers[name] AS number, size ORDER BY number
+  WHERE number IS NOT NULL
   WITH collect(number) AS numbers, collect(size) AS sizes
   SET e.signature_relations = numbers,
       e.signature_counts = sizes,

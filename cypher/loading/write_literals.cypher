@@ -1,10 +1,11 @@
-// Write literals; their ids say what they are.
+// Write literals; their ids say what they are. They get the labels too.
 // mode:    write
-// params:  $literals :: LIST<MAP>
+// params:  $literals :: LIST<MAP>, $labels :: LIST<STRING>
 // returns:
 // needs:   constraint literal_id
 UNWIND $literals AS row
 MERGE (l:Literal {id: row.id})
-SET l.value = row.value,
+SET l:$($labels),
+    l.value = row.value,
     l.datatype = row.datatype,
     l.language = row.language

@@ -1,10 +1,14 @@
-// Take back what a load stated: triples that no other load states are deleted.
+// Take back what a load stated: triples that no other load states are deleted. Their heads have the label given, `Entity` or
+// that of the load. Relations that are not in $numbers, those of the catalogue, are not Lodestar's.
 // mode:    write
-// params:  $load :: INTEGER, $batch_size :: INTEGER
+// params:  $load :: INTEGER, $numbers :: MAP, $batch_size :: INTEGER
+// names:   LABEL
 // returns:
 // needs:   nothing
-MATCH (:Entity)-[r]->(:Entity|Literal)
-WHERE $load IN coalesce(r.loads, [1])
+MATCH (h:{{LABEL}})-[r]->(:Entity|Literal)
+WHERE h:Entity
+  AND $load IN coalesce(r.loads, [1])
+  AND $numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] IS NOT NULL
 CALL (r) {
   WITH r, [load IN coalesce(r.loads, [1]) WHERE load <> $load] AS loads
   FOREACH (none IN CASE WHEN loads = [] THEN [0] ELSE [] END | DELETE r)

@@ -42,6 +42,23 @@ class EntityNames(NamedTuple):
     name_tags: str | None
 
 
+class StatedTriples(NamedTuple):
+    """Some of the triples of one head, each with the loads that state it, last; more of the same head may follow."""
+
+    head: str
+    tails: tuple[tuple[str, str, bool, str | None, str | None, list[int]], ...]
+
+
+def stream_stated_triples(numbers: Mapping[str, int]) -> Request[StatedTriples]:
+    """All triples with the loads that state them, by head; `numbers` are those of the catalogue's relations."""
+
+    def decode(rows: Sequence[Row]) -> StatedTriples:
+        head, triples = rows[0]
+        return StatedTriples(head, tuple(map(_stated, triples)))
+
+    return Request(template("stream_stated_triples"), {"numbers": dict(numbers), "chunk_size": CHUNK_SIZE}, decode)
+
+
 def stream_triples(ranks: Mapping[str, int], load: int | None = None) -> Request[HeadTriples]:
     """All triples, or those that the load of this number states; `ranks` are `relation_ranks` of the relations."""
 
@@ -79,3 +96,9 @@ def _tail(triple: list[Any]) -> StatedTail:
         return StatedTail(*triple)
     relation, value, datatype, language = triple
     return StatedTail(relation, value, True, datatype, language)
+
+
+def _stated(triple: list[Any]) -> tuple[str, str, bool, str | None, str | None, list[int]]:
+    relation, tail, loads, *kind = triple
+    datatype, language = kind or (None, None)
+    return relation, tail, bool(kind), datatype, language, loads

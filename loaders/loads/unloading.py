@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...engine.database.catalogue import LoadManifest, read_catalogue, read_graph_state, read_loads
 from ...engine.database.gateway import Gateway
-from ...engine.database.requests import Request
+from ...engine.database.requests import Request, Row
 from ...engine.database.templates import template
 from ...engine.errors import GraphError
 from ...engine.progress.phases import Progress, silent
-from ..writing.manifest import request
+from ..batches import in_batches
+from ..writing.manifest import labels_of, request
 from ..writing.online_writer import BATCH_SIZE
 from ..writing.relation_counts import refresh_counts
-from ..writing.stored_names import Naming, read_names, without_load, write_names
+from ..writing.stored_names import Name, read_names, without_load, write_names
 from .load_lock import load_lock
 
 
@@ -41,16 +43,23 @@ def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progre
         before = gateway.fetch(read_graph_state())
         gateway.fetch(request("begin_unload", sha256=manifest.sha256))
         progress("deleting", 0, 4)
-        gateway.execute(request("unload_triples", load=manifest.number, batch_size=batch_size))
+        mark = _mark(gateway, manifest.number)
+        of_entities, of_nodes = mark or "Entity", [mark] if mark else ["Entity", "Literal"]
+        catalogue = gateway.fetch(read_catalogue()).relations
+        known: dict[str, Any] = {"numbers": {relation.name: relation.number for relation in catalogue}}
+        params = known | {"load": manifest.number, "batch_size": batch_size}
+        gateway.execute(request("unload_triples", {"LABEL": of_entities}, **params))
         progress("deleting", 1, 4)
-        _unload_names(gateway, manifest.number, batch_size)
+        _unload_names(gateway, manifest.number, of_entities, batch_size)
         progress("deleting", 2, 4)
-        gateway.execute(request("delete_orphans", batch_size=batch_size))
-        refresh_counts(gateway, gateway.fetch(read_catalogue()).relations)
-        gateway.fetch(request("delete_unused_relations"))
+        for label in of_nodes:
+            gateway.execute(request("delete_orphans", {"LABEL": label}, batch_size=batch_size))
+        refresh_counts(gateway, catalogue)
         progress("deleting", 3, 4)
-        numbers = {relation.name: relation.number for relation in gateway.fetch(read_catalogue()).relations}
-        gateway.execute(request("refresh_signatures", numbers=numbers, batch_size=batch_size))
+        gateway.execute(request("refresh_signatures", {"LABEL": of_entities}, **known, batch_size=batch_size))
+        gateway.fetch(request("delete_unused_relations"))
+        if mark:
+            gateway.execute(request("unmark_load", {"LABEL": mark}, batch_size=batch_size))
         lock.check()
         gateway.fetch(request("finish_unload", sha256=manifest.sha256))
         progress("deleting", 4, 4)
@@ -78,23 +87,25 @@ def found_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
     raise GraphError(f"{problem}: give the number of one of {listed}")
 
 
-def _unload_names(gateway: Gateway, load: int, batch_size: int) -> None:
-    after = ""
-    while page := gateway.fetch(_read_named_entities(after, batch_size)):
-        after = page[-1][0]
-        changed = []
-        for id_, naming in page:
-            known = read_names(naming.name, naming.aliases, naming.name_tags)
-            rest = without_load(known, load)
-            if rest != known:
-                changed.append(write_names(rest).as_row(id_))
-        if changed:
-            gateway.fetch(request("write_entities", entities=changed))
+def _mark(gateway: Gateway, load: int) -> str | None:
+    """Return the label of all that the load states; None for the base load, and for loads of an older Lodestar."""
+    return next((label for label in labels_of(load) if gateway.fetch(_count_marked(label))), None)
 
 
-def _read_named_entities(after: str, limit: int) -> Request[list[tuple[str, Naming]]]:
-    return Request(
-        template("read_named_entities"),
-        {"after": after, "limit": limit},
-        lambda rows: [(id_, Naming(name, aliases, None, tags)) for id_, name, aliases, tags in rows],
-    )
+def _unload_names(gateway: Gateway, load: int, label: str, batch_size: int) -> None:
+    names = gateway.stream(_stream_names_of(label))
+    changed = (write_names(rest).as_row(id_) for id_, known in names if (rest := without_load(known, load)) != known)
+    for batch in in_batches(changed, batch_size):
+        gateway.fetch(request("write_entities", entities=batch, labels=[]))
+
+
+def _count_marked(label: str) -> Request[int]:
+    return Request(template("count_marked"), {}, lambda rows: int(rows[0][0]), {"LABEL": label})
+
+
+def _stream_names_of(label: str) -> Request[tuple[str, tuple[Name, ...]]]:
+    def decode(rows: Sequence[Row]) -> tuple[str, tuple[Name, ...]]:
+        id_, name, aliases, tags = rows[0]
+        return id_, read_names(name, aliases, tags)
+
+    return Request(template("stream_names_of"), {}, decode, {"LABEL": label})

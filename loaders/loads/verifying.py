@@ -18,7 +18,7 @@ from ...engine.database.catalogue import (
     read_relation_counts,
 )
 from ...engine.database.gateway import Gateway
-from ...engine.database.statements import HeadTriples, relation_ranks, stream_triples
+from ...engine.database.statements import StatedTriples, stream_stated_triples
 from ...engine.progress.phases import Progress, silent
 from ..rows import record_batches
 from ..stage.query_files import query
@@ -55,39 +55,49 @@ def verify(gateway: Gateway, progress: Progress = silent) -> Verification:
     faults.extend(f"{name} has {found:,} triples and is not in the catalogue" for name, found in counts.items())
     if wrong := gateway.execute(check_signatures()):
         faults.append(f"{wrong:,} entities have a relation signature that disagrees with their triples")
-    for done, load in enumerate(loads):
-        progress("checking", done, len(loads))
-        faults.extend(_faults_of_load(gateway, load, relation_ranks([r.name for r in catalogue.relations])))
-    progress("checking", len(loads), len(loads))
+    progress("checking", 0, state.num_triples)
+    numbers = {relation.name: relation.number for relation in catalogue.relations}
+    stated = measured(_counted(gateway.stream(stream_stated_triples(numbers)), state.num_triples, progress))
+    for load in loads:
+        faults.extend(_faults_of_load(load, *stated.get(load.number, (0, 0))))
     return Verification(len(loads), state.num_triples, state.num_entities, tuple(faults))
 
 
-def _faults_of_load(gateway: Gateway, load: LoadManifest, ranks: dict[str, int]) -> Iterator[str]:
+def _faults_of_load(load: LoadManifest, num_triples: int, checksum: int) -> Iterator[str]:
     name = f"load {load.number} ({load.source})"
     if not load.finished:
         yield f"{name} did not finish: run the same `lodestar load` again"
-        return
-    if load.graph_version != GRAPH_VERSION:
+    elif load.graph_version != GRAPH_VERSION:
         yield f"{name} was written by another version of lodestar: load it again with --replace"
-        return
-    num_triples, checksum = measured(gateway.stream(stream_triples(ranks, load.number)))
-    if num_triples != load.num_triples:
+    elif num_triples != load.num_triples:
         yield f"{name} has {num_triples:,} triples in the graph, its manifest says {load.num_triples:,}"
     elif str(checksum) != load.checksum:
         yield f"{name} has as many triples as its manifest says, but not the same ones"
 
 
-def measured(heads: Iterable[HeadTriples]) -> tuple[int, int]:
-    """Return the number and the checksum of triples that come as `stream_triples` gives them."""
+def measured(heads: Iterable[StatedTriples]) -> dict[int, tuple[int, int]]:
+    """Return the number and the checksum of the triples of each load, from all that loads state."""
     with duckdb.connect() as connection:
         connection.execute(query("reading/macros"))
-        rows = ((head.head, *tail) for head in heads for tail in head.tails)
+        rows = ((stated.head, *tail) for stated in heads for tail in stated.tails)
         reader = pa.RecordBatchReader.from_batches(_TRIPLES, record_batches(rows, _TRIPLES))
         connection.register("streamed", reader)
-        num_triples, checksum = connection.execute(query("numbering/checksum")).fetchall()[0]
-    return num_triples, checksum
+        return {load: (count, sum_) for load, count, sum_ in connection.execute(query("numbering/checksum")).fetchall()}
 
 
+def _counted(heads: Iterable[StatedTriples], total: int, progress: Progress) -> Iterator[StatedTriples]:
+    """Yield what comes, and say now and then how much of it came."""
+    done = said = 0
+    for stated in heads:
+        yield stated
+        done += len(stated.tails)
+        if done - said >= _SAID_EACH:
+            said = done
+            progress("checking", min(done, total), total)
+    progress("checking", total, total)
+
+
+_SAID_EACH = 100_000
 _TRIPLES = pa.schema(
     [
         ("head", pa.string()),
@@ -96,5 +106,6 @@ _TRIPLES = pa.schema(
         ("is_literal", pa.bool_()),
         ("datatype", pa.string()),
         ("language", pa.string()),
+        ("loads", pa.list_(pa.int64())),
     ]
 )

@@ -14,6 +14,7 @@ from ...engine.database.templates import template
 from ..batches import in_batches
 from .relation_types import RelationRow
 from .schema import ensure_constraints, ensure_names
+from .stored_names import BASE_LOAD
 
 _RELATIONS_A_BATCH = 10_000
 
@@ -46,6 +47,11 @@ class Manifest:
             "options": json.dumps({**self.options, **replaces}, sort_keys=True),
             "graph_version": GRAPH_VERSION,
         }
+
+
+def labels_of(load: int) -> list[str]:
+    """Return the labels of what a load states, by which it is found again: none for the base load, which is all."""
+    return [] if load == BASE_LOAD else [f"Load{load}"]
 
 
 def request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:

@@ -17,7 +17,7 @@ from ...engine.progress.phases import Progress, silent
 from ..batches import in_batches
 from ..source import RelationFacts
 from ..stage.stage import Stage
-from .manifest import Manifest, begin, finish, request, write_relations
+from .manifest import Manifest, begin, finish, labels_of, request, write_relations
 from .relation_counts import counts_in_graph, refresh_counts
 from .relation_types import RelationRow, num_related, relation_rows
 from .stored_names import BASE_LOAD, Name, read_names, with_load, write_names
@@ -48,7 +48,7 @@ class OnlineWriter:
         """
         known = begin(self._gateway, manifest)
         if replace:
-            self._clear(manifest)
+            self._clear(manifest, known)
             known = ()
         rows = relation_rows(stage.relations(), known, facts)
         write_relations(self._gateway, rows)
@@ -60,12 +60,14 @@ class OnlineWriter:
         finish(self._gateway, manifest)
         return num_related(rows)
 
-    def _clear(self, manifest: Manifest) -> None:
+    def _clear(self, manifest: Manifest, known: Sequence[RelationInfo]) -> None:
         """Delete what other loads left; their manifests first, so that nobody takes the rest for a graph."""
         self._progress("deleting", 0, 1)
         self._gateway.fetch(request("delete_other_loads", sha256=manifest.sha256))
-        for name in ("delete_triples", "delete_orphans"):
-            self._gateway.execute(request(name, batch_size=self._batch_size))
+        numbers = {relation.name: relation.number for relation in known}
+        self._gateway.execute(request("delete_triples", numbers=numbers, batch_size=self._batch_size))
+        for label in ("Entity", "Literal"):
+            self._gateway.execute(request("delete_orphans", {"LABEL": label}, batch_size=self._batch_size))
         self._gateway.fetch(request("refresh_relation_counts", counts={}))
         self._gateway.fetch(request("delete_unused_relations"))
         self._progress("deleting", 1, 1)
@@ -76,7 +78,7 @@ class OnlineWriter:
             rows = batch.to_pylist()
             if manifest.number != BASE_LOAD:
                 rows = self._with_names_of_the_graph(rows, manifest.number)
-            self._gateway.fetch(request("write_entities", entities=rows))
+            self._gateway.fetch(request("write_entities", entities=rows, labels=labels_of(manifest.number)))
             done += len(rows)
             self._progress("entities", done, manifest.num_entities)
 
@@ -89,9 +91,9 @@ class OnlineWriter:
         return merged
 
     def _write_literals(self, stage: Stage, manifest: Manifest) -> None:
-        done = 0
+        done, labels = 0, labels_of(manifest.number)
         for batch in stage.rows("results/literal_rows", self._batch_size):
-            self._gateway.fetch(request("write_literals", literals=batch.to_pylist()))
+            self._gateway.fetch(request("write_literals", literals=batch.to_pylist(), labels=labels))
             done += batch.num_rows
             self._progress("literals", done, manifest.num_literals)
 
@@ -128,7 +130,8 @@ class OnlineWriter:
         done = 0
         self._progress("signatures", 0, manifest.num_entities)
         if manifest.number == BASE_LOAD:
-            self._gateway.execute(request("refresh_signatures", numbers=numbers, batch_size=self._batch_size))
+            all_ = {"LABEL": "Entity"}
+            self._gateway.execute(request("refresh_signatures", all_, numbers=numbers, batch_size=self._batch_size))
             refresh_counts(self._gateway, [*rows, *known])
         else:
             for batch in stage.rows("results/entity_rows", self._batch_size):

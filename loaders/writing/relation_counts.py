@@ -15,7 +15,7 @@ from ...engine.database.templates import template
 from ...engine.errors import DatabaseError
 from .relation_types import RelationRow
 
-ASKED_ONE_BY_ONE = 100
+ASKED_ONE_BY_ONE = 10
 """Up to so many relations are asked for with a query each; beyond, the counts of all come at once."""
 
 

@@ -8,6 +8,7 @@ from lodestar.engine.database.catalogue import read_catalogue, read_graph_state,
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import GraphError, UsageError
 from lodestar.loaders.loads.loading import LoadOptions, Mode, Plan, chosen_writer
+from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.stage.stage import Counts
 from lodestar.loaders.writing import relation_counts
@@ -87,4 +88,40 @@ def test_a_constraint_of_another_name_serves(gateway: Gateway, driver: neo4j.Dri
     driver.execute_query("CREATE CONSTRAINT mine FOR (e:Entity) REQUIRE e.id IS UNIQUE")
     load(TripleSource(COUNTRIES), gateway)
     gateway.fetch(read_graph_state()).check()
+    assert verify(gateway).faults == ()
+
+
+def test_what_others_add_to_the_graph_outlives_the_loads(gateway: Gateway, driver: neo4j.Driver) -> None:
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    load(TripleSource([("m.peru", CAPITAL, "m.cusco"), ("a", "r", "b")]), gateway, mode="append")
+    driver.execute_query(
+        "MATCH (peru:Entity {id: 'm.peru'}), (lima:Entity {id: 'm.lima'}), (a:Entity {id: 'a'}) "
+        "CREATE (peru)-[:visited]->(lima), (:Person)-[:likes]->(a), (:Entity {id: 'mine'})-[:mine]->(:Literal)"
+    )
+    unload(gateway, "2")
+    assert found(driver) == {("m.peru", "visited"), (None, "likes"), ("mine", "mine")}
+    (record,) = driver.execute_query("MATCH (e:Entity {id: 'a'}) RETURN labels(e), e.signature_relations").records
+    assert tuple(record) == (["Entity"], [])
+    peru = driver.execute_query("MATCH (e:Entity {id: 'm.peru'}) RETURN e.signature_relations, e.signature_counts")
+    assert len(peru.records[0][0]) == len(peru.records[0][1])
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway, force=True)
+    load(TripleSource([("x", "r", "y")]), gateway, mode="replace")
+    assert found(driver) == {("m.peru", "visited"), (None, "likes"), ("mine", "mine")}
+    unload(gateway, "1")
+    assert found(driver) == {("m.peru", "visited"), (None, "likes"), ("mine", "mine")}
+
+
+def found(driver: neo4j.Driver) -> set[tuple[str | None, str]]:
+    """Return what others put into the graph."""
+    text = "MATCH (h)-[r]->() WHERE type(r) IN ['visited', 'likes', 'mine'] RETURN h.id, type(r)"
+    return {(id_, type_) for id_, type_ in driver.execute_query(text).records}
+
+
+def test_what_a_load_added_is_found_by_its_label_and_loses_it(gateway: Gateway, driver: neo4j.Driver) -> None:
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+    load(TripleSource([("m.peru", CAPITAL, "m.cusco")], {"m.cusco": "Cusco"}), gateway, mode="append")
+    text = "MATCH (n:Load2) RETURN n.id ORDER BY n.id"
+    assert [id_ for (id_,) in driver.execute_query(text).records] == ["m.cusco", "m.peru"]
+    unload(gateway, "2")
+    assert driver.execute_query(text).records == []
     assert verify(gateway).faults == ()

@@ -134,7 +134,7 @@ def test_a_wrong_signature_is_noticed(gateway: Gateway, driver: neo4j.Driver) ->
     driver.execute_query(
         "MATCH (a:Entity {id: 'm.sol'}), (b:Entity {id: 'm.peso'}) CREATE (a)-[:`not catalogued`]->(b)"
     )
-    assert gateway.fetch(check_signatures()) == 4
+    assert gateway.fetch(check_signatures()) == 2
 
 
 def test_the_same_load_again_does_nothing(gateway: Gateway, driver: neo4j.Driver) -> None:

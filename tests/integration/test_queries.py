@@ -18,11 +18,11 @@ SCANS = {"AllNodesScan", "NodeByLabelScan", "DirectedAllRelationshipsScan", "Und
 # Queries whose purpose is to read everything of a kind (maintenance, or a handful of nodes of Lodestar's own).
 READS_ALL = re.compile(
     r"check_signatures|read_relation_counts|refresh_|read_catalogue|read_graph_state|.*_browser_|clear_"
-    r"|read_loads|read_edition|delete_|unload_|read_degree_counts|read_hubs|stream_neighbours|stream_mediator_relations"
+    r"|stream_names_of|unmark_load|read_loads|read_edition|delete_|unload_|read_degree_counts|read_hubs|stream_neighbours|stream_mediator_relations"
 )
 
 # What is filled in for a name in a query's text.
-NAMES = {"RELATION": "location.country.capital", "TAIL": "Literal"}
+NAMES = {"RELATION": "location.country.capital", "TAIL": "Literal", "LABEL": "Entity"}
 
 
 @pytest.fixture(scope="module")

@@ -39,9 +39,9 @@ def command(top: int, components: bool | None, as_json: bool, **flags: Any) -> N
     from ...database.figures.stats import graph_stats
     from ...database.gateway import Gateway
     from ...progress.waiting import waiting
-    from ...server.connecting import connection_of
+    from ...server.connecting import loading_connection
 
-    with Gateway(connection_of(settings_from(**flags))) as gateway:
+    with Gateway(loading_connection(settings_from(**flags))) as gateway:
         gateway.version()
         with waiting("reading the graph"):
             stats = graph_stats(gateway, top=top, components=components)

@@ -18,7 +18,7 @@ from ..options import database_options, json_option, settings_from
 def command(as_json: bool, **flags: Any) -> None:
     """Count the graph again and compare it with its catalogue, its signatures and the manifests of its loads.
 
-    Every triple is read once for each load, and compared by a checksum. Ends with code 5 when something is wrong.
+    Every triple is read, and those of each load are compared by a checksum. Ends with code 5 when something is wrong.
 
     \b
     Example:
@@ -28,9 +28,9 @@ def command(as_json: bool, **flags: Any) -> None:
     from ....loaders.loads.verifying import verify
     from ...database.gateway import Gateway
     from ...progress.phases import progress_bar
-    from ...server.connecting import connection_of
+    from ...server.connecting import loading_connection
 
-    with Gateway(connection_of(settings_from(**flags))) as gateway:
+    with Gateway(loading_connection(settings_from(**flags))) as gateway:
         gateway.version()
         with progress_bar("verifying the graph") as (progress, _):
             found = verify(gateway, progress)

@@ -1,0 +1,23 @@
+// Every triple with the loads that state it, by head. The heads come from the index in their order, so that the triples of
+// one head only are held at a time. Relations that are not in $numbers, those of the catalogue, are not Lodestar's.
+// A triple is [relation, tail, loads], or [relation, value, loads, datatype, language] when its tail is a literal.
+// mode:    read
+// params:  $numbers :: MAP, $chunk_size :: INTEGER
+// returns: head :: STRING, triples :: LIST<LIST<ANY>>
+// needs:   constraint entity_id
+MATCH (h:Entity)-[r]->(t:Entity|Literal)
+USING INDEX h:Entity(id)
+WHERE h.id IS NOT NULL
+WITH h.id AS head,
+     CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END AS relation,
+     coalesce(r.loads, [1]) AS loads,
+     t
+ORDER BY head
+WHERE $numbers[relation] IS NOT NULL
+WITH head,
+     collect(CASE
+       WHEN t:Literal THEN [relation, t.value, loads, t.datatype, t.language]
+       ELSE [relation, t.id, loads]
+     END) AS triples
+UNWIND range(0, size(triples) - 1, $chunk_size) AS start
+RETURN head, triples[start..start + $chunk_size] AS triples

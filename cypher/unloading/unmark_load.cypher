@@ -1,0 +1,10 @@
+// Take the label of a load from all that has it.
+// mode:    write
+// params:  $batch_size :: INTEGER
+// names:   LABEL
+// returns:
+// needs:   nothing
+MATCH (n:{{LABEL}})
+CALL (n) {
+  REMOVE n:{{LABEL}}
+} IN TRANSACTIONS OF $batch_size ROWS
