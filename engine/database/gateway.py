@@ -189,7 +189,7 @@ class Gateway:
     def execute(self, request: Request[T]) -> T:
         """Run one request that manages its own transactions (``CALL … IN TRANSACTIONS``) or changes the schema."""
         self.round_trips += 1
-        with translated(self.connection), self._driver.session(database=self.connection.database) as session:
+        with translated(self.connection), self._session() as session:
             text = request.template.render(request.names)
             rows = _rows(session.run(Query(text), dict(request.params)))
         return request.decode(rows)
@@ -202,9 +202,7 @@ class Gateway:
         self.round_trips += 1
         with (
             translated(self.connection),
-            self._driver.session(
-                database=self.connection.database, default_access_mode=neo4j.READ_ACCESS, fetch_size=fetch_size
-            ) as session,
+            self._session(default_access_mode=neo4j.READ_ACCESS, fetch_size=fetch_size) as session,
         ):
             query = self.connection.query(request, timeout_s=0)
             for record in session.run(query, dict(request.params)):
@@ -218,7 +216,7 @@ class Gateway:
         `LoadInProgressError` when another transaction keeps one of them for `wait_s`.
         """
         self.round_trips += 1
-        with self._driver.session(database=self.connection.database) as session:
+        with self._session() as session:
             with translated(self.connection):
                 metadata = self.connection.metadata(request)
                 end = self._end_transactions
@@ -228,6 +226,11 @@ class Gateway:
                 yield hold
             finally:
                 hold.release()
+
+    def _session(self, **options: Any) -> neo4j.Session:
+        """Return a session that sees all that was written through this gateway, on whichever server of a cluster."""
+        manager = self._driver.execute_query_bookmark_manager
+        return self._driver.session(database=self.connection.database, bookmark_manager=manager, **options)
 
     def _end_transactions(self, token: str) -> int:
         return self.fetch(end_transactions(token))

@@ -25,6 +25,9 @@ from typing import Any, Literal, LiteralString, cast
 
 from ... import cypher as cypher_folder
 
+CYPHER_VERSION = 5
+"""Of all templates, whatever a server takes queries for that do not say."""
+
 Mode = Literal["read", "write", "schema"]
 
 _FIELD = re.compile(r"//\s*(mode|params|names|returns|needs):\s*(.*)")
@@ -53,14 +56,14 @@ class Template:
     text: str
 
     def render(self, names: Mapping[str, str]) -> LiteralString:
-        """Return the query text with `{{NAME}}` replaced by the quoted identifiers given.
+        """Return the query text in its version of Cypher, with `{{NAME}}` replaced by the quoted identifiers given.
 
         What comes from outside is quoted, the rest is a file of ours: as safe as the literal it is typed as.
         """
         if set(names) != set(self.names):
             raise TemplateError(f"{self.name}.cypher: expected names {self.names}, got {sorted(names)}")
         rendered = _NAME.sub(lambda match: quoted(names[match.group(1)]), self.text)
-        return cast(Any, rendered)  # type: ignore[no-any-return]
+        return cast(Any, f"CYPHER {CYPHER_VERSION} {rendered}")  # type: ignore[no-any-return]
 
 
 def quoted(identifier: str) -> str:

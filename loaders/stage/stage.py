@@ -37,7 +37,7 @@ from .rejects import Rejects
 from .wanted_relations import WantedRelations, restriction
 
 FORMAT = 1
-MEMORY_MB = 500
+MEMORY_MB = 1_000
 """Of DuckDB's buffers, for `LEAST_THREADS`; blocks of lines and Arrow batches come on top."""
 MEMORY_MB_A_THREAD = 100
 """For each further thread."""

@@ -68,3 +68,7 @@ def test_quoting_doubles_back_ticks_and_refuses_what_cypher_would_unescape() -> 
     for bad in ("", "a\x00b", "a\\u0060b"):
         with pytest.raises(ValueError, match="not usable"):
             quoted(bad)
+
+
+def test_a_query_says_its_version_of_cypher() -> None:
+    assert template("read_names").render({}).startswith("CYPHER 5 UNWIND $ids AS id")

@@ -1,0 +1,51 @@
+"""On a cluster what was written is seen by what is asked next, through whichever way: they share their bookmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.database.holding import hold_load_lock
+from lodestar.engine.database.requests import Request
+from lodestar.engine.database.templates import template
+
+from tests.graphs import COUNTRIES, TripleSource, load
+
+
+def nothing(name: str, **params: object) -> Request[None]:
+    return Request(template(name), params, lambda _: None)
+
+
+def hold(gateway: Gateway) -> None:
+    with gateway.holding(hold_load_lock()) as held:
+        assert held.alive()
+
+
+WAYS: dict[str, Callable[[Gateway], object]] = {
+    "fetch": lambda gateway: gateway.fetch(nothing("read_catalogue")),
+    "execute": lambda gateway: gateway.execute(nothing("ensure_load_lock")),
+    "holding": hold,
+    "stream": lambda gateway: list(gateway.stream(nothing("stream_names"))),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.usefixtures("empty_graph")
+def test_every_way_to_ask_knows_what_the_others_wrote(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    load(TripleSource(COUNTRIES), gateway)
+    manager = gateway._driver.execute_query_bookmark_manager
+    asked: list[set[str]] = []
+    bookmarks = manager.get_bookmarks
+
+    def noted() -> set[str]:
+        asked.append(set(bookmarks()))
+        return asked[-1]
+
+    monkeypatch.setattr(manager, "get_bookmarks", noted)
+    before = bookmarks()
+    WAYS[way](gateway)
+    assert before
+    assert asked[0] == before
