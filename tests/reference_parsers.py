@@ -323,6 +323,9 @@ def quoted_cells(line: str, separator: str) -> list[str] | None:
     cells, at = [], 0
     while True:
         cell = ""
+        after = at + len(line[at:]) - len(line[at:].lstrip(" "))
+        if line[after : after + 1] == '"' and separator != " ":
+            at = after
         if line[at : at + 1] == '"':
             at += 1
             while True:
@@ -335,6 +338,8 @@ def quoted_cells(line: str, separator: str) -> list[str] | None:
                     break
                 else:
                     cell, at = cell + line[at], at + 1
+            while line[at : at + 1] == " " != separator:
+                at += 1
             if at < len(line) and line[at] != separator:
                 return None
         else:
@@ -342,6 +347,7 @@ def quoted_cells(line: str, separator: str) -> list[str] | None:
                 if line[at] == '"':
                     return None
                 cell, at = cell + line[at], at + 1
+            cell = cell.strip(" ")
         cells.append(cell)
         if at >= len(line):
             return cells

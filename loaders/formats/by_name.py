@@ -18,6 +18,7 @@ FORMATS = {
     "graphml": "graphml:GraphmlSource",
     "metaqa": "metaqa_kb:MetaqaSource",
     "ntriples": "ntriples:NtriplesSource",
+    "parquet": "triples_parquet:ParquetSource",
     "pathquestion": "pathquestion_kb:PathquestionSource",
     "rog": "question_subgraphs:RogSource",
     "tsv": "delimited:TsvSource",
@@ -42,6 +43,7 @@ def source_class(name: str) -> Callable[..., Source]:
 def detect(path: str) -> str:
     """Return the format of a file, by its name and its first lines; raise `InputError` where they do not tell."""
     from ..reading.byte_file import ByteFile
+    from ..reading.records import PARQUET
 
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
         raise InputError(f"{'stdin' if path == '-' else path}: cannot be looked at before it is read: {_name_one()}")
@@ -50,6 +52,10 @@ def detect(path: str) -> str:
         start = stream.read(_LOOKED_AT_BYTES) or b""
     if not start:
         raise InputError(f"{path}: the file is empty")
+    if start.startswith(PARQUET):
+        from .triples_parquet import has_triples
+
+        return "parquet" if has_triples(path) else "rog"
     lines = start.decode("utf-8-sig", "replace").splitlines()
     whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
     name = file.name.lower().removesuffix(_PACKED)
@@ -73,7 +79,7 @@ def _by_content(start: bytes, lines: Sequence[str]) -> str | None:
     statements = [line for line in lines if not line.lstrip().startswith("#")]
     if not statements:
         return None
-    if start.startswith(b"PAR1") or (statements[0].startswith("{") and '"graph"' in start.decode(errors="replace")):
+    if statements[0].startswith("{") and '"graph"' in start.decode(errors="replace"):
         return "rog"
     if statements[0].lstrip().startswith("<") and any("<graphml" in line for line in statements[:5]):
         return "graphml"

@@ -102,7 +102,8 @@ def plain_form(separator: str, layout: Layout, header_line: int, *, quoted: bool
     if len(separator) > 1 or not separator.isascii() or (quoted and layout.width > len(set(layout.columns))):
         return None
     head, relation, tail = (column - 1 for column in layout.columns)
-    term = rf'[^"^\\{re.escape(separator)}]+'
+    other = rf'"^\\{re.escape(separator)}'
+    term = rf"[^{other} ](?:[^{other}]*[^{other} ])?" if quoted else rf"[^{other}]+"
     return PlainForm(
         separator=separator,
         num_columns=layout.width,
@@ -121,7 +122,10 @@ class TsvSource(DelimitedSource):
 
 
 class CsvSource(DelimitedSource):
-    """Triples parted by commas or another separator; a column may stand in double quotes, on one line."""
+    """Triples parted by commas or another separator; a column may stand in double quotes, on one line.
+
+    Spaces around a column are none of it.
+    """
 
     kind = "csv"
     default_separator = ","

@@ -1,13 +1,15 @@
 """GraphML, as NetworkX and others write it: an edge is a triple, a node's name or label its name.
 
 An edge's relation is its data called relation, predicate, type or label, failing that its id, unless that is a number.
-Elements are read one by one; where no name is given, a node's id is its name.
+Other data of a node are triples whose tails are literals. A triple has no data: those of an edge are counted, and so
+are nodes of which nothing is said. Elements are read one by one; where no name is given, a node's id is its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from xml.parsers import expat
 
 from ...engine.errors import InputError
@@ -19,6 +21,8 @@ from .file_source import FileSource
 
 RELATION_KEYS = ("relation", "predicate", "type", "label")
 NAME_KEYS = ("name", "label")
+TYPES = {name: f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("boolean", "int", "long", "float", "double")}
+"""The datatypes of literals, by what GraphML calls the type; text has none."""
 
 _BLOCK_BYTES = 1 << 20
 
@@ -55,20 +59,37 @@ class GraphmlSource(FileSource):
                     ) from error
                 yield from reading.rows
                 reading.rows.clear()
+        yield from reading.lone_nodes()
         if not reading.is_graphml:
             raise InputError(f"{self._file.shown}: expected GraphML, found another kind of XML")
 
 
+class _Key(NamedTuple):
+    """What data are called, and of which type they are."""
+
+    name: str
+    type: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class _Element:
-    """A node or an edge: its attributes, and its data by what their key is called."""
+    """A node or an edge: its attributes, and its data by their keys."""
 
     attributes: Mapping[str, str]
-    data: dict[str, str] = field(default_factory=dict)
+    data: dict[_Key, str] = field(default_factory=dict)
 
-    def first(self, keys: Sequence[str]) -> str:
-        """Return the first of the data that is not blank, empty without one."""
-        return next((self.data[key].strip() for key in keys if self.data.get(key, "").strip()), "")
+    def taken(self, names: Sequence[str]) -> str:
+        """Take the first of the data that is called so and not blank, and return it; empty without one."""
+        for name in names:
+            for key, value in self.data.items():
+                if key.name.lower() == name and value.strip():
+                    del self.data[key]
+                    return value.strip()
+        return ""
+
+    def rest(self) -> list[tuple[_Key, str]]:
+        """Return the data that were not taken and are not blank."""
+        return [(key, value.strip()) for key, value in self.data.items() if value.strip()]
 
 
 class _Reading:
@@ -82,10 +103,14 @@ class _Reading:
         self.parser.CharacterDataHandler = self._text
         self.rows: list[StatementRow] = []
         self.is_graphml = False
-        self._keys: dict[str, str] = {}
+        self._keys: dict[str, _Key] = {}
         self._open: list[_Element] = []
         """The nodes and edges that are still to end, which hold each other where graphs are nested."""
-        self._key: str | None = None
+        self._key: _Key | None = None
+        self._said: set[str] = set()
+        """The nodes of which something is said."""
+        self._lone: dict[str, int] = {}
+        """The others so far, and where they are."""
 
     def line(self) -> int:
         """Return the line that the reading has come to."""
@@ -96,13 +121,14 @@ class _Reading:
         if name == "graphml":
             self.is_graphml = True
         elif name == "key":
-            self._keys[attributes.get("id", "")] = attributes.get("attr.name", "").lower()
+            called, type_ = attributes.get("attr.name", ""), attributes.get("attr.type", "")
+            self._keys[attributes.get("id", "")] = _Key(called, type_)
         elif name in {"node", "edge"}:
             self._open.append(_Element(attributes))
             self._key = None
         elif name == "data" and self._open:
             key = attributes.get("key", "")
-            self._key = self._keys.get(key, key)
+            self._key = self._keys.get(key, _Key(key))
             self._open[-1].data[self._key] = ""
 
     def _text(self, text: str) -> None:
@@ -119,17 +145,46 @@ class _Reading:
             self._end_edge(self._open.pop())
 
     def _end_node(self, node: _Element) -> None:
-        id_, name = node.attributes.get("id", ""), node.first(NAME_KEYS)
-        if id_ and name:
+        id_, name = node.attributes.get("id", ""), node.taken(NAME_KEYS)
+        if not id_:
+            self.rows.append(reject_row(self.line(), "expected an id of a node, found none", _shown(node)))
+            return
+        if name:
             self.rows.append(name_row(self.line(), id_, name))
+        for key, value in node.rest():
+            if key.name:
+                self.rows.append(_literal_row(self.line(), id_, key, value))
+                name = value
+            else:
+                self.rows.append(StatementRow(self.line(), "data without a name"))
+        if name:
+            self._said.add(id_)
+        elif id_ not in self._said:
+            self._lone[id_] = self.line()
+
+    def lone_nodes(self) -> Iterator[StatementRow]:
+        """Yield the nodes of which nothing was said, once all was read."""
+        return (StatementRow(line, "isolated node") for line in self._lone.values())
 
     def _end_edge(self, edge: _Element) -> None:
         key = edge.attributes.get("id", "")
-        relation = edge.first(RELATION_KEYS) or ("" if key.isdigit() else key)
+        relation = edge.taken(RELATION_KEYS) or ("" if key.isdigit() else key)
         ends = [edge.attributes.get(end, "") for end in ("source", "target")]
         if relation and all(ends):
             self.rows.append(triple_row(self.line(), ends[0], relation, ends[1]))
+            self.rows.extend(StatementRow(self.line(), "data of an edge") for _ in edge.rest())
+            self._said.update(ends)
+            for end in ends:
+                self._lone.pop(end, None)
         else:
             missing = "a relation" if all(ends) else "a source and a target"
             reason = f"expected {missing} of an edge, found none"
-            self.rows.append(reject_row(self.line(), reason, shown(str({**edge.attributes, **edge.data}))))
+            self.rows.append(reject_row(self.line(), reason, _shown(edge)))
+
+
+def _literal_row(line: int, head: str, key: _Key, value: str) -> StatementRow:
+    return StatementRow(line, "triple", head, key.name, value, True, TYPES.get(key.type.lower()))
+
+
+def _shown(element: _Element) -> str:
+    return shown(str({**element.attributes, **{key.name: value for key, value in element.data.items()}}))

@@ -5,6 +5,8 @@
 WITH cut AS (
     SELECT line, text,
         CASE WHEN getvariable('quoted') AND contains(text, '"') THEN quoted_columns(text, getvariable('separator'))
+            WHEN getvariable('quoted')
+                THEN list_transform(string_split(text, getvariable('separator')), lambda cell: trim(cell, ' '))
             ELSE string_split(text, getvariable('separator'))
         END AS cells
     FROM lines

@@ -107,16 +107,19 @@ CREATE OR REPLACE TEMP MACRO written_literal(cell) AS
             END
     END;
 CREATE OR REPLACE TEMP MACRO quoted_column_pattern(separator) AS
-    regexp_escape(separator) || '(?:"(?:[^"]|"")*"|[^"' || regexp_escape(separator) || ']*)';
+    regexp_escape(separator) || CASE separator
+        WHEN ' ' THEN '(?:"(?:[^"]|"")*"|[^" ]*)'
+        ELSE ' *(?:"(?:[^"]|"")*" *|[^"' || regexp_escape(separator) || ']*)'
+    END;
 
--- The columns of a line in which some may be quoted; NULL where a quote is out of place or not closed.
+-- The columns of a line in which some may be quoted, without spaces around them; NULL where a quote is out of place or not closed.
 CREATE OR REPLACE TEMP MACRO quoted_columns(text, separator) AS
     CASE WHEN regexp_full_match(separator || text, '(?:' || quoted_column_pattern(separator) || ')*') THEN
         list_transform(
             regexp_extract_all(separator || text, quoted_column_pattern(separator)),
-            lambda cell: CASE WHEN cell[length(separator) + 1] = '"'
-                THEN replace(cell[length(separator) + 2:-2], '""', '"')
-                ELSE cell[length(separator) + 1:]
+            lambda cell: CASE WHEN starts_with(trim(cell[length(separator) + 1:], ' '), '"')
+                THEN replace(trim(cell[length(separator) + 1:], ' ')[2:-2], '""', '"')
+                ELSE trim(cell[length(separator) + 1:], ' ')
             END
         )
     END;

@@ -24,6 +24,7 @@ from lodestar.loaders.formats.metaqa_kb import MetaqaSource
 from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.formats.pathquestion_kb import PathquestionSource
 from lodestar.loaders.formats.question_subgraphs import RogSource
+from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.ids_and_names import (
     MAX_ID_BYTES,
     domain_of,
@@ -68,6 +69,7 @@ SAMPLES: dict[str, Callable[[Path], Source]] = {
     "graphml": lambda folder: GraphmlSource(written(folder, GRAPHML, "kg.graphml")),
     "metaqa": lambda folder: MetaqaSource(written(folder, KG.replace("\t", "|"), "kb.txt")),
     "ntriples": lambda folder: NtriplesSource(written(folder, "<a> <b> <c> .\n", "kg.nt")),
+    "parquet": lambda folder: ParquetSource(str(triples_parquet(folder / "kg.parquet"))),
     "pathquestion": lambda folder: PathquestionSource(written(folder, KG, "kb.txt")),
     "rog": lambda folder: RogSource(written(folder, json_lines(RECORDS), "q.jsonl")),
     "tsv": lambda folder: TsvSource(written(folder, KG), written(folder, NAMES, "names.tsv")),
@@ -265,6 +267,38 @@ def test_csv(tmp_path: Path) -> None:
     assert read.counts == {"header": 1, "triple": 2, "reject": 2}
 
 
+def test_spaces_around_columns_of_csv_are_none_of_them(tmp_path: Path) -> None:
+    path = written(tmp_path, 'a, r,  b c \n"d ", r , "e, f"\n', "kg.csv")
+    assert read_source(CsvSource(path)).triples == [("a", "r", "b c"), ("d ", "r", "e, f")]
+    path = written(tmp_path, " a \t r\tb\n")
+    assert read_source(TsvSource(path)).triples == [(" a ", " r", "b")]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [":START_ID,:TYPE,:END_ID", "Head ID, Relation Type, Tail ID", "entity1,relationship,entity2", "src,rel,dst"],
+)
+def test_a_header_is_no_triple(tmp_path: Path, header: str) -> None:
+    read = read_source(CsvSource(written(tmp_path, f"{header}\na,b,c\n", "kg.csv")))
+    assert (read.triples, read.counts["header"]) == ([("a", "b", "c")], 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "content", "hint"),
+    [
+        (CsvSource, "a;b;c\n", "found 1 column: it looks parted by semicolons: give --separator ';': 'a;b;c'"),
+        (CsvSource, "a\tb\tc\n", r"found 1 column: it looks parted by tabs: give --separator $'\t'"),
+        (TsvSource, "a|b|c\n", "found 1 column: it looks parted by bars: give --separator '|'"),
+    ],
+)
+def test_another_separator_is_guessed_at(
+    tmp_path: Path, source: type[DelimitedSource], content: str, hint: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read_source(source(written(tmp_path, content, "kg")))
+    assert hint in str(caught.value)
+
+
 def test_a_quote_in_a_column_that_is_not_taken_has_its_meaning(tmp_path: Path) -> None:
     path = written(tmp_path, 'head,relation,tail,note\na,b,c,fine\nd,e,f,"x\ng,h,i,y"\nj,k,l,"m,n"\n', "kg.csv")
     with Stage(tmp_path / "stage") as stage, pytest.raises(InputError, match=r"kg\.csv:3: a quote is out of place"):
@@ -456,6 +490,31 @@ def test_a_cut_file_of_records_is_said(tmp_path: Path) -> None:
         read_source(RogSource(path))
 
 
+# Parquet
+
+
+def triples_parquet(path: Path) -> Path:
+    columns = {"head": ["a", "a"], "relation": ["r", "s"], "tail": ["b", "1983"], "is_literal": [False, True]}
+    parquet.write_table(pa.table({**columns, "datatype": [None, "http://t"], "language": pa.nulls(2)}), path)
+    return path
+
+
+def test_parquet_of_triples(tmp_path: Path) -> None:
+    path = triples_parquet(tmp_path / "kg.parquet")
+    assert detect(str(path)) == "parquet"
+    names = tmp_path / "names.parquet"
+    parquet.write_table(pa.table({"id": ["a", "a"], "name": ["A", "Aa"], "is_alias": [False, True]}), names)
+    read = read_source(ParquetSource(str(path), str(names)))
+    assert read.triples == [("a", "r", "b"), ("a", "s", "1983")]
+    assert read.literals == [("1983", "http://t", None)]
+    assert read.names == {"a": ["A", "Aa"]}
+    with pytest.raises(InputError, match=r"names\.parquet: expected a column head, found 'id, name, is_alias'"):
+        read_source(ParquetSource(str(names)))
+    damaged = written(tmp_path, path.read_bytes()[:-9], "damaged.parquet")
+    with pytest.raises(InputError, match=r"damaged\.parquet: the parquet file is damaged"):
+        read_source(ParquetSource(damaged))
+
+
 # GraphML
 
 
@@ -465,6 +524,21 @@ def test_graphml(tmp_path: Path) -> None:
         assert read.triples == [("a", "likes", "b"), ("b", "knows", "a")]
         assert read.names == {"a": ["A & B"]}
         assert read.rejects == [(10, "expected a relation of an edge, found none")]
+
+
+def test_what_nodes_have_is_literals_and_nothing_is_left_out_uncounted(tmp_path: Path) -> None:
+    content = """<graphml><key id="d0" for="node" attr.name="Born" attr.type="int"/>
+    <key id="d1" for="node" attr.name="label" attr.type="string"/><key id="d2" attr.name="weight"/><key id="d3" for="node"/>
+    <graph><node id="a"><data key="d0"> 1983 </data><data key="d1">A</data><data key="d3">shape</data></node>
+    <node id="b"/><node id="c"/><node id="d"><data key="d0">7</data></node><node/>
+    <edge source="a" target="b"><data key="relation">likes</data><data key="d2">0.5</data></edge></graph></graphml>"""
+    read = read_source(GraphmlSource(written(tmp_path, content, "kg.graphml")))
+    assert read.triples == [("a", "Born", "1983"), ("d", "Born", "7"), ("a", "likes", "b")]
+    assert read.literals == [(value, "http://www.w3.org/2001/XMLSchema#int", None) for value in ("1983", "7")]
+    assert read.rejects == [(4, "expected an id of a node, found none")]
+    assert read.counts == {
+        "triple": 3, "name": 1, "reject": 1, "data of an edge": 1, "data without a name": 1, "isolated node": 1,
+    }  # fmt: skip
 
 
 def test_nested_graphs(tmp_path: Path) -> None:
@@ -568,7 +642,7 @@ def test_a_file_that_does_not_tell_its_format(tmp_path: Path, content: bytes) ->
         detect(path)
     assert str(caught.value) == (
         f"{path}: the format cannot be told from the file: "
-        "name one of csv, freebase, graphml, metaqa, ntriples, pathquestion, rog, tsv"
+        "name one of csv, freebase, graphml, metaqa, ntriples, parquet, pathquestion, rog, tsv"
     )
 
 

@@ -106,6 +106,20 @@ def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
 
 @command.command()
 @click.argument("kg")
+@click.option("--names", metavar="FILE", help="Names: parquet with the columns id, name, language and is_alias.")
+@load_options
+def parquet(kg: str, names: str | None, **flags: Any) -> None:
+    """Load triples from parquet as `lodestar export` writes it: head, relation, tail, is_literal, datatype, language.
+
+    \b
+    Example:
+      lodestar load parquet kg.parquet --names names.parquet
+    """
+    _load("parquet", flags, {"path": kg, "names_path": names})
+
+
+@command.command()
+@click.argument("kg")
 @_languages
 @click.option("--noise", metavar="FILE", help="Rules for what is left out, in the place of the usual ones.")
 @load_options

@@ -1,0 +1,106 @@
+"""Parquet with a row a triple, as `lodestar export` writes it; names in a file of their own, a row a name.
+
+Triples have the columns head, relation and tail, and where tails may be literals is_literal, datatype and language.
+Names have id and name, and may have language and is_alias. Without a names file the ids are the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from io import BufferedReader
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from ...engine.errors import InputError
+from ..reading.byte_file import ByteFile
+from ..reading.records import columns_shown
+from ..rows import BATCH_ROWS, ROWS
+from ..source import NO_ID, Part, RowPart
+from .file_source import FileSource
+
+TRIPLE_COLUMNS = ("head", "relation", "tail")
+_NAME_COLUMNS = ("id", "name")
+_OPTIONAL = {"is_literal": pa.bool_(), "datatype": pa.string(), "language": pa.string(), "is_alias": pa.bool_()}
+
+
+class ParquetSource(FileSource):
+    """A file of triples and, optionally, one of names."""
+
+    kind = "parquet"
+
+    def __init__(self, path: str, names_path: str | None = None) -> None:
+        self.max_rejects = 0
+        self.languages: Sequence[str] = ()
+        self.unnamed_ids = NO_ID if names_path is None else None
+        self._file = ByteFile(path)
+        self._names = ByteFile(names_path) if names_path is not None else None
+        super().__init__([self._file, *([self._names] if self._names else [])])
+
+    def options(self) -> Mapping[str, object]:
+        """Return whether there are names."""
+        return {"names": self._names is not None}
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the triples, then the names; a row's line is its number."""
+        yield RowPart(self._file.shown, _batches(self._file, TRIPLE_COLUMNS, _triples))
+        if self._names:
+            yield RowPart(self._names.shown, _batches(self._names, _NAME_COLUMNS, _names))
+
+
+def has_triples(path: str) -> bool:
+    """Return whether the columns of a parquet file are those of triples."""
+    try:
+        return set(TRIPLE_COLUMNS) <= set(parquet.read_schema(path).names)
+    except pa.ArrowException:
+        return False
+
+
+def _batches(file: ByteFile, wanted: Sequence[str], row_columns: Any) -> Iterator[pa.RecordBatch]:
+    with file.faults_translated(), file.unpacked() as stream:
+        try:
+            opened = parquet.ParquetFile(BufferedReader(cast(Any, stream), 1 << 20))
+            found = opened.schema_arrow.names
+            if missing := [name for name in wanted if name not in found]:
+                raise InputError(f"{file.shown}: expected a column {missing[0]}, found {columns_shown(found)}")
+            columns = [*wanted, *(name for name in _OPTIONAL if name in found)]
+            line = 0
+            for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns):
+                given = {name: batch.column(name) for name in batch.schema.names}
+                made = {"line": pa.array(range(line + 1, line + batch.num_rows + 1)), **row_columns(_typed(given))}
+                line += batch.num_rows
+                empty = pa.nulls(batch.num_rows)
+                yield pa.record_batch([made.get(field.name, empty).cast(field.type) for field in ROWS], schema=ROWS)
+        except pa.ArrowException as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"{file.shown}: the parquet file is damaged ({reason}): fetch it again") from error
+
+
+def _typed(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Return the columns as text or truth values, those that may be left out too."""
+    size = len(next(iter(given.values())))
+    found = {name: column.cast(_OPTIONAL.get(name, pa.string())) for name, column in given.items()}
+    return {name: pa.nulls(size, kind) for name, kind in _OPTIONAL.items()} | found
+
+
+def _triples(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    is_literal = pc.fill_null(given["is_literal"], False)
+    kinds = {name: pc.if_else(is_literal, given[name], None) for name in ("datatype", "language")}
+    return {
+        **{name: given[name] for name in TRIPLE_COLUMNS},
+        **kinds,
+        "is_literal": is_literal,
+        "category": pa.array(["triple"] * len(is_literal)),
+    }
+
+
+def _names(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    return {
+        "head": given["id"],
+        "tail": given["name"],
+        "language": given["language"],
+        "tag": pc.if_else(pc.fill_null(given["is_alias"], False), "alias", "name"),
+        "category": pa.array(["name"] * len(given["id"])),
+    }
