@@ -6,12 +6,14 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 PACKAGES := engine loaders models cypher
 SECONDS ?= 60
+KILLS ?= 1
+TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 .DEFAULT_GOAL := help
 .PHONY: help wheel demo test lint types unit integration lock bench fuzz figures clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 22
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
 
 demo: $(VENV)/.runtime ## Set up, start Neo4j, load a small world, ask five questions
 	$(BIN)/lodestar demo
@@ -19,8 +21,11 @@ demo: $(VENV)/.runtime ## Set up, start Neo4j, load a small world, ask five ques
 wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere with pip
 	$(BIN)/python -m build --wheel --no-isolation
 
-test: $(VENV)/.dev lint types ## Everything that gates a change
-	$(BIN)/python -m pytest
+test: $(VENV)/.dev ## Everything that gates a change, two things at a time
+	$(MAKE) $(TWO_AT_A_TIME) integration types unit lint
+
+test-long: $(VENV)/.dev ## The tests that take minutes each; KILLS (1) of each load that is killed
+	LODESTAR_KILLS=$(KILLS) $(BIN)/python -m pytest -m long
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -32,7 +37,7 @@ types: $(VENV)/.dev
 	$(BIN)/pyright
 
 unit: $(VENV)/.dev ## The tests that need no database
-	$(BIN)/python -m pytest tests/unit tests/property
+	$(BIN)/python -m pytest --ignore=tests/integration --ignore=tests/e2e
 
 integration: $(VENV)/.dev ## The tests against a real Neo4j, and through the command line
 	$(BIN)/python -m pytest tests/integration tests/e2e

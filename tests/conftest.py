@@ -24,6 +24,8 @@ from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 HEAP_MB = 512
 PAGECACHE_MB = 128
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+"""PyTorch's threads wait for each other by spinning, which takes far longer than the tiny networks of the tests."""
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A run in the background ignores Ctrl-C, and so would the commands under test, which inherit it."""
 

@@ -1,6 +1,7 @@
 """kill -9 at any moment, then the same command again: the graph is that of an undisturbed load.
 
-``LODESTAR_KILLS`` is the number of moments per writer; the default keeps the suite short.
+``LODESTAR_KILLS`` is the number of moments per writer; the default keeps the suite short, as leaving the bulk writer to
+`make test-long` does.
 """
 
 from __future__ import annotations
@@ -100,7 +101,11 @@ def seen(driver: neo4j.Driver, gateway: Gateway) -> Snapshot:
     return snapshot(driver)
 
 
-@pytest.mark.parametrize("options", [("--writer", "bulk", "--replace"), ("--writer", "online"), ("--append",)], ids=str)
+BULK = pytest.param(("--writer", "bulk", "--replace"), marks=pytest.mark.long)
+"""Five servers started and stopped for one kill."""
+
+
+@pytest.mark.parametrize("options", [BULK, ("--writer", "online"), ("--append",)], ids=str)
 def test_the_same_command_again_finishes_what_was_killed(
     instance: Instance, files: tuple[Path, Path], cache_dir: Path, options: tuple[str, ...]
 ) -> None:
