@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...engine.database.catalogue import read_graph_state
@@ -54,5 +55,5 @@ def _read_texts(after: str, limit: int) -> Request[list[tuple[str, list[str]]]]:
     )
 
 
-def _write(rows: list[dict[str, object]]) -> Request[int]:
-    return Request(template("write_search_names"), {"entities": rows}, lambda found: found[0][0])
+def _write(rows: Sequence[Mapping[str, object]]) -> Request[int]:
+    return Request(template("write_search_names"), {"entities": list(rows)}, lambda found: found[0][0])

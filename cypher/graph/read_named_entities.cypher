@@ -1,0 +1,10 @@
+// The next entities that have names, by id.
+// mode:    read
+// params:  $after :: STRING, $limit :: INTEGER
+// returns: id :: STRING, name :: STRING, aliases :: LIST<STRING>, name_tags :: STRING
+// needs:   constraint entity_id
+MATCH (e:Entity)
+WHERE e.id > $after AND e.name IS NOT NULL
+RETURN e.id AS id, e.name AS name, e.aliases AS aliases, e.name_tags AS name_tags
+ORDER BY e.id
+LIMIT $limit
