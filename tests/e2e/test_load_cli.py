@@ -127,7 +127,7 @@ def test_loads_are_listed_checked_and_deleted(
     assert run("verify").returncode == 0
     assert run("loads", "delete", "two.tsv").returncode == 2
     gone = run("loads", "delete", "two.tsv", "--yes")
-    assert gone.stderr.splitlines()[-1] == "two.tsv: 1 triples deleted, 1 triples of 2 entities left"
+    assert gone.stderr.splitlines()[-1] == "two.tsv: 1 triple deleted, 1 triple of 2 entities left"
     driver.execute_query("MATCH (:Entity)-[r]->() DELETE r")
     broken = run("verify")
     assert broken.returncode == 5

@@ -64,6 +64,7 @@ def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: 
       lodestar loads delete 2
       lodestar loads delete more.tsv --yes
     """
+    from ....loaders.loads.report import number_of
     from ....loaders.loads.unloading import found_load, unload
     from ...database.catalogue import read_loads
     from ...database.gateway import Gateway
@@ -82,11 +83,12 @@ def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: 
             if not click.confirm(f"Delete load {manifest.number} ({manifest.source})?", err=True):
                 click.echo("nothing deleted", err=True)
                 ctx.exit(1)
-        with progress_bar(f"load {manifest.number} out of the graph") as (progress, _):
+        with progress_bar(f"load {manifest.number} ({manifest.source})", "deleting") as (progress, _):
             report = unload(gateway, str(manifest.number), progress=progress)
     click.echo(
-        f"{report.source}: {report.num_triples_deleted:,} triples deleted, {report.num_triples:,} triples of "
-        f"{report.num_entities:,} entities left",
+        f"{report.source}: {number_of(report.num_triples_deleted, 'triple', 'triples')} deleted, "
+        f"{number_of(report.num_triples, 'triple', 'triples')} of "
+        f"{number_of(report.num_entities, 'entity', 'entities')} left",
         err=True,
     )
     if as_json:

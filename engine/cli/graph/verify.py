@@ -25,6 +25,7 @@ def command(as_json: bool, **flags: Any) -> None:
       lodestar verify
       lodestar verify --json
     """
+    from ....loaders.loads.report import number_of
     from ....loaders.loads.verifying import verify
     from ...database.gateway import Gateway
     from ...progress.phases import progress_bar
@@ -32,13 +33,19 @@ def command(as_json: bool, **flags: Any) -> None:
 
     with Gateway(loading_connection(settings_from(**flags))) as gateway:
         gateway.version()
-        with progress_bar("verifying the graph") as (progress, _):
+        with progress_bar("the graph", "verifying") as (progress, _):
             found = verify(gateway, progress)
     if as_json:
         click.echo(json.dumps(asdict(found)))
     for fault in () if as_json else found.faults:
         click.echo(fault)
-    checked = f"{found.num_triples:,} triples, {found.num_entities:,} entities, {found.num_loads:,} loads"
+    counts = (
+        number_of(found.num_triples, "triple", "triples"),
+        number_of(found.num_entities, "entity", "entities"),
+        number_of(found.num_loads, "load", "loads"),
+    )
+    checked = ", ".join(counts)
     if found.faults:
-        raise GraphError(f"{checked}: {len(found.faults):,} faults, the first: {found.faults[0]}")
+        faults = number_of(len(found.faults), "fault", "faults")
+        raise GraphError(f"{checked}: {faults}, the first: {found.faults[0]}")
     click.echo(f"{checked}: as the manifests say", err=True)

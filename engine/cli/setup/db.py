@@ -109,6 +109,11 @@ def reset(ctx: click.Context, name: str | None, home: str | None, as_json: bool,
       lodestar db reset --name films --yes
     """
     instance = _instance(name, home)
+    if not instance.home.folder.exists() and not instance.incoming().home.folder.exists():
+        click.echo(f"{instance.name}: there is no such server, nothing deleted", err=True)
+        if as_json:
+            click.echo(json.dumps({"name": instance.name, "deleted": None}))
+        return
     if not yes:
         if not sys.stdin.isatty():
             raise UsageError(f"reset deletes {instance.home.folder}: give --yes to do so without being asked")
