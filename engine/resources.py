@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
     from ..models.causal_lm import CausalLM
+    from ..models.reg.scoring import TripleModel
     from ..models.star.checkpoint import Description
     from ..models.star.scoring import StarModel
+    from ..models.training.description import ModelDescription
     from .relations.index import RelationIndex
 
 T = TypeVar("T")
@@ -113,6 +115,27 @@ class Resources:
 
         return self.once(("star", folder), read)
 
+    def vectors_of(self, encoder: str) -> TextVectors:
+        """Return the vectors of an encoder, which may be another than the settings'."""
+        if encoder == self.settings.encoder:
+            return self.vectors
+        return self.once(("vectors", encoder), lambda: TextVectors(SentenceEncoder(encoder, device=self.device)))
+
+    def triple_model(self, folder: str) -> TripleModel:
+        """Return a trained scorer of triples; raise `CheckpointError` where it cannot be read."""
+        from ..models.reg.checkpoint import read_triple_scorer
+        from ..models.reg.scoring import TripleModel
+        from ..models.training.description import CheckpointError as Unreadable
+
+        def read() -> TripleModel:
+            try:
+                description, network = read_triple_scorer(Path(folder), self.device)
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+            return TripleModel(description, network, self.vectors_of(description.encoder))
+
+        return self.once(("reg-triple", folder), read)
+
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""
         from ..models.causal_lm import CausalLM
@@ -185,14 +208,26 @@ class GraphResources:
     def star(self, folder: str, *, any_graph: bool = False) -> StarModel:
         """Return a trained scorer; raise `CheckpointError` where it was trained on a graph with other relations."""
         description = self.shared.description(folder)
-        if not any_graph and self.catalogue.vocabulary not in description.graphs:
-            sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
-            raise CheckpointError(
-                f"{folder} was trained on another graph ({sets}; its relations differ from the "
-                f"{len(self.catalogue.relations):,} here): load that graph, train on this one, or allow it with "
-                "--any-graph"
-            )
+        if not any_graph:
+            self._check_trained_here(folder, description)
         return self.shared.star(folder)
+
+    def triple_model(self, folder: str, *, any_graph: bool = False) -> TripleModel:
+        """Return a trained scorer of triples; raise `CheckpointError` where it was trained on another graph."""
+        model = self.shared.triple_model(folder)
+        if not any_graph:
+            self._check_trained_here(folder, model.description)
+        return model
+
+    def _check_trained_here(self, folder: str, description: ModelDescription) -> None:
+        if self.catalogue.vocabulary in description.graphs:
+            return
+        sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
+        raise CheckpointError(
+            f"{folder} was trained on another graph ({sets}; its relations differ from the "
+            f"{len(self.catalogue.relations):,} here): load that graph, train on this one, or allow it with "
+            "--any-graph"
+        )
 
     @cached_property
     def _index(self) -> RelationIndex:

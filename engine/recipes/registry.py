@@ -13,6 +13,7 @@ PARTS = {
     "similarity": "lodestar.engine.recipes.searching:Similarity",
     "star": "lodestar.engine.recipes.searching:Star",
     "merge": "lodestar.engine.recipes.searching:Merge",
+    "reg-triple": "lodestar.engine.recipes.triples:RegTriple",
     "reorganise": "lodestar.engine.recipes.reorganising:Reorganise",
     "path-pooling": "lodestar.engine.recipes.pooling:PathPooling",
     "fi": "lodestar.engine.recipes.filtering:FI",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -14,6 +14,9 @@ from ...models.training.trainer import begin_anew
 from ..errors import EncoderError, UsageError
 from ..server.file_lock import locked
 from ..whole_file import storing
+
+Asked = tuple[str, frozenset[str]]
+"""The words of a question in small letters, and its topics: two with the same are one question."""
 
 
 @contextmanager
@@ -35,6 +38,17 @@ def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> I
         raise EncoderError(str(error)) from error
     except (TrainingStateError, FloatingPointError) as error:
         raise UsageError(str(error)) from error
+
+
+def check_asked_apart(train_on: Iterable[Asked], choose_on: Iterable[tuple[str, Asked]]) -> None:
+    """Raise `UsageError` where a question is both learned from and chosen on; those chosen on come with their ids."""
+    learned = set(train_on)
+    shared = [id_ for id_, asked in choose_on if asked in learned]
+    if shared:
+        raise UsageError(
+            f"--dev: {len(shared):,} of its questions are in --dataset as well (the first is {shared[0]}): "
+            "give questions that are not learned from"
+        )
 
 
 @contextmanager

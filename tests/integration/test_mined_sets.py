@@ -16,7 +16,8 @@ from lodestar.engine.progress.phases import Progress
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.mining.options import MiningOptions
-from lodestar.engine.training.mined_sets import Say, mined_set
+from lodestar.engine.training.mined_sets import mined_set
+from lodestar.engine.training.of_graph import Say
 from lodestar.models.star.mined import Mined
 
 from tests.conftest import emptied

@@ -1,0 +1,145 @@
+"""ReG@Triple as a retriever: the triples of the question's subgraph, scored all at once by a trained network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...models.reg.config import SubgraphOptions
+from ...models.reg.scoring import TripleColumns, TripleModel
+from ...models.text_vectors import TextVectors
+from ...models.verbalise import Directed, RelationWords, verbalise_hop
+from ..evidence.calibration import Calibration
+from ..evidence.evidence import Cost, Evidence, Kind, item_order
+from ..linking.topics import started_from
+from ..steps import Steps
+from ..values import Entity, LinkedQuestion, Scored, Topic, Triple
+from .subgraph.batch import SubgraphBatch
+from .subgraph.bounds import SubgraphBounds
+from .subgraph.proposing import SimilarityProposer
+from .subgraph.walking import QuestionSubgraphs, SubgraphQuery
+
+NOTHING = "no triple was found around the topic entities"
+CUT = "triples beyond the bounds of the question's subgraph"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRelations:
+    """The relations of a graph by catalogue number: names, words, and the types under which they are stored."""
+
+    names: Mapping[int, str]
+    words: Mapping[int, RelationWords]
+    stored_as: Mapping[str, str]
+
+    def texts(self) -> dict[int, str]:
+        """Return what the encoder gets to see of each."""
+        return {number: verbalise_hop((Directed(words),)) for number, words in self.words.items()}
+
+
+def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> QuestionSubgraphs:
+    """Return what reads subgraphs for a training and for a question alike."""
+    proposer = SimilarityProposer(relations.words, vectors)
+    return QuestionSubgraphs(
+        relations.names, proposer=proposer, num_relations=options.num_relations, stored_as=relations.stored_as
+    )
+
+
+def subgraph_query(text: str, topics: Sequence[str], options: SubgraphOptions) -> SubgraphQuery:
+    """Return the query for a question's subgraph."""
+    return SubgraphQuery(text, tuple(topics), options.num_hops, SubgraphBounds(question_triples=options.max_triples))
+
+
+def entity_text(entity: Entity) -> str | None:
+    """Return what the encoder gets to see of an entity; None of an unnamed one."""
+    return None if entity.is_mediator else entity.label
+
+
+class TripleRetriever:
+    """A `Retriever`: of each question the `keep` best triples of its subgraph, all questions scored together."""
+
+    gives: Kind = "triple"
+
+    def __init__(
+        self,
+        relations: GraphRelations,
+        vectors: TextVectors,
+        model: TripleModel,
+        *,
+        keep: int,
+        max_topics: int,
+        min_link: float,
+    ) -> None:
+        self._names = relations.names
+        self._texts = relations.texts()
+        self._vectors = vectors
+        self._model = model
+        self._options = model.description.subgraph
+        self._subgraphs = subgraphs_of(relations, vectors, self._options)
+        self._keep, self._max_topics, self._min_link = keep, max_topics, min_link
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Triple]]]:
+        """Return the triples, best first: at least `top_k` where there are as many."""
+        encoding_s = self._vectors.encoding_s
+        topics = [started_from(each.topics, self._max_topics, self._min_link) for each in questions]
+        batch = yield from self._subgraphs.extract(
+            [
+                subgraph_query(each.question.text, [topic.entity.id for topic in some], self._options)
+                for each, some in zip(questions, topics, strict=True)
+            ]
+        )
+        scores = self._model.score(self._columns(questions, batch))
+        cost = Cost("encode", self._vectors.encoding_s - encoding_s)
+        keep = max(self._keep, top_k)
+        return [
+            self._evidence(question, tuple(some), batch, number, scores, keep).charged([cost])
+            for number, (question, some) in enumerate(zip(questions, topics, strict=True))
+        ]
+
+    def _columns(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> TripleColumns:
+        numbers, relation_of = np.unique(batch.relations, return_inverse=True)
+        texts = [entity_text(batch.table[place]) for place in range(len(batch.table.ids))]
+        return TripleColumns(
+            questions=[each.question.text for each in questions],
+            relations=[self._texts[int(number)] for number in numbers],
+            names=[texts[place] for place in batch.entities.tolist()],
+            is_topic=batch.is_topic,
+            heads=batch.heads,
+            relation_of=relation_of,
+            tails=batch.tails,
+            question_of=batch.triple_questions,
+        )
+
+    def _evidence(
+        self,
+        linked: LinkedQuestion,
+        topics: tuple[Topic, ...],
+        batch: SubgraphBatch,
+        number: int,
+        scores: npt.NDArray[np.float32],
+        keep: int,
+    ) -> Evidence[Triple]:
+        rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
+        best = rows[np.argsort(-scores[rows], kind="stable")[:keep]]
+        items = [
+            Scored(
+                Triple(
+                    batch.table[int(batch.entities[batch.heads[row]])],
+                    self._names[int(batch.relations[row])],
+                    batch.table[int(batch.entities[batch.tails[row]])],
+                ),
+                float(scores[row]),
+            )
+            for row in best
+        ]
+        return Evidence(
+            linked.question,
+            topics,
+            "triple",
+            tuple(sorted(items, key=item_order)),
+            Calibration("logit", *self._model.description.calibration),
+            left_out=(CUT,) if batch[number].is_cut else (),
+            note="" if items else NOTHING,
+        )

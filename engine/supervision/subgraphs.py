@@ -1,0 +1,131 @@
+"""Training data of ReG's retrievers: question subgraphs, and which of their triples lead to right answers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...models.reg.config import SubgraphOptions
+from ...models.reg.graphs import UNNAMED, GraphTexts, QuestionGraphs, write_graphs
+from ...models.reg.shortest_paths import on_shortest_paths
+from ...models.text_vectors import TextVectors
+from ..api import Engine
+from ..database.catalogue import Catalogue, read_catalogue, read_graph_state
+from ..errors import GraphError
+from ..progress.phases import Progress, silent
+from ..questions.gold import QuestionSet
+from ..questions.in_graph import with_known_answers
+from ..relations.words import words_of_relation
+from ..retrieval.subgraph.batch import Subgraph
+from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
+from ..whole_file import storing
+from .mining.placing import LeftOut, Placed, placed_questions
+
+BATCH = 32
+
+
+def graph_relations(catalogue: Catalogue) -> GraphRelations:
+    """Return the relations of a catalogue."""
+    return GraphRelations(
+        {relation.number: relation.name for relation in catalogue.relations},
+        {relation.number: words_of_relation(relation) for relation in catalogue.relations},
+        catalogue.stored_as,
+    )
+
+
+def write_question_graphs(
+    questions: QuestionSet,
+    engine: Engine,
+    vectors: TextVectors,
+    out: Path,
+    options: SubgraphOptions,
+    *,
+    progress: Progress = silent,
+) -> None:
+    """Read the subgraphs of the questions from the engine's graph and write the file; `vectors` choose the relations.
+
+    Right are the triples on shortest paths from topics to answers (weak supervision). Questions whose topics or answers
+    the graph does not have are left out. Raises `GraphError` where none is left.
+    """
+    gateway = engine.gateway()
+    gateway.fetch(read_graph_state()).check()
+    catalogue = gateway.fetch(read_catalogue())
+    relations = graph_relations(catalogue)
+    extractor = subgraphs_of(relations, vectors, options)
+    asked = with_known_answers(questions.questions, gateway).questions
+    made = _Columns(relations)
+    progress("reading", 0, len(asked))
+    for start in range(0, len(asked), BATCH):
+        placed, _ = gateway.run(placed_questions(asked[start : start + BATCH]))
+        kept = [each for each in placed if not isinstance(each, LeftOut)]
+        queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
+        for each, subgraph in zip(kept, gateway.run(extractor.extract(queries)), strict=True):
+            made.add(each, subgraph)
+        progress("reading", min(start + BATCH, len(asked)), len(asked))
+    if not made.questions:
+        raise GraphError(
+            f"{questions.name}: expected questions about this graph, found none: load the graph they are about"
+        )
+    with storing(out):
+        write_graphs(out, made.graphs(questions, catalogue.vocabulary, options))
+
+
+class _Columns:
+    """The columns of a file while it is made."""
+
+    def __init__(self, relations: GraphRelations) -> None:
+        self.questions: list[Placed] = []
+        self._texts = relations.texts()
+        self._relations: dict[int, int] = {}
+        self._entities: dict[str, int] = {}
+        self._columns: dict[str, list[Any]] = {}
+        self._num_nodes = [0]
+        self._num_triples = [0]
+
+    def add(self, placed: Placed, subgraph: Subgraph) -> None:
+        """Add a question with its subgraph."""
+        ids = subgraph.ids
+        topics = {topic.id for topic in placed.topics}
+        is_answer = np.array([id_ in placed.answers and id_ not in topics for id_ in ids], dtype=np.bool_)
+        right = on_shortest_paths(
+            subgraph.heads, subgraph.tails, subgraph.is_literal, np.flatnonzero(subgraph.is_topic), is_answer
+        )
+        texts = [entity_text(subgraph.table[place]) for place in subgraph.entities.tolist()]
+        columns = {
+            "heads": subgraph.heads + self._num_nodes[-1],
+            "tails": subgraph.tails + self._num_nodes[-1],
+            "relation_of": np.array(
+                [self._relations.setdefault(n, len(self._relations)) for n in subgraph.relations.tolist()],
+                dtype=np.int64,
+            ),
+            "is_positive": right,
+            "text_of": np.array(
+                [UNNAMED if text is None else self._entities.setdefault(text, len(self._entities)) for text in texts],
+                dtype=np.int64,
+            ),
+            "is_topic": subgraph.is_topic,
+        }
+        for name, column in columns.items():
+            self._columns.setdefault(name, []).append(column)
+        self._num_nodes.append(self._num_nodes[-1] + subgraph.num_nodes)
+        self._num_triples.append(self._num_triples[-1] + subgraph.num_triples)
+        self.questions.append(placed)
+
+    def graphs(self, questions: QuestionSet, graph: str, options: SubgraphOptions) -> QuestionGraphs:
+        """Return all that was added."""
+        texts = GraphTexts(
+            questions.name,
+            questions.sha256,
+            graph,
+            asdict(options) | {"supervision": "weak"},
+            tuple(each.question.id for each in self.questions),
+            tuple(each.question.text for each in self.questions),
+            tuple(self._entities),
+            tuple(self._texts[number] for number in self._relations),
+        )
+        columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in self._columns.items()}
+        starts = [np.array(starts, dtype=np.int64) for starts in (self._num_nodes, self._num_triples)]
+        return QuestionGraphs(texts, **columns, node_starts=starts[0], triple_starts=starts[1])

@@ -1,0 +1,55 @@
+"""What a training of ReG@Triple is asked for, resolved: every option with its value, as the checkpoint keeps it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..training.options import TrainingOptions, check_ranges
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphOptions:
+    """How a question's subgraph is read: hops from the topics, relations that are walked in a step (the nearest to the
+    question), triples at most."""
+
+    num_hops: int = 2
+    num_relations: int = 20
+    max_triples: int = 4_000
+
+    def __post_init__(self) -> None:
+        check_ranges(self, num_hops=(1, 4), num_relations=(1, math.inf), max_triples=(1, 1_000_000))
+
+
+@dataclass(frozen=True, slots=True)
+class TripleConfig:
+    """encoder: of texts, by name or path; it stays as it is. hidden: units of the MLP. num_rounds: of distance encoding
+    in each direction (SubgraphRAG's 2). batch_size: questions of a step. num_negatives: wrong triples of a question in
+    a step, drawn anew each epoch.
+    """
+
+    encoder: str = "all-MiniLM-L6-v2"
+    hidden: int = 384
+    num_rounds: int = 2
+    batch_size: int = 8
+    num_negatives: int = 500
+    subgraph: SubgraphOptions = field(default_factory=SubgraphOptions)
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=30, learning_rate=1e-3, head_learning_rate=1e-3, weight_decay=0.0, patience=5
+        )
+    )
+
+    def __post_init__(self) -> None:
+        check_ranges(
+            self,
+            hidden=(1, 8_192),
+            num_rounds=(0, 8),
+            batch_size=(1, math.inf),
+            num_negatives=(1, math.inf),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every option with its value, as plain data."""
+        return asdict(self)

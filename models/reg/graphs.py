@@ -1,0 +1,135 @@
+"""What ReG's retrievers learn from: the subgraphs of a question set as columns, with the triples that are right.
+
+A file of it is safetensors: the columns, and all texts in its metadata.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from ..file_hash import file_sha256
+from ..one_line import one_line
+from ..training.decoding import decoded
+from ..training.description import TrainedOn
+from ..whole_file import whole
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+UNNAMED = -1
+
+
+class GraphFileError(Exception):
+    """A file of subgraphs is missing, damaged or not one; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTexts:
+    """What a set of subgraphs was made from and its texts: of the questions, of the entities and of the relations.
+
+    options: how far and how wide the subgraphs reach, and what the supervision is.
+    """
+
+    questions_name: str
+    questions_sha256: str
+    graph: str
+    options: Mapping[str, Any]
+    ids: tuple[str, ...]
+    questions: tuple[str, ...]
+    entities: tuple[str, ...]
+    relations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionGraphs:
+    """The subgraphs as one disjoint graph, questions one after another.
+
+    heads, tails: (num_triples,) nodes. relation_of: (num_triples,) places in `texts.relations`. is_positive:
+    (num_triples,). text_of: (num_nodes,) places in `texts.entities`, `UNNAMED` where there is no name. is_topic:
+    (num_nodes,). node_starts, triple_starts: (num_questions + 1,).
+    """
+
+    texts: GraphTexts
+    heads: Ints
+    relation_of: Ints
+    tails: Ints
+    is_positive: Bools
+    text_of: Ints
+    is_topic: Bools
+    node_starts: Ints
+    triple_starts: Ints
+    sha256: str = ""
+
+    def __len__(self) -> int:
+        return len(self.texts.questions)
+
+    def triples_of(self, question: int) -> slice:
+        """Return the rows of a question's triples."""
+        return slice(int(self.triple_starts[question]), int(self.triple_starts[question + 1]))
+
+    @property
+    def trained_on(self) -> TrainedOn:
+        """What a checkpoint says of it."""
+        texts = self.texts
+        hops = int(texts.options.get("num_hops", 0))
+        return TrainedOn(texts.questions_name, texts.questions_sha256, self.sha256, texts.graph, len(self), hops)
+
+
+_COLUMNS = [each.name for each in fields(QuestionGraphs) if each.name not in {"texts", "sha256"}]
+
+
+def write_graphs(path: Path, graphs: QuestionGraphs) -> None:
+    """Write the file, whole or not at all."""
+    columns = {name: getattr(graphs, name) for name in _COLUMNS}
+    texts = {each.name: getattr(graphs.texts, each.name) for each in fields(GraphTexts)}
+    stored = {name: column if column.dtype == bool else column.astype(np.int32) for name, column in columns.items()}
+    with whole(path) as draft:
+        save_file(stored, draft, {"texts": json.dumps(texts, ensure_ascii=False)})
+
+
+def read_graphs(path: Path) -> QuestionGraphs:
+    """Return what `write_graphs` wrote; raise `GraphFileError` for a file that is missing or damaged."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            texts = decoded(GraphTexts, (file.metadata() or {}).get("texts", ""))
+            columns = {name: file.get_tensor(name) for name in _COLUMNS}
+        graphs = QuestionGraphs(
+            texts,
+            **{name: column if column.dtype == bool else column.astype(np.int64) for name, column in columns.items()},
+            sha256=file_sha256(path),
+        )
+        _check(graphs)
+    except FileNotFoundError:
+        raise GraphFileError(f"{path}: no such file: train with --fresh to make it again") from None
+    except Exception as error:
+        raise GraphFileError(f"{path}: damaged ({one_line(error)}): remove it, and it is made again") from error
+    return graphs
+
+
+def _check(graphs: QuestionGraphs) -> None:
+    """Raise `ValueError` for columns that point nowhere."""
+    texts = graphs.texts
+    num_nodes, num_triples = len(graphs.text_of), len(graphs.heads)
+    for column, least, most in (
+        (graphs.heads, 0, num_nodes),
+        (graphs.tails, 0, num_nodes),
+        (graphs.relation_of, 0, len(texts.relations)),
+        (graphs.text_of, UNNAMED, len(texts.entities)),
+    ):
+        if len(column) and not (least <= column.min() and column.max() < most):
+            raise ValueError("a column points nowhere")
+    sizes = {len(graphs.relation_of), len(graphs.tails), len(graphs.is_positive), num_triples}
+    for starts, size in ((graphs.node_starts, num_nodes), (graphs.triple_starts, num_triples)):
+        sizes.add(num_triples if starts[0] == 0 and starts[-1] == size and (np.diff(starts) >= 0).all() else -1)
+        sizes.add(num_triples if len(starts) == len(texts.questions) + 1 == len(texts.ids) + 1 else -1)
+    if len(sizes) > 1 or len(graphs.is_topic) != num_nodes:
+        raise ValueError("its columns do not fit together")

@@ -1,0 +1,82 @@
+"""The network of ReG@Triple: an MLP over a triple's question, head, relation, tail and distance encodings.
+
+Its first layer is linear in each of them, so that each is projected once, not once for every triple that it is in: a
+triple's hidden layer is the sum of what its question, its relation and its two nodes come to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+BLOCK = 32_768
+"""Triples whose hidden layers are in memory at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class TripleInputs:
+    """The triples of some questions. questions, relations: unit vectors, (num, dimension). entities: (num_nodes,
+    dimension), rows of unnamed nodes are not looked at. is_named: (num_nodes,). distances: (num_nodes, width).
+    question_of, heads, relation_of, tails: (num_triples,) rows of these."""
+
+    questions: Tensor
+    relations: Tensor
+    entities: Tensor
+    is_named: Tensor
+    distances: Tensor
+    question_of: Tensor
+    heads: Tensor
+    relation_of: Tensor
+    tails: Tensor
+
+
+class TripleScorer(nn.Module):
+    """dimension: of the text vectors. distance_width: of the encodings. hidden: units of the one hidden layer."""
+
+    def __init__(self, dimension: int, distance_width: int, hidden: int) -> None:
+        super().__init__()
+        self.unnamed = nn.Parameter(torch.zeros(dimension))
+        self.of_question = nn.Linear(dimension, hidden)
+        self.of_head = nn.Linear(dimension, hidden, bias=False)
+        self.of_relation = nn.Linear(dimension, hidden, bias=False)
+        self.of_tail = nn.Linear(dimension, hidden, bias=False)
+        self.of_head_distance = nn.Linear(distance_width, hidden, bias=False)
+        self.of_tail_distance = nn.Linear(distance_width, hidden, bias=False)
+        self.out = nn.Linear(hidden, 1)
+
+    def forward(self, inputs: TripleInputs) -> Tensor:
+        """Return the logit of each triple, (num_triples,)."""
+        entities = torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed)
+        return self.of_projected(
+            self.of_question(inputs.questions),
+            self.of_relation(inputs.relations),
+            self.of_head(entities) + self.of_head_distance(inputs.distances),
+            self.of_tail(entities) + self.of_tail_distance(inputs.distances),
+            inputs,
+        )
+
+    def of_projected(
+        self, questions: Tensor, relations: Tensor, heads: Tensor, tails: Tensor, inputs: TripleInputs
+    ) -> Tensor:
+        """Return the logits from the projections, (num, hidden) each, block by block."""
+        return torch.cat(
+            [
+                self.out(
+                    torch.relu(
+                        questions[inputs.question_of[rows]]
+                        + relations[inputs.relation_of[rows]]
+                        + heads[inputs.heads[rows]]
+                        + tails[inputs.tails[rows]]
+                    )
+                ).squeeze(1)
+                for rows in _blocks(len(inputs.heads))
+            ]
+            or [self.out.bias.new_zeros(0)]
+        )
+
+
+def _blocks(size: int) -> Iterator[slice]:
+    return (slice(start, start + BLOCK) for start in range(0, size, BLOCK))

@@ -1,0 +1,122 @@
+"""ReG@Triple's formulas against values computed by hand and plain references."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from lodestar.models.reg import network as reg_network
+from lodestar.models.reg.distances import distance_encoding, encoding_width
+from lodestar.models.reg.network import TripleInputs, TripleScorer
+from lodestar.models.reg.shortest_paths import on_shortest_paths
+
+
+def nodes(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.int64)
+
+
+def flags(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.bool_)
+
+
+class TestDistanceEncoding:
+    def test_a_chain_by_hand(self) -> None:
+        """0 → 1 → 2, the topic is 0. Along: node 1 has heads {0}, node 2 {1}. Against: node 0 has tails {1}, 1 {2}."""
+        found = distance_encoding(nodes(0, 1), nodes(1, 2), flags(1, 0, 0), 2)
+        assert found.shape == (3, encoding_width(2))
+        assert found.tolist() == [
+            # one-hot, along 1,  along 2, against 1, against 2
+            [0, 1, 0, 0, 0, 0, 1, 0, 1, 0],
+            [1, 0, 0, 1, 0, 0, 1, 0, 0, 0],
+            [1, 0, 1, 0, 0, 1, 0, 0, 0, 0],
+        ]
+
+    def test_a_mean_counts_parallel_triples(self) -> None:
+        """Two triples 0 → 2 and one 1 → 2: the topic 0 is two thirds of what enters 2."""
+        found = distance_encoding(nodes(0, 0, 1), nodes(2, 2, 2), flags(1, 0, 0), 1)
+        np.testing.assert_allclose(found[2], [1, 0, 1 / 3, 2 / 3, 0, 0], rtol=1e-6)
+
+    def test_a_self_loop_stays(self) -> None:
+        assert distance_encoding(nodes(0), nodes(0), flags(1), 2).tolist() == [[0, 1] * 5]
+
+    def test_no_round_is_the_one_hot_and_nothing_is_nothing(self) -> None:
+        assert distance_encoding(nodes(0), nodes(1), flags(0, 1), 0).tolist() == [[1, 0], [0, 1]]
+        assert distance_encoding(nodes(), nodes(), flags(), 2).shape == (0, encoding_width(2))
+
+    def test_a_dense_reference(self) -> None:
+        rng = np.random.default_rng(3)
+        heads, tails = rng.integers(0, 9, 40), rng.integers(0, 9, 40)
+        is_topic = rng.random(9) < 0.3
+        along = np.zeros((9, 9))
+        np.add.at(along, (tails, heads), 1)
+        columns = [np.stack([~is_topic, is_topic], axis=1).astype(float)]
+        for matrix in (along, along.T):
+            mean = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+            columns += [mean @ columns[0], mean @ mean @ columns[0], mean @ mean @ mean @ columns[0]]
+        np.testing.assert_allclose(distance_encoding(heads, tails, is_topic, 3), np.hstack(columns), rtol=1e-6)
+
+
+class TestShortestPaths:
+    def test_all_shortest_paths_whichever_way_the_triples_point(self) -> None:
+        """0 → 1 → 3 and 0 ← 2 → 3 are as short; 0 → 4 → 5 → 3 is longer, 1 → 6 leads away."""
+        heads, tails = nodes(0, 1, 2, 2, 0, 4, 5, 1), nodes(1, 3, 0, 3, 4, 5, 3, 6)
+        found = on_shortest_paths(heads, tails, flags(*[0] * 7), nodes(0), flags(0, 0, 0, 1, 0, 0, 0))
+        assert found.tolist() == [True, True, True, True, False, False, False, False]
+
+    def test_each_answer_and_each_topic_has_its_own(self) -> None:
+        """From 0: 1 is next to it, 2 two steps away. From 2 itself an answer: 1 is next, 2 is no way."""
+        found = on_shortest_paths(nodes(0, 1), nodes(1, 2), flags(0, 0, 0), nodes(0), flags(0, 1, 1))
+        assert found.tolist() == [True, True]
+        found = on_shortest_paths(nodes(0, 1), nodes(1, 2), flags(0, 0, 0), nodes(0, 2), flags(0, 1, 0))
+        assert found.tolist() == [True, True]
+        assert not on_shortest_paths(nodes(0), nodes(1), flags(0, 0), nodes(0), flags(1, 0)).any()
+
+    def test_no_path_goes_through_a_literal(self) -> None:
+        """0 → value ← 2: a path may end in the value alone."""
+        heads, tails, is_literal = nodes(0, 2), nodes(1, 1), flags(0, 1, 0)
+        assert not on_shortest_paths(heads, tails, is_literal, nodes(0), flags(0, 0, 1)).any()
+        assert on_shortest_paths(heads, tails, is_literal, nodes(0), flags(0, 1, 0)).tolist() == [True, False]
+
+    def test_parallel_triples_are_all_on_it(self) -> None:
+        assert on_shortest_paths(nodes(0, 0), nodes(1, 1), flags(0, 0), nodes(0), flags(0, 1)).all()
+
+
+class TestNetwork:
+    def inputs(self, num_triples: int = 50) -> TripleInputs:
+        torch.manual_seed(1)
+        return TripleInputs(
+            questions=torch.randn(2, 5),
+            relations=torch.randn(3, 5),
+            entities=torch.randn(8, 5),
+            is_named=torch.tensor([True] * 6 + [False] * 2),
+            distances=torch.randn(8, encoding_width(1)),
+            question_of=torch.randint(2, (num_triples,)),
+            heads=torch.randint(8, (num_triples,)),
+            relation_of=torch.randint(3, (num_triples,)),
+            tails=torch.randint(8, (num_triples,)),
+        )
+
+    def test_it_is_the_layer_over_the_concatenated_embeddings(self, monkeypatch: object) -> None:
+        given = self.inputs()
+        network = TripleScorer(5, encoding_width(1), 7)
+        torch.nn.init.normal_(network.unnamed)
+        entities = given.entities.clone()
+        entities[6:] = network.unnamed.detach()
+        parts = [
+            given.questions[given.question_of],
+            entities[given.heads],
+            given.relations[given.relation_of],
+            entities[given.tails],
+            given.distances[given.heads],
+            given.distances[given.tails],
+        ]
+        layers = [network.of_question, network.of_head, network.of_relation, network.of_tail]
+        layers += [network.of_head_distance, network.of_tail_distance]
+        weight = torch.cat([layer.weight for layer in layers], dim=1)
+        hidden = torch.relu(torch.cat(parts, dim=1) @ weight.T + network.of_question.bias)
+        expected = network.out(hidden).squeeze(1)
+        torch.testing.assert_close(network(given), expected, rtol=1e-5, atol=1e-5)
+        monkeypatch.setattr(reg_network, "BLOCK", 7)  # type: ignore[attr-defined]
+        torch.testing.assert_close(network(given), expected, rtol=1e-5, atol=1e-5)
+
+    def test_no_triples(self) -> None:
+        assert TripleScorer(5, encoding_width(1), 7)(self.inputs(0)).shape == (0,)

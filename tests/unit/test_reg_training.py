@@ -1,0 +1,150 @@
+"""ReG@Triple learned from small subgraphs: better than chance, the same when taken up, read again, and at work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from lodestar.models.reg.checkpoint import TripleDescription, read_triple_scorer
+from lodestar.models.reg.config import TripleConfig
+from lodestar.models.reg.graphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
+from lodestar.models.reg.inputs import EncodedGraphs
+from lodestar.models.reg.learning import NothingToLearnError, judged
+from lodestar.models.reg.scoring import TripleColumns, TripleModel
+from lodestar.models.reg.train_triples import train_triples
+from lodestar.models.text_vectors import TextVectors
+from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.state import TrainingStateError
+from lodestar.models.training.trainer import Watcher
+
+from tests.letter_encoder import LetterEncoder
+from tests.reg_graphs import RELATIONS, question_graphs
+
+CONFIG = TripleConfig(
+    hidden=32,
+    batch_size=4,
+    training=TrainingOptions(epochs=30, head_learning_rate=0.02, weight_decay=0.0, patience=99),
+)
+
+
+def train(folder: Path, config: TripleConfig = CONFIG, watcher: Watcher | None = None) -> TripleDescription:
+    encode = LetterEncoder().encode
+    return train_triples(config, [question_graphs(0, 18)], [question_graphs(18, 30)], encode, folder, watcher=watcher)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    train(folder)
+    return folder
+
+
+def columns_of(graphs: QuestionGraphs) -> TripleColumns:
+    texts = graphs.texts
+    return TripleColumns(
+        texts.questions,
+        texts.relations,
+        [None if place < 0 else texts.entities[place] for place in graphs.text_of.tolist()],
+        graphs.is_topic,
+        graphs.heads,
+        graphs.relation_of,
+        graphs.tails,
+        np.repeat(np.arange(len(graphs)), np.diff(graphs.triple_starts)),
+    )
+
+
+def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
+    description, network = read_triple_scorer(trained)
+    graphs = question_graphs(30, 42)
+    model = TripleModel(description, network, TextVectors(LetterEncoder()))
+    scores = model.score(columns_of(graphs))
+    best = scores.reshape(-1, 4).argmax(axis=1)
+    assert [RELATIONS[place] for place in best] == [RELATIONS[number % 3] for number in range(30, 42)]
+    assert description.calibration[0] > 0
+    assert scores[graphs.is_positive].mean() > scores[~graphs.is_positive].mean()
+
+
+def test_scores_are_those_of_the_network_and_kept_projections_change_nothing(trained: Path) -> None:
+    description, network = read_triple_scorer(trained)
+    graphs = question_graphs(30, 36)
+    encoder = LetterEncoder()
+    encoded = EncodedGraphs(graphs, encoder.encode, description.num_rounds, torch.device("cpu"))
+    with torch.no_grad():
+        expected = np.concatenate([network(inputs).numpy() for _, inputs in encoded.whole()])
+    model = TripleModel(description, network, TextVectors(encoder))
+    for _ in range(2):
+        np.testing.assert_allclose(model.score(columns_of(graphs)), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(_name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
+        if (epoch, done) == (3, 2):
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(tmp_path, watcher=Watcher(step=stop))
+    train(tmp_path)
+    weights = [folder / "mlp" / "model.safetensors" for folder in (tmp_path, trained)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_another_training_is_not_replaced(trained: Path) -> None:
+    with pytest.raises(TrainingStateError, match="another training"):
+        train(trained, replace(CONFIG, hidden=8))
+
+
+def test_a_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "mlp").mkdir()
+    for name in ("reg-triple.json", "mlp/model.safetensors"):
+        (tmp_path / name).write_bytes((trained / name).read_bytes())
+    read_triple_scorer(tmp_path)
+    with (tmp_path / "mlp" / "model.safetensors").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(CheckpointError, match="not the file that was written"):
+        read_triple_scorer(tmp_path)
+
+
+def test_questions_without_a_right_triple_teach_nothing(tmp_path: Path) -> None:
+    graphs = question_graphs(0, 3)
+    empty = replace(graphs, is_positive=np.zeros_like(graphs.is_positive))
+    with pytest.raises(NothingToLearnError, match="no question to learn from has an answer in its subgraph"):
+        train_triples(CONFIG, [empty], [graphs], LetterEncoder().encode, tmp_path)
+
+
+def test_recall_counts_the_best() -> None:
+    scores = np.arange(1_000, dtype=np.float32)[::-1]
+    right = np.zeros(1_000, dtype=np.bool_)
+    right[[0, 9, 10, 99, 600]] = True
+    precision = (1 / 1 + 2 / 10 + 3 / 11 + 4 / 100 + 5 / 601) / 5
+    assert judged(scores, right) == [0.4, 0.6, 0.8, 0.8, pytest.approx(precision)]
+
+
+class TestFile:
+    def test_what_is_written_is_read(self, tmp_path: Path) -> None:
+        graphs = question_graphs(0, 5)
+        write_graphs(tmp_path / "graphs", graphs)
+        found = read_graphs(tmp_path / "graphs")
+        assert found.texts == graphs.texts
+        for name in ("heads", "relation_of", "tails", "is_positive", "text_of", "is_topic", "node_starts"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(graphs, name))
+        assert found.trained_on.num_questions == 5
+
+    @pytest.mark.parametrize("damage", ["missing", "cut", "points nowhere"])
+    def test_a_damaged_file_is_one_line(self, tmp_path: Path, damage: str) -> None:
+        path, graphs = tmp_path / "graphs", question_graphs(0, 5)
+        if damage == "points nowhere":
+            graphs = replace(graphs, heads=graphs.heads + 1_000)
+        if damage != "missing":
+            write_graphs(path, graphs)
+        if damage == "cut":
+            path.write_bytes(path.read_bytes()[:-8])
+        with pytest.raises(GraphFileError, match="no such file" if damage == "missing" else "damaged") as raised:
+            read_graphs(path)
+        assert "\n" not in str(raised.value)
