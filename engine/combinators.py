@@ -33,8 +33,9 @@ class Then:
     def __init__(self, retriever: Retriever, *reorganisers: Reorganiser) -> None:
         self._retriever = retriever
         self._reorganisers = reorganisers
-        given = [each.gives for each in reorganisers if each.gives is not None]
-        self.gives: Kind = given[-1] if given else retriever.gives
+        self.gives: Kind = retriever.gives
+        for reorganiser in reorganisers:
+            self.gives = reorganiser.gives or self.gives
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return what the last reorganiser makes of what the retriever found."""

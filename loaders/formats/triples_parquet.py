@@ -87,7 +87,10 @@ def _typed(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 def _triples(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     is_literal = pc.fill_null(given["is_literal"], False)
-    kinds = {name: pc.if_else(is_literal, given[name], None) for name in ("datatype", "language")}
+    kinds = {
+        name: pc.call_function("if_else", [is_literal, given[name], pa.scalar(None, pa.string())])
+        for name in ("datatype", "language")
+    }
     return {
         **{name: given[name] for name in TRIPLE_COLUMNS},
         **kinds,
@@ -101,6 +104,6 @@ def _names(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
         "head": given["id"],
         "tail": given["name"],
         "language": given["language"],
-        "tag": pc.if_else(pc.fill_null(given["is_alias"], False), "alias", "name"),
+        "tag": pc.call_function("if_else", [pc.fill_null(given["is_alias"], False), "alias", "name"]),
         "category": pa.array(["name"] * len(given["id"])),
     }

@@ -175,7 +175,8 @@ def load_embedded(
                 facts, lock = source.relation_facts(), old.lock if old else None
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock)
                 instance.start(progress=False)
-            elif old:
+            else:
+                assert old
                 related = _write_online(old.gateway, old.lock, stage, manifest, source, plan, options, progress)
     return _report(manifest, counts, related, options, started_s)
 

@@ -66,7 +66,8 @@ def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "complete.json").write_text("{}")
         for path in (tmp_path / name / "complete.json", tmp_path / name):
-            os.utime(path, (time.time() - age_s,) * 2)
+            then_s = time.time() - age_s
+            os.utime(path, (then_s, then_s))
     with locked(tmp_path / "held.lock", ""):
         sweep(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["held", "new"]
