@@ -16,7 +16,7 @@ from .chat.gateway import ChatGateway
 from .database.catalogue import Catalogue
 from .database.gateway import Connection
 from .errors import CheckpointError, EncoderError, UsageError
-from .relations.words import words_of_relation
+from .relations.words import type_words, words_of_relation
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -198,6 +198,13 @@ class GraphResources:
     def words(self) -> Mapping[str, RelationWords]:
         """The words of each relation, by name."""
         return {relation.name: words_of_relation(relation) for relation in self.catalogue.relations}
+
+    @cached_property
+    def type_words(self) -> frozenset[str]:
+        """Single words that name a type of things: domains and ranges of relations, and what relations lead to."""
+        types = {type_words(type_) for r in self.catalogue.relations for type_ in (r.domain, r.range)}
+        ends = {words.properties[-1] for words in self.words.values()}
+        return frozenset(word for word in types | ends if word and " " not in word)
 
     @property
     def index(self) -> RelationIndex:

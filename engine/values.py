@@ -160,6 +160,8 @@ class EntityCandidate:
     mention: str
     matched_name: str
     degree: int
+    probability: float | None = None
+    """That the question is about it; None where the linker does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,7 @@ class Topic:
 
     `relations` are the catalogue numbers of the relations that leave (n) and enter (-n) it. `score` says how sure its
     link is, 1 of an entity that the asker named by id; such a one has no `mention` and no `matched_name`.
+    `probability` is that of the question being about it, None where the linker does not know.
     """
 
     entity: Entity
@@ -176,6 +179,7 @@ class Topic:
     score: float = 1.0
     mention: str = ""
     matched_name: str = ""
+    probability: float | None = 1.0
 
     @property
     def is_given(self) -> bool:

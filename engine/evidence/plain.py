@@ -27,6 +27,7 @@ def topic_data(topic: Topic) -> dict[str, Any]:
     return {
         **entity_data(topic.entity),
         "score": number(topic.score),
+        "probability": None if topic.probability is None else number(topic.probability),
         "mention": topic.mention,
         "matched_name": topic.matched_name,
         "degree": topic.degree,
@@ -39,6 +40,7 @@ def candidate_data(candidate: Scored[EntityCandidate]) -> dict[str, Any]:
     return {
         **entity_data(value.entity),
         "score": number(candidate.score),
+        "probability": None if value.probability is None else number(value.probability),
         "mention": value.mention,
         "matched_name": value.matched_name,
         "degree": value.degree,

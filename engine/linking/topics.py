@@ -46,5 +46,13 @@ def link_penalties(topics: Sequence[Topic], link_weight: float) -> Mapping[str, 
 def _topic(signature: Signature, found: Scored[EntityCandidate] | None) -> Topic:
     if found is None:
         return Topic(signature.entity, signature.degree, signature.relations)
-    mention, name = found.value.mention, found.value.matched_name
-    return Topic(signature.entity, signature.degree, signature.relations, found.score, mention, name)
+    value = found.value
+    return Topic(
+        signature.entity,
+        signature.degree,
+        signature.relations,
+        found.score,
+        value.mention,
+        value.matched_name,
+        value.probability,
+    )

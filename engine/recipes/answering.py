@@ -24,9 +24,9 @@ class FullText(LinkerPart):
     top_k: int = option(10, "candidates kept", least=1, most=100)
     min_similarity: float = option(0.8, "agreement of a name with its mention, 1 is equal", least=0, most=1)
 
-    def linker(self, _graph: GraphResources) -> Linker:
+    def linker(self, graph: GraphResources) -> Linker:
         """Return the linker."""
-        return FullTextLinker(self.pool, self.top_k, self.min_similarity)
+        return FullTextLinker(self.pool, self.top_k, self.min_similarity, graph.type_words)
 
 
 @dataclass(frozen=True)

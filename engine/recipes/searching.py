@@ -35,7 +35,7 @@ class Searching(RetrieverPart):
     beam_width: int = option(10, "paths carried on at each hop", source="STAR, section 4.1", least=1, most=1_000)
     max_hop: int = option(2, "longest path in hops between named entities", source="STAR", least=1, most=MAX_HOP)
     max_topics: int = option(3, "linked entities that a search starts from", least=1, most=20)
-    min_link: float = option(0.75, "of the best link's score, what another needs to be started from", least=0, most=1)
+    min_link: float = option(0.1, "of the best link's score, what another needs to be started from", least=0, most=1)
     link_weight: float = option(1.585, "log-odds that a link lacking 1 to the best one costs a path", least=0)
     meeting_bonus: float = option(0.0, "log-odds that a path gains which meets another topic's", least=0)
     return_to_topic: bool = option(False, "an entity that the question is about may be its answer")

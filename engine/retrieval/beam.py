@@ -97,7 +97,7 @@ class BeamSearch:
         beam_width: int = 10,
         max_hop: int = 2,
         max_topics: int = 3,
-        min_link: float = 0.75,
+        min_link: float = 0.1,
         link_weight: float = 0.5,
         slack: float = 0.0,
         return_to_topic: bool = False,

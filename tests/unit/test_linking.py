@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.database.graph import NamedEntity
-from lodestar.engine.linking.full_text import FullTextLinker, full_text_query, tokenise
+from lodestar.engine.linking.full_text import FullTextLinker, full_text_query
+from lodestar.engine.linking.likelihood import FEATURES, WEIGHTS, features, probabilities
+from lodestar.engine.linking.mentions import Words, mention
+from lodestar.engine.linking.tokens import tokenise
 from lodestar.engine.values import Entity
 
 
@@ -46,7 +50,60 @@ def test_names_aliases_accents_typos_and_possessives(text: str, best: str) -> No
 
 
 def test_the_longer_mention_wins_over_a_part_of_it() -> None:
-    assert "utd" not in linked("the United States")
+    best, part = FullTextLinker().rank("the United States", POOL)
+    assert (best.value.entity.id, part.value.entity.id) == ("us", "utd")
+    assert part.score < best.score / 10
+
+
+PEOPLE = [
+    named("jfk", "John F. Kennedy", "JFK", degree=200),
+    named("hitler", "Adolf Hitler", "AH", degree=90),
+    named("de", "German Language", "GL", degree=150),
+    named("film", "Film", degree=900),
+    named("lynch", "David Keith Lynch", "DKL", degree=80),
+    named("georgia", "Georgia (country)", degree=80),
+    named("empire", "Empire of Japan", "EJ", degree=40),
+    named("us", "United States of America", "USA", "US", degree=900),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "id_", "mention"),
+    [
+        ("Who killed JFK?", "jfk", "JFK"),
+        ("Who killed J.F.K.?", "jfk", "J.F.K."),
+        ("who was hitler's wife", "hitler", "hitler"),
+        ("Where is German spoken?", "de", "German"),
+        ("Which film did David Lynch direct?", "lynch", "David Lynch"),
+        ("What is the capital of Georgia?", "georgia", "Georgia"),
+        ("Who ruled the Empire?", "empire", "Empire"),
+        ("Which US state is the largest?", "us", "US"),
+        ("who is president of the us", "us", "us"),
+        ("Who was president of the U.S.?", "us", "U.S."),
+        ("which film is the best", "film", "film"),
+    ],
+)
+def test_shorter_forms(text: str, id_: str, mention: str) -> None:
+    (best, *_) = FullTextLinker(type_words={"film", "language", "country"}).rank(text, PEOPLE)
+    assert (best.value.entity.id, best.value.mention) == (id_, mention)
+    assert best.value.probability == best.score
+
+
+def test_us_is_a_pronoun_elsewhere() -> None:
+    assert FullTextLinker().rank("Who told us this?", PEOPLE) == ()
+
+
+def test_every_topic_of_a_question_has_its_span_and_a_type_word_comes_last() -> None:
+    found = FullTextLinker(type_words={"film"}).rank("Which film has Adolf Hitler and John F. Kennedy in it?", PEOPLE)
+    assert [each.value.mention for each in found] == ["John F. Kennedy", "Adolf Hitler", "film"]
+
+
+def test_probabilities_are_those_of_the_formula() -> None:
+    words = Words("Where is Peru?")
+    found = [m for each in POOL if (m := mention(words, each, 0.8))]
+    x = features(words, found, ())
+    assert x.shape == (2, len(FEATURES)) == (2, len(WEIGHTS))
+    assert probabilities(words, found, ()) == pytest.approx([1 / (1 + math.exp(-sum(WEIGHTS * row))) for row in x])
 
 
 def test_ambiguity_is_ranked_by_degree_and_both_are_shown() -> None:

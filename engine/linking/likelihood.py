@@ -1,0 +1,95 @@
+"""How likely a mention means an entity that the question is about: a logistic regression over what is known of both.
+
+p = 1 / (1 + exp(−w · x)); our own, no paper's. The weights were fitted on the training questions of FB15k-237
+(`python -m benchmarks.linking --fit`; docs/linking.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .mentions import KINDS, Mention, Words, capitals_differ
+
+Floats = npt.NDArray[np.float64]
+
+FEATURES = (
+    "1",
+    "typo: 1 − similarity",
+    *(f"form: {kind}" for kind in KINDS[1:]),
+    "share of the name's words",
+    "words of content, 1 − 2^−n",
+    "a capitalised name in small letters",
+    "capitalised in the question",
+    "degree, log₁₀ / 5",
+    "degree below the best of the same words",
+    "same words, better form elsewhere",
+    "within a longer whole name",
+    "within another longer mention",
+    "a word for a type, in small letters",
+)
+WEIGHTS = (
+    -4.05, -9.63, -0.89, -1.53, -2.31, -1.55, -2.35, -2.59, 1.30,
+    3.39, -1.49, 0.09, 3.54, 7.51, -1.88, -3.30, -1.67, -3.99,
+)  # fmt: skip
+
+
+def probabilities(
+    words: Words, found: Sequence[Mention], type_words: Collection[str], weights: Sequence[float] = WEIGHTS
+) -> Floats:
+    """Return (num_mentions,): of each mention the probability that its entity is what the question is about."""
+    if not found:
+        return np.zeros(0)
+    likelihood: Floats = 1 / (1 + np.exp(-(features(words, found, type_words) @ np.asarray(weights))))
+    return likelihood
+
+
+def features(words: Words, found: Sequence[Mention], type_words: Collection[str]) -> Floats:
+    """Return x, (num_mentions, num_features), in the order of `FEATURES`; mentions are judged beside one another."""
+    rivals: dict[tuple[int, int], list[Mention]] = {}
+    for each in found:
+        rivals.setdefault((each.start, each.end), []).append(each)
+    whole = {span for span, some in rivals.items() if any(m.kind == "whole" and m.similarity == 1 for m in some)}
+    return np.array([_features(words, each, rivals, whole, type_words) for each in found])
+
+
+def _features(
+    words: Words,
+    found: Mention,
+    rivals: dict[tuple[int, int], list[Mention]],
+    whole: set[tuple[int, int]],
+    type_words: Collection[str],
+) -> list[float]:
+    span = found.start, found.end
+    run = words.tokens[found.start : found.end]
+    content = [t for t, is_content in zip(run, words.is_content[found.start : found.end], strict=True) if is_content]
+    longer = [other for other in rivals if other != span and other[0] <= span[0] and span[1] <= other[1]]
+    same = rivals[span]
+    small = all(token.text.islower() for token in content)
+    is_type = all(t.folded in type_words or t.folded.removesuffix("s") in type_words for t in content)
+    return [
+        1.0,
+        1 - found.similarity,
+        *(float(found.kind == kind) for kind in KINDS[1:]),
+        len(run) / max(len(run), len(found.name.split())) if found.kind != "initials" else 1.0,
+        1 - 2.0 ** -len(content),
+        float(capitals_differ(words, found)),
+        float(words.is_cased and found.start > 0 and not small),
+        _degree(found),
+        _degree(found) - max(map(_degree, same)),
+        float(any(_quality(other) < _quality(found) for other in same)),
+        float(any(other in whole for other in longer)),
+        float(any(other not in whole for other in longer)),
+        float(is_type and small),
+    ]
+
+
+def _degree(found: Mention) -> float:
+    return min(1.0, math.log10(1 + found.named.degree) / 5)
+
+
+def _quality(found: Mention) -> tuple[bool, int]:
+    return found.similarity < 1, KINDS.index(found.kind)
