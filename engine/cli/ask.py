@@ -53,7 +53,7 @@ def command(
             if as_json:
                 click.echo(json.dumps(answer_data(answer), ensure_ascii=False))
             else:
-                click.echo("\n".join(answer_lines(answer, max_paths)))
+                click.echo("\n".join(answer_lines(answer, max_paths, len(questions))))
         if browse:
             from .browse import open_in_browser
 

@@ -45,7 +45,8 @@ def command(
     from ..explaining.svg import svg as drawn
     from ..values import Question
     from ..whole_file import write_whole
-    from .asking.attention_lines import explanation_lines, in_colour
+    from .asking.attention_lines import explanation_lines
+    from .colours import in_colour
 
     settings, recipe = settings_and_recipe(flags)
     with Engine(settings, recipe=recipe) as engine:

@@ -10,7 +10,8 @@ from importlib import import_module
 
 import click
 
-from ..errors import LodestarError
+from ..errors import LodestarError, StorageError
+from .colours import in_colour
 from .warnings import show_warnings
 
 VERBS = {
@@ -95,14 +96,14 @@ def run() -> None:
             raise
         sys.stdout = io.StringIO()  # what could not be written would be tried again at the exit
         click.echo("lodestar: no room left for the output: write it to another disk or make room", err=True)
-        sys.exit(1)
+        sys.exit(StorageError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _called() -> object:
     """Call the command; what fails while things are put away after Ctrl-C is no news, and raised as the interrupt."""
     try:
-        return main(standalone_mode=False)
+        return main(standalone_mode=False, color=None if in_colour() else False)
     except Exception as error:
         if is_interrupt(error):
             raise KeyboardInterrupt from error

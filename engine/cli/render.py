@@ -17,8 +17,8 @@ from ..values import Entity, EntityCandidate, Path, Scored
 MAX_ENDS = 5
 
 
-def answer_lines(answer: Answer, max_items: int) -> Iterator[str]:
-    """Yield the question, the answer, what it rests on, and what it took."""
+def answer_lines(answer: Answer, max_items: int, num_asked: int = 1) -> Iterator[str]:
+    """Yield the question, the answer, what it rests on, and what its batch of `num_asked` questions took."""
     evidence = answer.evidence
     yield click.style(printable(evidence.question.text), bold=True)
     yield f"  {click.style(printable(answer.text), fg='green' if answer.found else 'yellow')}"
@@ -30,11 +30,11 @@ def answer_lines(answer: Answer, max_items: int) -> Iterator[str]:
         kind = "path" if evidence.kind == "chain" else "triple"
         confidence = answer.entities[0].confidence if answer.confidence is None else answer.confidence
         yield click.style(f"  confidence {confidence:.2f}, resting on {kind} {ranks}", dim=True)
-    yield from evidence_lines(evidence, max_items)
+    yield from evidence_lines(evidence, max_items, num_asked)
 
 
-def evidence_lines(evidence: Evidence[Item], max_items: int) -> Iterator[str]:
-    """Yield the ranked items, the linked entities, and what it took."""
+def evidence_lines(evidence: Evidence[Item], max_items: int, num_asked: int = 1) -> Iterator[str]:
+    """Yield the ranked items, the linked entities, and what its batch of `num_asked` questions took."""
     for rank, item in enumerate(evidence.items[:max_items], start=1):
         group = f"[{evidence.group(rank - 1) + 1}] " if evidence.groups else ""
         yield f"  {rank:>2}. {item.score:6.3f}  {group}{printable(item_line(item.value))}"
@@ -44,7 +44,8 @@ def evidence_lines(evidence: Evidence[Item], max_items: int) -> Iterator[str]:
     trips = evidence.round_trips
     yield click.style(
         f"  about {printable(topics) or 'nothing known'}; {evidence.seconds * 1000:.0f} ms, "
-        f"{trips} round trip{'' if trips == 1 else 's'} to the database",
+        f"{trips} round trip{'' if trips == 1 else 's'} to the database"
+        + (f" for all {num_asked:,} questions" if num_asked > 1 else ""),
         dim=True,
     )
 

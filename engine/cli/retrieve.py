@@ -37,4 +37,4 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
             click.echo(json.dumps(evidence_data(evidence), ensure_ascii=False))
         else:
             click.echo(click.style(printable(evidence.question.text), bold=True))
-            click.echo("\n".join(evidence_lines(evidence, recipe.top_k)))
+            click.echo("\n".join(evidence_lines(evidence, recipe.top_k, len(questions))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +14,7 @@ from ..code_hash import code_sha256, commit
 from ..database.catalogue import read_graph_state, read_loads
 from ..questions.gold import QuestionSet
 from ..recipes.recipe import Recipe
+from ..server.processes.machine import num_cpus
 
 
 def provenance(
@@ -71,7 +71,7 @@ def machine() -> dict[str, Any]:
 
     return {
         "processor": _processor(),
-        "num_cores": os.cpu_count(),
+        "num_cores": num_cpus(),
         "memory_gb": round(psutil.virtual_memory().total / 1e9),
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "system": platform.platform(),

@@ -197,6 +197,11 @@ async def test_the_python_face_gives_the_same_blocking_and_async(engine: Engine)
     assert single.entities[0].name == "Lima"
 
 
+def test_what_a_batch_took_is_said_to_be_of_all_its_questions(lodestar: Lodestar) -> None:
+    assert lodestar("ask", CAPITAL, CAPITAL).out.count("to the database for all 2 questions") == 2
+    assert "for all" not in lodestar("ask", CAPITAL).out
+
+
 def test_one_empty_question_costs_no_other_of_its_batch(engine: Engine) -> None:
     empty, right, none = engine.ask_batch(["  ", CAPITAL, None])  # type: ignore[list-item]
     assert right.entities[0].name == "Lima"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator, Sequence
 
 import click
@@ -16,11 +14,6 @@ PATH_SHADES = (None, 230, 223, 216, 215, 208)
 """Backgrounds by weight, the lightest first, of the 256 colours of a terminal; black is read on each."""
 
 BLACK = 16
-
-
-def in_colour() -> bool:
-    """Whether standard output is a terminal that shows colours, and nobody asked for none (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def explanation_lines(explanation: Explanation, *, colour: bool) -> Iterator[str]:

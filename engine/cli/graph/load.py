@@ -14,6 +14,24 @@ from .load_options import load_options, load_options_from
 class Formats(click.Group):
     """The formats are commands; where a file stands in the place of one, its format is found by looking at it."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the format or the file to the front, where options stand before it."""
+        at = self._first_argument(args)
+        return super().parse_args(ctx, args if at is None else [args[at], *args[:at], *args[at + 1 :]])
+
+    def _first_argument(self, args: list[str]) -> int | None:
+        """Return where the first word stands that is neither an option nor the value of one, None where none does."""
+        values = {
+            name: 0 if isinstance(param, click.Option) and (param.is_flag or param.count) else param.nargs
+            for each in self.commands.values()
+            for param in each.params
+            for name in (*param.opts, *param.secondary_opts)
+        }
+        at = 0
+        while at < len(args) and args[at].startswith("-") and args[at] != "-":
+            at += 1 + (0 if "=" in args[at] else values.get(args[at], 0))
+        return at if at < len(args) else None
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

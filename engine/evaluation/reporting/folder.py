@@ -47,4 +47,8 @@ def read_records(path: str) -> list[Record]:
 
 def _file(path: str, name: str) -> Path:
     given = Path(path)
+    if not given.exists():
+        raise InputError(
+            f"{path}: expected the folder or the report of a run, found nothing: `lodestar eval` makes one"
+        )
     return given / name if given.is_dir() else given.with_name(name)
