@@ -19,6 +19,7 @@ from statistics import mean, median
 
 import numpy as np
 from lodestar.engine.database.chains import ExpansionBounds
+from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.relations.words import words_of_name
@@ -73,7 +74,8 @@ def row(questions: list[Ranked], size: int, bounds: ExpansionBounds, repeats: in
     evidence = [question.best(size) for question in questions]
     stage = ChainExpansion(bounds, keep=Reorganise().keep)
     before = [sum(len(level) for levels in expanded(_columns(each), bounds) for level in levels) for each in evidence]
-    times = []
+    times: list[float] = []
+    chained: list[Evidence[Chain]] = []
     for _ in range(repeats):
         started = time.process_time()
         chained = drive(stage.reorganise(evidence), lambda _: [])
