@@ -22,8 +22,8 @@ def forms(search_names: Sequence[str], type_words: Collection[str]) -> Iterator[
     """Yield the names of an entity with their forms, whole names first.
 
     Of `Anna_Maria_Smith (actress)`: whole; without what stands after a bracket or comma; without a last word that names
-    a type (`German_Language`); its first and last word; its leading words, at least two, or one that a function word
-    follows; its last word. Initials are among the search names.
+    a type (`German_Language`); its first and last word, unless the first is a function word; its leading words, at
+    least two, or one that a function word follows; its last word. Initials are among the search names.
     """
     short = {letters for name in search_names for letters in initials(name)}
     split = [(name, tuple(token.folded for token in tokenise(name))) for name in search_names]
@@ -43,7 +43,7 @@ def _shorter(name: str, words: tuple[str, ...], type_words: Collection[str]) -> 
         yield Form(base, "unbracketed")
     if len(base) > 1 and base[-1] in type_words:
         yield Form(base[:-1], "untyped")
-    if len(base) > 2:
+    if len(base) > 2 and base[0] not in FUNCTION_WORDS:
         yield Form((base[0], base[-1]), "outer")
     for size in range(len(base) - 1, 0, -1):
         if base[size - 1] not in FUNCTION_WORDS and (size > 1 or base[size] in FUNCTION_WORDS):

@@ -64,6 +64,7 @@ PEOPLE = [
     named("georgia", "Georgia (country)", degree=80),
     named("empire", "Empire of Japan", "EJ", degree=40),
     named("us", "United States of America", "USA", "US", degree=900),
+    named("rose", "The Name of the Rose-US", "NRU", degree=60),
 ]
 
 
@@ -79,6 +80,7 @@ PEOPLE = [
         ("Who ruled the Empire?", "empire", "Empire"),
         ("Which US state is the largest?", "us", "US"),
         ("who is president of the us", "us", "us"),
+        ("Who is president of the US?", "us", "US"),
         ("Who was president of the U.S.?", "us", "U.S."),
         ("which film is the best", "film", "film"),
     ],
