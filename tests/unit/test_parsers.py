@@ -195,7 +195,8 @@ def test_tsv(line: str, expected: Parsed) -> None:
         ('a,b,""', Parsed("reject", reason="the tail is empty")),
         ('a,b,"c', Parsed("reject", reason="a quote is out of place, or does not end on its line")),
         ('a,b,c"', Parsed("reject", reason="a quote is out of place, or does not end on its line")),
-        ('a,"b" ,c', Parsed("reject", reason="a quote is out of place, or does not end on its line")),
+        ('a,"b" ,c', Parsed("triple", "a", "b", "c")),
+        ('a,"b"x,c', Parsed("reject", reason="a quote is out of place, or does not end on its line")),
     ],
 )
 def test_csv(line: str, expected: Parsed) -> None:
