@@ -25,10 +25,6 @@ class Calibration:
             return min(max(score, 0.0), 1.0)
         return sigmoid(self.slope * score + self.intercept)
 
-    def log_odds(self, score: float) -> float:
-        """Return ln(P / (1 − P)) for a score."""
-        return logit(score) if self.unit == "probability" else self.slope * score + self.intercept
-
     @property
     def temperature(self) -> float:
         """What a difference in score is divided by where items are weighed against each other. Our own choice."""
@@ -47,9 +43,3 @@ SIMILARITY = Calibration("similarity", 3.17, -2.26)
 def sigmoid(x: float) -> float:
     """Return 1 / (1 + e^−x), without overflow."""
     return 1 / (1 + math.exp(-max(min(x, 700.0), -700.0)))
-
-
-def logit(probability: float) -> float:
-    """Return the log-odds of a probability, bounded where it is 0 or 1."""
-    bounded = min(max(probability, 1e-12), 1 - 1e-12)
-    return math.log(bounded / (1 - bounded))

@@ -24,26 +24,22 @@ def entity_data(entity: Entity) -> dict[str, Any]:
 
 def topic_data(topic: Topic) -> dict[str, Any]:
     """Return a topic entity with how it was found; no mention where the asker named it by id."""
-    return {
-        **entity_data(topic.entity),
-        "score": number(topic.score),
-        "probability": None if topic.probability is None else number(topic.probability),
-        "mention": topic.mention,
-        "matched_name": topic.matched_name,
-        "degree": topic.degree,
-    }
+    return _linked_data(topic, topic.score)
 
 
 def candidate_data(candidate: Scored[EntityCandidate]) -> dict[str, Any]:
     """Return a linked entity with the mention it was found by."""
-    value = candidate.value
+    return _linked_data(candidate.value, candidate.score)
+
+
+def _linked_data(linked: Topic | EntityCandidate, score: float) -> dict[str, Any]:
     return {
-        **entity_data(value.entity),
-        "score": number(candidate.score),
-        "probability": None if value.probability is None else number(value.probability),
-        "mention": value.mention,
-        "matched_name": value.matched_name,
-        "degree": value.degree,
+        **entity_data(linked.entity),
+        "score": number(score),
+        "probability": None if linked.probability is None else number(linked.probability),
+        "mention": linked.mention,
+        "matched_name": linked.matched_name,
+        "degree": linked.degree,
     }
 
 
