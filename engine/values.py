@@ -41,11 +41,15 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it was asked; `topic_entities` are ids the asker gave, empty where the linker is to find them."""
+    """A question as it was asked; `topic_entities` are ids the asker gave, empty where the linker is to find them.
+
+    `without` names relations that the search is to do without, as if the graph had no triple of them.
+    """
 
     text: str
     topic_entities: tuple[str, ...] = ()
     id: str = ""
+    without: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.text.strip():

@@ -54,6 +54,9 @@ def command() -> None:
 @click.option("--limit", type=click.IntRange(1), help="Ask a sample of so many questions, the same for a seed.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Questions at a time.")
 @click.option("--link", is_flag=True, help="Link topic entities, instead of taking those that the set gives.")
+@click.option(
+    "--unanswerable", is_flag=True, help="Ask each question again without the relations that lead to its answers."
+)
 @click.option("--no-diagnosis", is_flag=True, help="Do not say why answers are wrong: saves reading the whole graph.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
 @click.option("--fresh", is_flag=True, help="Begin anew where the folder keeps a run.")
@@ -67,6 +70,7 @@ def run(
     limit: int | None,
     workers: int,
     link: bool,
+    unanswerable: bool,
     no_diagnosis: bool,
     out: Path | None,
     fresh: bool,
@@ -80,6 +84,7 @@ def run(
     Example:
       lodestar eval questions-dev.jsonl.gz
       lodestar eval questions-dev.jsonl.gz --recipe oracle --max-hop 3
+      lodestar eval questions-dev.jsonl.gz --unanswerable
     """
     from ...loaders.questions.choosing import chosen_file
     from ...loaders.questions.reading import read_questions
@@ -89,7 +94,7 @@ def run(
     path = chosen_file(dataset, split)
     questions = read_questions(path, format_name)
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
-    options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh)
+    options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh, unanswerable)
     again = {"dataset": path if path == "-" else str(Path(path).resolve()), "format": format_name}
     report = _made(questions, recipe, options, again, prices, settings)
     _print(report, folder, as_json=as_json)
@@ -124,7 +129,14 @@ def rerun(report: str, workers: int, as_json: bool, **flags: Any) -> None:
     questions = replace(read_questions(again["dataset"], again["format"]), name=what["dataset"]["name"])
     kept = Path(report) if Path(report).is_dir() else Path(report).parent
     folder = kept.with_name(f"{kept.name}-again")
-    options = RunOptions(folder, workers, what["dataset"]["limit"], what["topics"] == "linked", fresh=True)
+    options = RunOptions(
+        folder,
+        workers,
+        what["dataset"]["limit"],
+        what["topics"] == "linked",
+        fresh=True,
+        unanswerable=what.get("unanswerable", False),
+    )
     now = _made(questions, Recipe.of(what["recipe"]), options, again, None, settings_from(**flags))
     _print(now, folder, as_json=as_json)
     changed = [part for part in what if what[part] != now["what"][part]]

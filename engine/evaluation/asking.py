@@ -11,12 +11,13 @@ from ..questions.gold import GoldQuestion
 from .diagnosis import Diagnosis
 from .judging import failed, judged
 from .records.record import Miss, Record
+from .unanswerable import check_left_out
 
 
 class Asker:
     """Asks questions with the topic entities that the set gives or, with `link`, lets the engine find them.
 
-    Without a `diagnosis` misses have no kind.
+    Without a `diagnosis` misses have no kind, nor have questions that are asked without their relations.
     """
 
     def __init__(self, engine: Engine, diagnosis: Diagnosis | None, *, link: bool) -> None:
@@ -33,11 +34,12 @@ class Asker:
                 raise answer.failure
         except LodestarError as error:
             seconds = {"failed": time.perf_counter() - started_s}
-            miss = Miss("failed") if self._diagnosis else None
+            miss = Miss("failed") if self._diagnosis and not question.without else None
             return replace(failed(question, f"{type(error).__name__}: {error}"), seconds=seconds, miss=miss)
+        check_left_out(question, answer.evidence)
         total_s = time.perf_counter() - started_s
         record = judged(question, answer)
-        right = record.scores["strict/hits_at_1"] == 1
+        right = record.scores["strict/hits_at_1"] == 1 or bool(question.without)
         return replace(
             record,
             seconds={**record.seconds, "total": total_s},

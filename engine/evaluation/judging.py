@@ -50,6 +50,8 @@ def judged(question: GoldQuestion, answer: Answer) -> Record:
         paths=tuple(_record(each, question.answers) for each in chains),
         answers=tuple(AnswerRecord(e.name, e.id, round(e.confidence, DIGITS), e.origin) for e in answer.entities),
         text=answer.text,
+        confidence=None if answer.confidence is None else round(answer.confidence, DIGITS),
+        without=tuple(sorted(question.without)),
         scores={
             **_named("strict", strict_scores(predictions, question.answers)),
             **_named("rog", rog.scores),
@@ -74,6 +76,7 @@ def failed(question: GoldQuestion, failure: str) -> Record:
         question=question.text,
         topics=(),
         failure=failure,
+        without=tuple(sorted(question.without)),
         scores={**_named("strict", ALL_WRONG), **_named("rog", ALL_WRONG), **dict.fromkeys(figures, 0.0)},
         counted=(total.num_right, total.num_predicted, total.num_gold),
     )

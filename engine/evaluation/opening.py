@@ -15,6 +15,7 @@ from ..settings import Settings
 from .baselines.parts import OVER_THE_WHOLE_GRAPH, WholeSet
 from .diagnosis import Diagnosis
 from .gold_ids import GoldIds
+from .unanswerable import without_their_relations
 from .whole_graph import MAX_TRIPLES, WholeGraph
 
 
@@ -29,8 +30,18 @@ class Opened:
 
 
 @contextmanager
-def opened(asked: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, *, diagnose: bool) -> Iterator[Opened]:
-    """Open the engine of a recipe, and the whole graph where baselines or the diagnosis of misses need it."""
+def opened(
+    asked: Sequence[GoldQuestion],
+    recipe: Recipe,
+    settings: Settings,
+    *,
+    diagnose: bool,
+    unanswerable: bool = False,
+) -> Iterator[Opened]:
+    """Open the engine of a recipe, and the whole graph where baselines or the diagnosis of misses need it.
+
+    With `unanswerable` each question follows again without its relations, which the whole graph is needed for, too.
+    """
     with Engine(settings, recipe=recipe) as engine:
         gateway = engine.gateway()
         known = with_known_answers(asked, gateway)
@@ -38,8 +49,12 @@ def opened(asked: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, *,
         needed = any(isinstance(part, OVER_THE_WHOLE_GRAPH) for part in recipe.parts.values())
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
-        if needed or (diagnose and fits):
+        if needed or unanswerable or (diagnose and fits):
             gold = GoldIds(WholeGraph.read(gateway))
+            if unanswerable:
+                questions += without_their_relations(
+                    questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe)
+                )
             engine.resources.provide(WholeSet(gold, questions))
             diagnosis = Diagnosis(gold, _max_hop(recipe), return_to_topic=_returns(recipe))
         engine.prepare()

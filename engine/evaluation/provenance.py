@@ -18,7 +18,7 @@ from ..server.processes.machine import num_cpus
 
 
 def provenance(
-    engine: Engine, recipe: Recipe, questions: QuestionSet, limit: int | None, topics: str
+    engine: Engine, recipe: Recipe, questions: QuestionSet, limit: int | None, topics: str, *, unanswerable: bool
 ) -> dict[str, Any]:
     """Return all that a run is, in two parts: `what` decides the figures, `where` may change what they cost.
 
@@ -43,6 +43,7 @@ def provenance(
             },
             "recipe": recipe.as_json(),
             "topics": topics,
+            "unanswerable": unanswerable,
             "checkpoints": _checkpoints(recipe),
             "encoder": {"name": engine.settings.encoder, "revision": SentenceEncoder(engine.settings.encoder).revision},
             "llm": engine.settings.llm_model if engine.resources.chat_opened else None,

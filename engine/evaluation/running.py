@@ -39,6 +39,8 @@ class RunOptions:
     link: bool = False
     diagnose: bool = True
     fresh: bool = False
+    unanswerable: bool = False
+    """Whether each question is asked again without its relations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,15 @@ def run_all(
     Raises `UsageError` when the folder keeps another run, `LodestarError` for what no question could be asked with.
     """
     asked = questions.sampled(options.limit, recipe.seed)
-    with _held(options.folder), opened(asked, recipe, settings, diagnose=options.diagnose) as run:
+    with (
+        _held(options.folder),
+        opened(asked, recipe, settings, diagnose=options.diagnose, unanswerable=options.unanswerable) as run,
+    ):
         if run.warning:
             _log.warning(run.warning)
         asked = run.questions
-        topics = _topics(asked, link=options.link)
-        stated = provenance(run.engine, recipe, questions, options.limit, topics)
+        topics = _topics([question for question in asked if not question.without], link=options.link)
+        stated = provenance(run.engine, recipe, questions, options.limit, topics, unanswerable=options.unanswerable)
         records_path = options.folder / "records.jsonl"
         _take_folder(options, stated, records_path)
         file = RecordsFile(records_path)
@@ -100,7 +105,7 @@ def _topics(questions: Sequence[GoldQuestion], *, link: bool) -> str:
     num_given = 0 if link else sum(bool(question.topic_ids) for question in questions)
     if num_given in (0, len(questions)):
         return "given" if num_given else "linked"
-    return f"given for {num_given:,} questions, linked for the others"
+    return f"given for {num_given:,} question{'s' * (num_given > 1)}, linked for the others"
 
 
 @contextmanager

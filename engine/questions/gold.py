@@ -44,6 +44,7 @@ class GoldQuestion:
 
     `answers` is empty where the right thing to do is to abstain. `num_hops` is None where the set does not say it.
     `triples` are those that the set holds for relevant: (head, relation, tail), by id or name as the set has them.
+    `without` names relations that it is asked without (`evaluation.unanswerable`).
     """
 
     id: str
@@ -54,10 +55,11 @@ class GoldQuestion:
     num_hops: int | None = None
     paths: tuple[GoldPath, ...] = ()
     triples: tuple[tuple[str, str, str], ...] = ()
+    without: frozenset[str] = frozenset()
 
     def asked(self, topic_entities: tuple[str, ...]) -> Question:
         """Return the question as the engine is asked it, starting from these entities (none: they are linked)."""
-        return Question(self.text, topic_entities, self.id)
+        return Question(self.text, topic_entities, self.id, self.without)
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ class BeamSearch:
                 break
             candidates_of = self._shortlisted(searches, [self._candidates(search) for search in searches])
             encoding_s = self.scorer.encoding_s
-            scores = self.scorer.score([_query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
+            scores = self.scorer.score([self._query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
             chosen = [
                 self._choose(search, candidates, score, pool)
                 for search, candidates, score in zip(searches, candidates_of, scores, strict=True)
@@ -172,10 +172,12 @@ class BeamSearch:
 
     def _candidates(self, search: _Search) -> list[_Candidate]:
         """Every step that the search's beams may take next, in catalogue order."""
+        without = search.linked.question.without
         return [
             _Candidate(topic, frontier, step)
             for topic, frontier in search.beams
             for _, step in frontier.steps_on(self.relations)
+            if step.relation not in without
         ]
 
     def _shortlisted(
@@ -207,6 +209,17 @@ class BeamSearch:
         walked = [i for i in picks if i in carried_on or stop[i] > worst]
         return [(candidates[i], stop[i], i in carried_on) for i in walked]
 
+    def _query(self, search: _Search, candidates: Sequence[_Candidate]) -> PathQuery:
+        names = search.linked.question.without
+        without = frozenset(number for number, name in self.relations.items() if name in names)
+        branching = {f: f.log_branching(without) for f in dict.fromkeys(c.frontier for c in candidates)}
+        return PathQuery(
+            search.linked.question.text,
+            tuple(c.topic for c in candidates),
+            tuple(c.path for c in candidates),
+            tuple(branching[c.frontier] for c in candidates),
+        )
+
     def _evidence(self, search: _Search) -> Evidence[Chain]:
         items = [Scored(r.frontier.chain(self._ends(search, r.frontier)), r.score) for r in search.results]
         return Evidence(
@@ -222,13 +235,3 @@ class BeamSearch:
 def _signatures(questions: Sequence[LinkedQuestion]) -> dict[str, Signature]:
     topics = {topic.entity.id: topic for linked in questions for topic in linked.topics}
     return {id_: Signature(topic.entity, topic.degree, topic.relations) for id_, topic in topics.items()}
-
-
-def _query(search: _Search, candidates: Sequence[_Candidate]) -> PathQuery:
-    branching = {frontier: frontier.log_branching for frontier in dict.fromkeys(c.frontier for c in candidates)}
-    return PathQuery(
-        search.linked.question.text,
-        tuple(c.topic for c in candidates),
-        tuple(c.path for c in candidates),
-        tuple(branching[c.frontier] for c in candidates),
-    )

@@ -47,9 +47,12 @@ def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: Subgr
     )
 
 
-def subgraph_query(text: str, topics: Sequence[str], options: SubgraphOptions) -> SubgraphQuery:
-    """Return the query for a question's subgraph."""
-    return SubgraphQuery(text, tuple(topics), options.num_hops, SubgraphBounds(question_triples=options.max_triples))
+def subgraph_query(
+    text: str, topics: Sequence[str], options: SubgraphOptions, without: frozenset[str] = frozenset()
+) -> SubgraphQuery:
+    """Return the query for a question's subgraph, which has no triple of the relations `without`."""
+    bounds = SubgraphBounds(question_triples=options.max_triples)
+    return SubgraphQuery(text, tuple(topics), options.num_hops, bounds, without)
 
 
 def entity_text(entity: Entity) -> str | None:
@@ -86,7 +89,12 @@ class TripleRetriever:
         topics = [started_from(each.topics, self._max_topics, self._min_link) for each in questions]
         batch = yield from self._subgraphs.extract(
             [
-                subgraph_query(each.question.text, [topic.entity.id for topic in some], self._options)
+                subgraph_query(
+                    each.question.text,
+                    [topic.entity.id for topic in some],
+                    self._options,
+                    each.question.without,
+                )
                 for each, some in zip(questions, topics, strict=True)
             ]
         )

@@ -91,7 +91,7 @@ def test_the_report_says_all(lodestar: Lodestar, questions: Path, tmp_path: Path
     assert kinds["not in the graph"]["num"] >= REPEATS
     assert {"link", "encode", "hop 1", "answer", "total"} <= set(report["cost"]["stages"])
     page = (tmp_path / "run" / "report.html").read_text()
-    assert page.count("<svg") == 5
+    assert page.count("<svg") == 6
     assert not re.search(r"(?:src|href)=\"(?!#)|url\((?!#)|@import", page)
 
 
@@ -119,6 +119,31 @@ def test_the_same_again_and_two_against_each_other(lodestar: Lodestar, questions
     assert "| oracle, 2 hops |" in table[2]
     shown = lodestar("eval", "show", oracle, "--kind", "not in the graph", "--limit", "1")
     assert f"{2 * REPEATS} questions, 1 shown" in shown.out.splitlines()[0] or "questions, 1 shown" in shown.out
+
+
+def test_questions_are_asked_again_without_what_leads_to_their_answers(
+    lodestar: Lodestar, questions: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    options = ("--unanswerable", "--limit", "24", "--no-diagnosis", "--json", "--out", str(out))
+    ran = lodestar("eval", str(questions), *options)
+    assert ran.code == 0, ran.err
+    report = json.loads(ran.out)
+    assert report["what"]["unanswerable"] is True
+    records = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
+    again = {record["id"]: record for record in records if record["without"]}
+    assert report["num_questions"] == 24
+    assert 0 < report["num_without_relations"] == len(again) <= 24
+    capitals = [record for id_, record in again.items() if "-0-m." in id_]
+    assert capitals
+    for record in capitals:
+        assert "location.country.capital" in record["without"]
+        assert not any("capital" in relation for path in record["paths"] for relation in path["relations"])
+    assert report["selective"]["num_unanswerable"] >= len(again)
+    assert 0 <= report["selective"]["aurc"] <= 1
+    shown = lodestar("eval", str(questions), *options, "--recipe", "shortest", "--fresh")
+    assert shown.code == 2
+    assert "expected one whose search can leave relations out" in shown.err.splitlines()[-1]
 
 
 def test_topics_are_linked_where_that_is_asked(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.values import Question
 
 from tests.evidence import retrieved
 from tests.memory_graph import MemoryGraph
 from tests.word_scorer import WordScorer
+
+
+class BranchingScorer(WordScorer):
+    """A scorer that looks at how many relations led on from where each hop starts."""
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        """Return the scores of words, less a little for each way on."""
+        return [
+            PathScores(plain.stop - ways, plain.extend - ways)
+            for plain, query in zip(super().score(queries), queries, strict=True)
+            for ways in [0.01 * np.array(query.log_branching, dtype=np.float32)]
+        ]
+
 
 IDS = [f"e{i}" for i in range(8)]
 RELATIONS = ["alpha", "beta", "gamma", "delta"]
@@ -68,6 +85,22 @@ def test_every_triple_is_in_the_graph_and_every_path_leads_from_topic_to_end(
                 assert tuple(t.relation for t in instance.triples) == tuple(
                     s.relation for s in path.relation_path.steps
                 )
+
+
+@given(triples, unnamed, questions, st.sets(st.sampled_from(RELATIONS), max_size=3))
+def test_a_search_without_relations_is_one_of_a_graph_that_has_none_of_them(
+    edges: list[tuple[str, str, str]], bare: set[str], asked: list[tuple[str, str]], without: set[str]
+) -> None:
+    graph = graph_of(edges, bare)
+    beam = BeamSearch(graph.numbered, BranchingScorer(), max_hop=3)
+    batch = [Question(text, (topic,), without=frozenset(without)) for text, topic in asked]
+    found = retrieved(graph, beam, [*batch, *(Question(text, (topic,)) for text, topic in asked)], 10)
+    smaller = graph_of([edge for edge in edges if edge[1] not in without], bare)
+    there = BeamSearch(smaller.numbered, BranchingScorer(), max_hop=3)
+    expected = retrieved(smaller, there, [Question(text, (topic,)) for text, topic in asked], 10)
+    assert [each.items for each in found[: len(asked)]] == [each.items for each in expected]
+    whole = retrieved(graph, beam, [Question(text, (topic,)) for text, topic in asked], 10)
+    assert [each.items for each in found[len(asked) :]] == [each.items for each in whole]
 
 
 @settings(max_examples=50)

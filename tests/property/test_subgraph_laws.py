@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -120,6 +122,25 @@ def test_without_cuts_more_hops_only_add(
         assert not less.is_cut and not more.is_cut
         assert plain(less).triples <= plain(more).triples
         assert plain(less).hops.items() <= plain(more).hops.items()
+
+
+@settings(deadline=None)
+@given(triples, unnamed, related, queries, hub_degrees, st.sets(st.sampled_from(RELATIONS), max_size=3))
+def test_a_subgraph_without_relations_is_one_of_a_graph_that_has_none_of_them(
+    edges: list[tuple[str, str, str]],
+    bare: set[str],
+    shared: set[str],
+    asked: list[SubgraphQuery],
+    hub_degree: int,
+    without: set[str],
+) -> None:
+    graph = graph_of(edges, bare, shared)
+    restricted = [replace(query, without=frozenset(without)) for query in asked]
+    found = [plain(subgraph) for subgraph in extract(graph, [*restricted, *asked], hub_degree)]
+    store = store_of(graph)
+    kept = {group: ends for group, ends in store.ends.items() if graph.numbered[abs(group[1])] not in without}
+    smaller = replace(store, ends=kept)
+    assert found == [reference(each, query, None) for each in (smaller, store) for query in asked]
 
 
 @settings(deadline=None)

@@ -116,8 +116,46 @@ def test_the_page_escapes_and_the_table_has_a_row_a_run() -> None:
     text = report_page(report)
     assert "&lt;set&gt;: similarity" in text
     assert "<set>" not in text
-    assert text.count("<svg") == 5
+    assert text.count("<svg") == 6
     assert len(list(results_table([report, report]))) == 4
+
+
+def with_twins() -> Run:
+    """Two questions, each again without its relations: of these one is abstained from, one is answered."""
+    one, two = question("a", "x"), question("b", "y")
+    bare = [dataclasses.replace(each, id=f"{each.id}-", answers=(), without=frozenset({"r"})) for each in (one, two)]
+    sure = [answered(one, ["x"], ["x"]), answered(two, ["y"], ["z"]), answered(bare[0], ["z"], ["z"])]
+    records = [dataclasses.replace(r, confidence=c) for r, c in zip(sure, (0.9, 0.4, 0.6), strict=True)]
+    return run_of(*zip((one, two, *bare), (*records, answered(bare[1], [], [])), strict=True))
+
+
+def test_questions_without_their_relations_count_for_confidence_alone() -> None:
+    report = json.loads(json.dumps(report_of(with_twins())))
+    assert (report["num_questions"], report["num_without_relations"]) == (2, 2)
+    assert {figure["n"] for figure in report["figures"].values()} == {2}
+    assert report["figures"]["strict/hits_at_1"]["mean"] == 0.5
+    assert report["calibration"]["n"] == 3
+    # .9 right, .6 wrong, .4 wrong: bins of one each.
+    assert report["calibration"]["ece"] == pytest.approx((0.1 + 0.6 + 0.4) / 3)
+    assert (report["abstention"]["precision"], report["abstention"]["recall"]) == (1.0, 0.5)
+    selective = report["selective"]
+    assert (selective["n"], selective["num_unanswerable"]) == (4, 2)
+    assert selective["curve"] == [
+        {"confidence": 0.9, "coverage": 0.25, "risk": 0.0},
+        {"confidence": 0.6, "coverage": 0.5, "risk": 0.5},
+        {"confidence": 0.4, "coverage": 0.75, "risk": pytest.approx(2 / 3)},
+    ]
+    assert selective["risk_at"] == {"0.5": 0.5, "0.8": None}
+    assert selective["aurc"] == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
+    assert (selective["false_answers"]["threshold"], selective["false_answers"]["mean"]) == (0.9, 0.0)
+    assert "80 % of the right" not in (text := report_page(report))
+    assert "2 of them again without their relations" in text
+    assert "false answers@80% of right ones" in text
+
+
+def test_two_runs_are_compared_without_them() -> None:
+    records = with_twins().records
+    assert compared(records, records).num_questions == 2
 
 
 def test_two_runs_must_have_asked_the_same() -> None:

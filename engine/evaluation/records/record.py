@@ -67,8 +67,20 @@ class Record:
     miss: Miss | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     round_trips: Mapping[str, int] = field(default_factory=dict)
+    confidence: float | None = None
+    """Of the answer as a whole, as the answerer holds it against its bounds; None where it knows none."""
+    without: tuple[str, ...] = ()
+    """Relations that the question was asked without: it has no right answer then."""
     num_prompt_tokens: int | None = None
     num_completion_tokens: int | None = None
+
+    @property
+    def shown_confidence(self) -> float | None:
+        """The confidence that stands beside the answer, in [0, 1]: its own, else the first entity's; None of none."""
+        if not self.answers:
+            return None
+        told = self.answers[0].confidence if self.confidence is None else self.confidence
+        return min(max(told, 0.0), 1.0)
 
     @property
     def abstained(self) -> bool:
@@ -86,6 +98,7 @@ class Record:
             **{
                 **data,
                 "topics": tuple(data["topics"]),
+                "without": tuple(data.get("without", ())),
                 "counted": tuple(data["counted"]),
                 "paths": tuple(
                     PathRecord(**{**path, "relations": tuple(path["relations"]), "ends": tuple(path["ends"])})

@@ -31,7 +31,11 @@ class Comparison:
 
 
 def compared(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Comparison:
-    """Return the comparison; raise `UsageError` unless both runs asked the same questions."""
+    """Return the comparison; raise `UsageError` unless both runs asked the same questions.
+
+    Questions that were asked again without their relations are left out.
+    """
+    a, b = ([record for record in run if not record.without] for run in (a, b))
     of_b = {record.id: record for record in b}
     if {record.id for record in a} != set(of_b):
         only = len({record.id for record in a} ^ set(of_b))

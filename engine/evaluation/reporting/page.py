@@ -23,6 +23,7 @@ def report_page(report: Mapping[str, Any]) -> str:
         plots.recall_by_k(report["figures"]),
         plots.latency_by_stage(report["cost"]["stages"]) if report["cost"]["stages"] else "",
         plots.calibration(calibration["bins"]) if calibration else "",
+        plots.risk_coverage(report["selective"]) if report["selective"] and report["selective"]["curve"] else "",
         plots.misses(kinds) if kinds else "",
     ]
     failures = [f"{failure['id']}: {failure['failure']}" for failure in report["failures"]]

@@ -82,7 +82,7 @@ def latency_by_stage(stages: Mapping[str, Any]) -> str:
 
 def calibration(bins: Sequence[Mapping[str, float]]) -> str:
     """Confidence against the share that is right; the area of a point is the number of answers."""
-    figure, axes = _new("Calibration of the first answer", "mean confidence", "share right")
+    figure, axes = _new("Calibration of answers", "mean confidence", "share right")
     most = max((each["num"] for each in bins), default=1)
     axes.plot([0, 1], [0, 1], color=_GREY, lw=1, ls="--")
     axes.scatter(
@@ -93,6 +93,23 @@ def calibration(bins: Sequence[Mapping[str, float]]) -> str:
         clip_on=False,
         zorder=3,
     )
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    return _svg(figure)
+
+
+def risk_coverage(selective: Mapping[str, Any]) -> str:
+    """Share of wrong answers by the share of questions that is answered, the surest first."""
+    asked = f"{selective['n']:,} questions, {selective['num_unanswerable']:,} without an answer"
+    figure, axes = _new("Risk by coverage", f"share answered ({asked})", "share of answers that are wrong")
+    curve = selective["curve"]
+    axes.plot([point["coverage"] for point in curve], [point["risk"] for point in curve], color=_BLUE)
+    if kept := selective["false_answers"]:
+        at = [point for point in curve if point["confidence"] >= kept["threshold"]][-1:]
+        axes.scatter([point["coverage"] for point in at], [point["risk"] for point in at], color=_ORANGE, zorder=3)
+        for point in at:
+            label = f"{kept['kept']:.0%} of the right answers"
+            axes.annotate(label, (point["coverage"], point["risk"]), (4, -12), textcoords="offset points", fontsize=8)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     return _svg(figure)

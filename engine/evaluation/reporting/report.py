@@ -1,7 +1,8 @@
 """The report of a run: every figure with its interval and the number of questions it is over, as plain data.
 
 The denominator is the number of questions asked. Figures of gold paths and triples are over the questions that have
-any; each figure says its n.
+any; each figure says its n. Questions that were asked again without their relations count for calibration, abstention
+and risk alone.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...questions.gold import GoldQuestion
 from ..diagnosis import KINDS
 from ..metrics.abstention import abstention_scores
 from ..metrics.answers import Counted, micro_f1
 from ..metrics.calibration import expected_calibration_error, reliability
+from ..metrics.selective import RiskCoverage, false_answers, risk_coverage
 from ..metrics.uncertainty import (
     bootstrap_interval,
     bootstrap_ratio_interval,
@@ -31,7 +34,10 @@ from ..records.record import Record
 from ..running import Run
 
 FORMAT = 1
-ECE_SAMPLES = 500
+SAMPLES = 500
+"""Of the bootstrap, for figures that take longer than a mean."""
+COVERAGES = (0.5, 0.8)
+CURVE_POINTS = 200
 _TOTAL = "total"
 
 Figure = dict[str, Any]
@@ -39,23 +45,27 @@ Figure = dict[str, Any]
 
 def report_of(run: Run, *, prices: tuple[float, float] | None = None) -> dict[str, Any]:
     """Return the report; `prices` are those of a million tokens of prompt and of completion, in any currency."""
-    records, questions = run.records, run.questions
+    asked = [pair for pair in zip(run.questions, run.records, strict=True) if not pair[0].without]
+    questions, records = [question for question, _ in asked], [record for _, record in asked]
     topics = [topic_of(question) for question in questions]
     seed = int(run.provenance["what"]["recipe"]["seed"])
+    unanswerable = [not question.answers for question in run.questions]
     return {
         "format": FORMAT,
         **run.provenance,
         "num_questions": len(records),
+        "num_without_relations": len(run.records) - len(records),
         "num_topics": len(set(topics)),
         "figures": _figures(records, topics, seed),
         "rog": _rog(records, seed),
-        "calibration": _calibration(records, seed),
-        "abstention": _abstention(records, [not question.answers for question in questions], seed),
+        "calibration": _calibration(run.records, seed),
+        "abstention": _abstention(run.records, unanswerable, seed),
+        "selective": _selective(run.records, unanswerable, seed),
         "by_hops": _by_hops(records, questions, seed),
         "misses": _misses(records),
-        "failures": [{"id": record.id, "failure": record.failure} for record in records if record.failure],
+        "failures": [{"id": record.id, "failure": record.failure} for record in run.records if record.failure],
         "empty": [record.id for record in records if record.abstained],
-        "cost": _cost(records, prices),
+        "cost": _cost(run.records, prices),
     }
 
 
@@ -115,16 +125,16 @@ def _abstention(records: Sequence[Record], unanswerable: Sequence[bool], seed: i
 
 
 def _calibration(records: Sequence[Record], seed: int) -> Figure | None:
-    """Return how well the first answers' confidences are calibrated; None where nothing was answered."""
+    """Return how well the confidences of answers are calibrated; None where nothing was answered."""
     answered = [record for record in records if record.answers]
     if not answered:
         return None
-    confidences = np.array([min(max(record.answers[0].confidence, 0.0), 1.0) for record in answered])
+    confidences = np.array([record.shown_confidence for record in answered], dtype=np.float64)
     right = np.array([record.scores["strict/hits_at_1"] == 1 for record in answered])
     interval = bootstrap_statistic_interval(
         lambda chosen: expected_calibration_error(confidences[chosen], right[chosen]),
         len(answered),
-        num_samples=ECE_SAMPLES,
+        num_samples=SAMPLES,
         seed=seed,
     )
     return {
@@ -134,6 +144,49 @@ def _calibration(records: Sequence[Record], seed: int) -> Figure | None:
         "n": len(answered),
         "bins": [asdict(each) for each in reliability(confidences, right)],
     }
+
+
+def _selective(records: Sequence[Record], unanswerable: Sequence[bool], seed: int) -> Figure | None:
+    """Return what is risked by answering, over all questions that were asked; None where there were none."""
+    if not records:
+        return None
+    confidences = [record.shown_confidence for record in records]
+    right = [record.scores["strict/hits_at_1"] == 1 for record in records]
+    curve = risk_coverage(confidences, right)
+
+    def area(chosen: NDArray[np.int64]) -> float:
+        return risk_coverage([confidences[i] for i in chosen], [right[i] for i in chosen]).area
+
+    interval = bootstrap_statistic_interval(area, len(records), num_samples=SAMPLES, seed=seed)
+    found: Figure = {
+        "aurc": curve.area,
+        "low": interval.low,
+        "high": interval.high,
+        "n": len(records),
+        "num_unanswerable": sum(unanswerable),
+        "risk_at": {str(coverage): curve.risk_at(coverage) for coverage in COVERAGES},
+        "curve": _points(curve),
+        "false_answers": None,
+    }
+    if kept := false_answers(confidences, right, unanswerable):
+        values = [
+            float(c is not None and c >= kept.threshold) for c, u in zip(confidences, unanswerable, strict=True) if u
+        ]
+        found["false_answers"] = {**asdict(kept), **_interval(values, seed)}
+    return found
+
+
+def _points(curve: RiskCoverage) -> list[dict[str, float]]:
+    """Return the curve, of a long one `CURVE_POINTS` points at even distances, the last among them."""
+    chosen = np.unique(np.linspace(0, len(curve.coverage) - 1, min(CURVE_POINTS, len(curve.coverage))).round())
+    return [
+        {
+            "confidence": float(curve.confidence[i]),
+            "coverage": float(curve.coverage[i]),
+            "risk": float(curve.risk[i]),
+        }
+        for i in chosen.astype(np.int64)
+    ]
 
 
 def _by_hops(records: Sequence[Record], questions: Sequence[GoldQuestion], seed: int) -> dict[str, Figure]:

@@ -37,6 +37,8 @@ def lead(report: Mapping[str, Any]) -> str:
     what = report["what"]
     sample = f", a sample of {what['dataset']['num_questions']:,}" if what["dataset"]["limit"] else ""
     failed = f"; {len(report['failures']):,} failed" if report["failures"] else ""
+    again = report["num_without_relations"]
+    failed += f"; {again:,} of them again without their relations" if again else ""
     return (
         f"{report['num_questions']:,} questions of {report['num_topics']:,} topics{sample}, "
         f"over {what['graph']['num_triples']:,} triples; topics {what['topics']}; "
@@ -52,6 +54,17 @@ def figure_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         yield (metric, *_cells(figures[metric]), *_cells(figures[metric].get("by_topic")))
     if calibration := report["calibration"]:
         yield ("ece", *_cells({**calibration, "mean": calibration["ece"]}), *_cells(None))
+    if selective := report["selective"]:
+        yield ("aurc", *_cells({**selective, "mean": selective["aurc"]}), *_cells(None))
+        for coverage, risk in selective["risk_at"].items():
+            if risk is not None:
+                yield (
+                    f"risk@{float(coverage):.0%} answered",
+                    *_cells({"mean": risk, "n": selective["n"]}),
+                    *_cells(None),
+                )
+        if kept := selective["false_answers"]:
+            yield (f"false answers@{kept['kept']:.0%} of right ones", *_cells(kept), *_cells(None))
     for name, difference in report["rog"]["minus_strict"].items():
         yield (f"rog − strict, {name}", *_cells(difference), *_cells(None))
     abstention = report["abstention"]

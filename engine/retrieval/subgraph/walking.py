@@ -26,12 +26,16 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SubgraphQuery:
-    """A question whose subgraph is wanted: ids of its topic entities, and how far and how wide it may reach."""
+    """A question whose subgraph is wanted: ids of its topic entities, and how far and how wide it may reach.
+
+    `without` names relations of which it has no triple.
+    """
 
     question: str
     topics: tuple[str, ...]
     num_hops: int = 2
     bounds: SubgraphBounds = field(default_factory=SubgraphBounds)
+    without: frozenset[str] = frozenset()
 
 
 class QuestionSubgraphs:
@@ -87,7 +91,10 @@ class QuestionSubgraphs:
 
     def _plans(self, growing: Sequence[_Growing], fronts: Sequence[Ints]) -> list[Plan]:
         groups = [g.entities.groups(front) for g, front in zip(growing, fronts, strict=True)]
-        candidates = [np.unique(relations) for _, relations, _ in groups]
+        candidates = [
+            self._allowed(np.unique(relations), g.query.without)
+            for g, (_, relations, _) in zip(growing, groups, strict=True)
+        ]
         if self.proposer is None:
             chosen = [relations[np.lexsort((relations < 0, np.abs(relations)))] for relations in candidates]
         else:
@@ -100,6 +107,11 @@ class QuestionSubgraphs:
                 for query, scores in zip(asked, self.proposer.score(asked), strict=True)
             ]
         return [g.plan(*group, relations) for g, group, relations in zip(growing, groups, chosen, strict=True)]
+
+    def _allowed(self, relations: Ints, without: frozenset[str]) -> Ints:
+        if not without:
+            return relations
+        return relations[[self.relations.get(abs(number)) not in without for number in relations.tolist()]]
 
 
 class _Growing:

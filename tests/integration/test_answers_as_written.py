@@ -1,0 +1,163 @@
+"""Right answers as question sets write them, literals and names, over a real graph: asked, mined and diagnosed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+from lodestar.engine.api import Engine
+from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.evaluation.reporting.report import report_of
+from lodestar.engine.evaluation.running import RunOptions, run_all
+from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.settings import Settings
+from lodestar.engine.supervision.mining.mine_file import mine_file
+from lodestar.engine.supervision.mining.options import MiningOptions
+from lodestar.loaders.formats.ntriples import NtriplesSource
+from lodestar.loaders.questions.reading import read_questions
+from lodestar.models.star.mined import read
+
+from tests.conftest import emptied
+from tests.graphs import load
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+GRAPH = f"""\
+<http://x/peru> <http://x/country.founded> "1821-07-28"^^<{XSD}date> .
+<http://x/peru> <http://x/country.motto> "Firme y \\"feliz\\""@es .
+<http://x/peru> <http://x/country.population> "34.5"^^<{XSD}decimal> .
+<http://x/peru> <http://x/country.capital> <http://x/lima> .
+<http://x/peru> <http://x/country.currency> <http://x/sol> .
+<http://x/peru> <http://www.w3.org/2000/01/rdf-schema#label> "Peru"@en .
+<http://x/lima> <http://www.w3.org/2000/01/rdf-schema#label> "Lima"@en .
+<http://x/sol> <http://www.w3.org/2000/01/rdf-schema#label> "Peruvian Sol"@en .
+"""
+
+LITERALS = {
+    "term": (f'"1821-07-28"^^<{XSD}date>', '"Firme y \\"feliz\\""@es', f'"34.5"^^<{XSD}decimal>'),
+    "tsv": (f"1821-07-28^^{XSD}date", '"Firme y \\"feliz\\""@es', f"34.5^^{XSD}decimal"),
+    "value": ("1821-07-28", 'Firme y "feliz"', "34.5"),
+}
+ASKED = ("When was Peru founded?", "What is the motto of Peru?", "What is the population of Peru?")
+
+
+@pytest.fixture(scope="module")
+def graph(
+    gateway: Gateway,
+    driver: neo4j.Driver,
+    connection: Connection,
+    settings: Settings,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Settings]:
+    emptied(driver, connection.database)
+    file = tmp_path_factory.mktemp("graph") / "kg.nt"
+    file.write_text(GRAPH)
+    assert load(NtriplesSource(str(file), bases=["http://x/"]), gateway).num_triples == 5
+    yield settings
+    emptied(driver, connection.database)
+
+
+def written(folder: Path, *lines: dict[str, Any], name: str = "asked.jsonl") -> str:
+    path = folder / name
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+def literal_questions(folder: Path, spelling: str) -> str:
+    return written(
+        folder,
+        *(
+            {"id": str(number), "question": text, "topic_entities": ["peru"], "answers": [answer]}
+            for number, (text, answer) in enumerate(zip(ASKED, LITERALS[spelling], strict=True))
+        ),
+    )
+
+
+def evaluated(path: str, recipe: str, settings: Settings, folder: Path, **options: Any) -> dict[str, Any]:
+    return report_of(run_all(read_questions(path), read_recipe(recipe), settings, RunOptions(folder, **options)))
+
+
+@pytest.mark.parametrize("spelling", LITERALS)
+def test_the_oracle_finds_literals_however_they_are_written(graph: Settings, tmp_path: Path, spelling: str) -> None:
+    report = evaluated(literal_questions(tmp_path, spelling), "oracle", graph, tmp_path / "run")
+    figures = report["figures"]
+    assert (figures["strict/hits_at_1"]["mean"], figures["path/hits_at_1_any"]["mean"]) == (1.0, 1.0)
+    assert figures["strict/f1"]["mean"] == 1.0
+    assert report["misses"]["num"] == 0
+
+
+@pytest.mark.parametrize("spelling", LITERALS)
+def test_literals_are_answered_alike_and_diagnosed_alike(graph: Settings, tmp_path: Path, spelling: str) -> None:
+    path = literal_questions(tmp_path, spelling)
+    # One hop of one path a question: what is wrong then is known to be in the graph.
+    changed = read_recipe("random", ["top_k=1", "random.max_hop=1"])
+    run = run_all(read_questions(path), changed, graph, RunOptions(tmp_path / "chance"))
+    kinds = [record.miss.kind if record.miss else "right" for record in run.records]
+    assert set(kinds) <= {"right", "pruned"}
+    assert "pruned" in kinds
+    found = evaluated(path, "similarity", graph, tmp_path / "run")
+    assert found["figures"]["path/answer_recall@10"]["mean"] == 1.0
+
+
+@pytest.mark.parametrize("spelling", LITERALS)
+def test_what_leads_to_literals_is_mined_however_they_are_written(
+    graph: Settings, tmp_path: Path, spelling: str
+) -> None:
+    out = tmp_path / "mined.jsonl"
+    with Engine(graph) as engine:
+        counts = mine_file(
+            read_questions(literal_questions(tmp_path, spelling)), engine, out, MiningOptions(max_hop=1)
+        ).counts
+    assert counts["questions"] == counts["positive paths"] == 3
+    assert not any(number for name, number in counts.items() if name.startswith("left out"))
+    positive = [path.hops for question in read(out).questions for path in question.paths if path.positive]
+    assert positive == [("country.founded",), ("country.motto",), ("country.population",)]
+
+
+@pytest.mark.parametrize("field", ["answers", "names"])
+def test_answers_that_are_names_are_matched_by_name(
+    graph: Settings, tmp_path: Path, field: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def answers(name: str) -> list[Any]:
+        return [name] if field == "answers" else [{"names": [name]}]
+
+    path = written(
+        tmp_path,
+        {"question": "What is the capital of Peru?", "topic_entities": ["peru"], "answers": answers("Lima")},
+        {"question": "Which currency is used in Peru?", "topic_entities": ["peru"], "answers": answers("peruvian_sol")},
+    )
+    report = evaluated(path, "oracle", graph, tmp_path / "oracle")
+    assert report["figures"]["strict/hits_at_1"]["mean"] == 1.0
+    assert report["misses"]["num"] == 0
+    assert ("look like names" in caplog.text) == (field == "answers")
+    for diagnose in (True, False):
+        found = evaluated(path, "similarity", graph, tmp_path / f"run-{diagnose}", diagnose=diagnose)
+        assert found["figures"]["path/answer_recall@10"]["mean"] == 1.0
+    with Engine(graph) as engine:
+        counts = mine_file(read_questions(path), engine, tmp_path / "mined.jsonl", MiningOptions(max_hop=1)).counts
+    assert counts["questions"] + counts["left out: no answer in the graph"] == 2
+    assert counts["questions"] >= 1
+
+
+@pytest.mark.parametrize("diagnose", [True, False])
+def test_topics_by_name_are_given_where_the_graph_has_the_name_and_linked_elsewhere(
+    graph: Settings, tmp_path: Path, diagnose: bool
+) -> None:
+    def asked(id_: str, topic: str) -> dict[str, Any]:
+        return {"id": id_, "question": "What is the capital of Peru?", "q_entity": [topic], "answer": ["Lima"]}
+
+    def topics(*lines: dict[str, Any]) -> tuple[str, list[tuple[str, ...]]]:
+        path = written(tmp_path, *lines, name="rog.jsonl")
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        options = RunOptions(folder, diagnose=diagnose)
+        run = run_all(read_questions(path, "rog"), read_recipe("similarity"), graph, options)
+        return run.provenance["what"]["topics"], [record.topics for record in run.records]
+
+    assert topics(asked("a", "Peru")) == ("given", [("peru",)])
+    said, started = topics(asked("a", "Peru"), asked("b", "Republic of Peru"))
+    assert (said, started[0]) == ("given for 1 question, linked for the others", ("peru",))
+    said, _ = topics(asked("b", "Republic of Peru"))
+    assert said == "linked"

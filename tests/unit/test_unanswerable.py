@@ -1,0 +1,70 @@
+"""Questions that are asked again without what leads to their answers, on a graph small enough to see which that is."""
+
+from __future__ import annotations
+
+import pytest
+from lodestar.engine.errors import UsageError
+from lodestar.engine.evaluation.gold_ids import GoldIds
+from lodestar.engine.evaluation.unanswerable import check_left_out, without_their_relations
+from lodestar.engine.evaluation.whole_graph import WholeGraph
+from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.values import Entity, Scored
+
+from tests.evidence import evidence_of, leads
+
+GOLD = GoldIds(
+    WholeGraph.of(
+        (Entity(h, h.upper()), r, Entity(t, t.upper()))
+        for h, r, t in [
+            ("peru", "capital", "lima"),
+            ("peru", "largest_city", "lima"),
+            ("peru", "city", "lima"),
+            ("peru", "city", "cusco"),
+            ("peru", "city", "puno"),
+            ("peru", "city", "ica"),
+            ("peru", "river", "amazon"),
+            ("amazon", "flows_by", "lima"),
+            ("chile", "capital", "santiago"),
+        ]
+    )
+)
+
+
+def asked(*answers: str, topic: str = "peru", paths: tuple[GoldPath, ...] = ()) -> GoldQuestion:
+    return GoldQuestion("q", "?", tuple(map(GoldAnswer, answers)), topic_ids=(topic,), paths=paths)
+
+
+def test_what_leads_to_right_answers_and_to_little_else_is_left_out() -> None:
+    (one,) = without_their_relations([asked("lima")], GOLD, 1)
+    assert (one.id, len(one.answers)) == ("q without its relations", 0)
+    assert one.without == {"capital", "largest_city"}
+    (two,) = without_their_relations([asked("lima")], GOLD, 2)
+    assert two.without == {"capital", "largest_city", "river", "flows_by"}
+    assert one.asked(("peru",)).without == one.without
+
+
+def test_the_best_paths_are_left_out_where_none_is_good() -> None:
+    (found,) = without_their_relations([asked("cusco")], GOLD, 1)
+    assert found.without == {"city"}
+
+
+def test_gold_paths_are_left_out_too() -> None:
+    (found,) = without_their_relations([asked("lima", paths=(GoldPath(("seat_of_government",)),))], GOLD, 1)
+    assert found.without == {"capital", "largest_city", "seat_of_government"}
+    assert not found.paths
+
+
+def test_what_cannot_be_answered_as_it_is_is_not_asked_again() -> None:
+    nowhere = [asked(), asked("santiago"), asked("lima", topic="utopia")]
+    assert len(without_their_relations([*nowhere, asked("lima")], GOLD, 2)) == 1
+    with pytest.raises(UsageError, match=r"--unanswerable: expected questions with a right answer .*, found none of 3"):
+        without_their_relations(nowhere, GOLD, 2)
+
+
+def test_a_search_that_does_not_leave_them_out_is_found_out() -> None:
+    (question,) = without_their_relations([asked("lima")], GOLD, 1)
+    evidence = evidence_of(Scored(leads("city", Entity("lima", "Lima"), topic=Entity("peru", "Peru")), 1.0))
+    check_left_out(question, evidence)
+    used = evidence_of(Scored(leads("capital", Entity("lima", "Lima"), topic=Entity("peru", "Peru")), 1.0))
+    with pytest.raises(UsageError, match="found 'capital' all the same"):
+        check_left_out(question, used)
