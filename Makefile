@@ -10,7 +10,7 @@ KILLS ?= 1
 TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel demo test lint types unit integration lock bench fuzz figures clean
+.PHONY: help wheel demo test test-long lint types unit integration e2e lock bench fuzz figures clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -22,7 +22,7 @@ wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere w
 	$(BIN)/python -m build --wheel --no-isolation
 
 test: $(VENV)/.dev ## Everything that gates a change, two things at a time
-	$(MAKE) $(TWO_AT_A_TIME) integration types unit lint
+	$(MAKE) $(TWO_AT_A_TIME) integration e2e unit types lint
 
 test-long: $(VENV)/.dev ## The tests that take minutes each; KILLS (1) of each load that is killed
 	LODESTAR_KILLS=$(KILLS) $(BIN)/python -m pytest -m long
@@ -39,8 +39,11 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev ## The tests that need no database
 	$(BIN)/python -m pytest --ignore=tests/integration --ignore=tests/e2e
 
-integration: $(VENV)/.dev ## The tests against a real Neo4j, and through the command line
-	$(BIN)/python -m pytest tests/integration tests/e2e
+integration: $(VENV)/.dev ## The tests against a real Neo4j
+	$(BIN)/python -m pytest tests/integration
+
+e2e: $(VENV)/.dev ## The tests through the command line and a browser
+	$(BIN)/python -m pytest tests/e2e
 
 fuzz: $(VENV)/.dev ## Fuzz what reads files, replies and settings for SECONDS (60) each
 	$(BIN)/python -m tests.fuzz.run lines $(SECONDS)
