@@ -11,23 +11,7 @@
 UNWIND range(0, size($questions) - 1) AS question
 WITH question, $questions[question] AS asked
 CALL (asked) {
-  UNWIND range(0, size(asked.heads) - 1) AS place
-  WITH place, asked.heads[place] AS head, asked.relations[place] AS relation, asked.tails[place] AS tail, asked
-  MATCH (h:Entity {id: asked.ids[head]})
-  CALL (asked, tail) {
-    WITH * WHERE NOT asked.literals[tail]
-    MATCH (t:Entity {id: asked.ids[tail]})
-    RETURN t
-  UNION ALL
-    WITH * WHERE asked.literals[tail]
-    MATCH (t:Literal {id: asked.ids[tail]})
-    RETURN t
-  }
-  WITH asked, place, head, tail, h, t, relation
-  WHERE EXISTS {
-    MATCH (h)-[r]->(t)
-    WHERE CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END = relation
-  }
+  {{> triples_in_graph}}
   UNWIND CASE WHEN asked.literals[tail] OR head = tail THEN [0] ELSE [0, 1] END AS inverse
   WITH CASE inverse WHEN 0 THEN head ELSE tail END AS source, 2 * place + inverse AS step
   ORDER BY step

@@ -70,11 +70,16 @@ def reselected(
     `keep` of them kept (the paper: 500, and 25 to 200), all where there are fewer. Reranking is both None: the same
     triples in a new order. Of equal s' the higher score comes first, then the earlier triple.
     """
-    places = np.sort(best_first(triples, triples.scores, coarse))
+    places = best_by_score(triples, coarse)
     candidates = triples.taken(places)
     pooled = pooled_scores(candidates, pooling)
     kept = best_first(candidates, pooled, keep)
     return places[kept], pooled[kept]
+
+
+def best_by_score(triples: ScoredTriples, coarse: int | None) -> Ints:
+    """Return the places of the `coarse` triples of the highest scores of each question, ascending; None: of all."""
+    return np.sort(best_first(triples, triples.scores, coarse))
 
 
 def best_first(triples: ScoredTriples, by: Floats, limit: int | None) -> Ints:
