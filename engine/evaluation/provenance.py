@@ -13,6 +13,7 @@ from ..api import Engine
 from ..code_hash import code_sha256, commit
 from ..database.catalogue import read_graph_state, read_loads
 from ..questions.gold import QuestionSet
+from ..recipes.filtering import FI
 from ..recipes.recipe import Recipe
 from ..server.processes.machine import num_cpus
 
@@ -42,6 +43,7 @@ def provenance(
                 "num_entities": state.num_entities,
             },
             "recipe": recipe.as_json(),
+            **({"against": others} if (others := _others(recipe)) else {}),
             "topics": topics,
             "unanswerable": unanswerable,
             "checkpoints": _checkpoints(recipe),
@@ -60,9 +62,19 @@ def provenance(
 
 
 def _checkpoints(recipe: Recipe) -> dict[str, str]:
-    """Return, by part, the hash of a checkpoint's description, which has those of all its files."""
+    """Return, by part, the hash of a checkpoint's description (of each that is there), which has those of its files."""
     folders = {name: getattr(part, "checkpoint", "") for name, part in recipe.parts.items()}
-    return {name: file_sha256(Path(folder) / "star.json") for name, folder in folders.items() if folder}
+    return {
+        name: " ".join(file_sha256(file) for file in sorted(Path(folder).glob("*.json")))
+        for name, folder in folders.items()
+        if folder
+    }
+
+
+def _others(recipe: Recipe) -> dict[str, Any]:
+    """Return, by part, the recipe whose answers it integrates."""
+    others = {name: part.other_recipe() for name, part in recipe.parts.items() if isinstance(part, FI)}
+    return {name: other.as_json() for name, other in others.items() if other}
 
 
 def machine() -> dict[str, Any]:

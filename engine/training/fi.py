@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import cast
 
 from ...models.graphrag_fi.thresholds import Answered, Fitted, fitted
 from ..answering.closed_book import ClosedBook
@@ -37,12 +38,13 @@ def fitted_thresholds(
 ) -> Fitted:
     """Ask every question with the recipe's evidence and without it, and fit τ_G and τ_L; `NEVER` keeps none.
 
-    against: a recipe whose answers take the place of the language model's own. link: find the topics, too. Raises
-    `UsageError` where the recipe has no part `fi`, or no question has an answer.
+    against: a recipe whose answers take the place of the language model's own (else the part's). link: find the
+    topics, too. Raises `UsageError` where the recipe has no part `fi`, or no question has an answer.
     """
     named = next((name for name, part in recipe.parts.items() if isinstance(part, FI)), None)
     if named is None:
         raise UsageError(f"recipe {recipe.name}: expected the part fi, as {recipe.stages} + fi")
+    against = against or cast(FI, recipe.parts[named]).other_recipe()
     graph_side = read_recipe(recipe, options={f"{named}.integrate": False})
     answered: list[Answered] = []
     with ExitStack() as opened:

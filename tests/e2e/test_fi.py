@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lodestar import Engine
+from lodestar.engine.settings import Settings
 
 from tests.e2e.conftest import Lodestar, Ran
 from tests.scripted_llm import Reply, Request, ScriptedLLM, raw, says, status
@@ -71,6 +73,16 @@ def test_without_an_answerer_of_its_own_the_extractive_one_is_joined(asked: Call
         ran = asked(llm, "ask", "--recipe", "similarity + fi")
     assert ran.code == 0, ran.err
     assert "Lima" in {answer["name"] for answer in json.loads(ran.out)["answers"]}
+
+
+def test_another_recipe_takes_the_model_s_place(settings: Settings) -> None:
+    options = {"fi.fine": False, "fi.against": "cosine", "fi.tau_model": 0.0}
+    with Engine(settings, recipe="similarity + fi", options=options) as engine:
+        answer = engine.ask("What is the capital of Peru?")
+    (lima,) = (entity for entity in answer.entities if entity.name == "Lima")
+    assert (lima.origin, answer.answerer) == ("both", "extractive + cosine")
+    assert lima.evidence
+    assert all(not entity.evidence for entity in answer.entities if entity.origin == "model")
 
 
 def test_a_model_that_is_down_costs_no_evidence(asked: Callable[..., Ran]) -> None:

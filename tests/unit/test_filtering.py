@@ -11,24 +11,31 @@ import pytest
 import torch
 from lodestar.engine.chat.prompts import Completed, Completion, Prompt
 from lodestar.engine.errors import LLMError, UsageError
+from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.filtering import FI, Filter
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.relations.words import words_of_name
 from lodestar.engine.reorganising.filtering import Filtering
 from lodestar.engine.reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
 from lodestar.engine.reorganising.simple_relevance import ByPageRank, BySimilarity
+from lodestar.engine.reorganising.star_relevance import ByStar
 from lodestar.engine.reorganising.useful import useful_numbers
+from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.steps import Steps, drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.causal_lm import CausalLM
 from lodestar.models.reranker import RerankerUnavailableError, loaded_reranker
+from lodestar.models.star.checkpoint import read_checkpoint
+from lodestar.models.star.config import Scorer
+from lodestar.models.star.scoring import StarModel
 from transformers import BertConfig, BertForSequenceClassification
 
 from tests.evidence import evidence_of, leads, ranked
 from tests.letter_encoder import LetterEncoder
 from tests.tiny_causal_lm import write_tiny_causal_lm
-from tests.tiny_checkpoint import tiny_backbone
+from tests.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
 
 PERU = Entity("peru", "Peru")
 
@@ -45,6 +52,12 @@ def filtered(
 
     steps: Steps[list[Any]] = Filtering(relevance or ByScore(), coarse=coarse, is_fine=True).reorganise(given)
     return drive(steps, send)
+
+
+def by_star(checkpoint: Path, *relations: str) -> ByStar:
+    model = StarModel(read_checkpoint(checkpoint, "cpu"))
+    words = {relation: words_of_name(relation) for relation in relations}
+    return ByStar(StarScorer(words, model), is_cross=model.checkpoint.cross is not None)
 
 
 def says(content: str) -> Callable[[Prompt], Completed]:
@@ -175,6 +188,45 @@ class TestRelevance:
         assert both[0] != both[1]
         assert relevance.of(evidence()).shape == (0,)
 
+    @pytest.mark.parametrize(
+        ("scorer", "name"), [("cross", "by star's cross-encoder"), ("similarity", "by star's dual encoder")]
+    )
+    def test_a_trained_path_scorer(self, tmp_path: Path, scorer: Scorer, name: str) -> None:
+        relevance = by_star(write_tiny_checkpoint(tmp_path, scorer=scorer), "capital", "currency", "borders")
+        given = evidence("capital", "currency", "borders")
+        values = relevance.of(given)
+        assert len(set(values.tolist())) == 3
+        swapped = relevance.of(replace(given, items=given.items[::-1]))
+        assert swapped.tolist() == pytest.approx(values[::-1].tolist(), abs=1e-5)
+        (found,) = filtered(given, reply=says("1"), coarse=2, relevance=relevance)
+        assert [cost.stage for cost in found.trace] == [f"filter {name}"]
+        assert relevance.of(evidence()).shape == (0,)
+
+    def test_a_chain_from_elsewhere_is_worth_less(self, tmp_path: Path) -> None:
+        relevance = by_star(write_tiny_checkpoint(tmp_path), "capital", "currency")
+        elsewhere = leads("capital", Entity("quito", "Quito"), topic=Entity("ecuador", "Ecuador"))
+        chains = evidence_of(*ranked(elsewhere, leads("currency", Entity("sol", "Sol"), topic=PERU)))
+        values = relevance.of(replace(chains, topics=(Topic(PERU),)))
+        assert values[0] < values[1]
+
+    def test_a_triple_is_worth_its_best_chain(self, tmp_path: Path) -> None:
+        relevance = by_star(write_tiny_checkpoint(tmp_path), "capital", "currency")
+        lima, sol, apart = Entity("lima", "Lima"), Entity("sol", "Sol"), Entity("apart", "Apart")
+        facts = (
+            Triple(PERU, "capital", lima),
+            Triple(lima, "currency", sol),
+            Triple(apart, "currency", Entity("z", "Z")),
+        )
+        given: Evidence[Any] = Evidence(
+            Question("What?"), (Topic(PERU),), "triple", tuple(Scored(fact, 0.5) for fact in facts)
+        )
+        chains = to_chains(given)
+        by_path = {str(i.value.relation_path): v for i, v in zip(chains.items, relevance.of(chains), strict=True)}
+        capital, both = by_path["capital"], by_path["capital → currency"]
+        values = relevance.of(given)
+        assert values[:2].tolist() == pytest.approx([max(capital, both), both], abs=1e-5)
+        assert values[2] == pytest.approx(min(capital, both, 0.0) - 1, abs=1e-5)
+
     def test_a_reranker_that_is_not_there_is_one_line(self, tmp_path: Path) -> None:
         with pytest.raises(RerankerUnavailableError, match="could not be loaded") as caught:
             loaded_reranker(str(tmp_path))
@@ -192,6 +244,13 @@ class TestPart:
     def test_it_stands_last(self) -> None:
         with pytest.raises(UsageError, match="fi has a say in the answer: put it last"):
             read_recipe("similarity + fi + path-pooling")
+
+    def test_it_has_one_coarse_filter_and_no_other_fi_to_integrate(self) -> None:
+        with pytest.raises(UsageError, match="expected one coarse filter, found model and reranker"):
+            FI(model="a", reranker="b").check()
+        assert FI(against="similarity").other_recipe() == read_recipe("similarity")
+        with pytest.raises(UsageError, match=r"fi.against: expected a recipe without fi, found similarity \+ fi"):
+            FI(against="similarity + fi").other_recipe()
 
     def test_groups_of_what_came_are_replaced(self) -> None:
         grouped = replace(evidence("a", "b"), groups=(0, 1))
@@ -221,7 +280,11 @@ class TestSimpleFilters:
 
     def test_the_part_takes_its_ways_by_name(self) -> None:
         assert read_recipe("similarity + filter", ["filter.by=pagerank"]).parts["filter"] == Filter(by="pagerank")
-        with pytest.raises(UsageError, match="expected one of similarity, pagerank, reranker for by, found 'luck'"):
+        with pytest.raises(
+            UsageError, match="expected one of similarity, pagerank, reranker, star for by, found 'luck'"
+        ):
             read_recipe("similarity + filter", ["filter.by=luck"])
         with pytest.raises(UsageError, match=r"give filter.reranker"):
             read_recipe("similarity + filter", ["filter.by=reranker"]).check()
+        with pytest.raises(UsageError, match=r"give filter.checkpoint"):
+            read_recipe("similarity + filter", ["filter.by=star"]).check()
