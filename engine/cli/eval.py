@@ -61,6 +61,7 @@ def command() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
 @click.option("--fresh", is_flag=True, help="Begin anew where the folder keeps a run.")
 @click.option("--prices", nargs=2, type=float, metavar="PROMPT COMPLETION", help="Price of a million tokens of each.")
+@click.option("--noise", metavar="10,20,30", help="Ask with so much noise, too, with the recipe's filter and without.")
 @json_option
 @database_options
 def run(
@@ -75,6 +76,7 @@ def run(
     out: Path | None,
     fresh: bool,
     prices: tuple[float, float] | None,
+    noise: str | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -85,16 +87,24 @@ def run(
       lodestar eval questions-dev.jsonl.gz
       lodestar eval questions-dev.jsonl.gz --recipe oracle --max-hop 3
       lodestar eval questions-dev.jsonl.gz --unanswerable
+      lodestar eval questions-dev.jsonl.gz --recipe "similarity + filter" --set filter.keep=10 --noise 10,20,30
     """
     from ...loaders.questions.choosing import chosen_file
     from ...loaders.questions.reading import read_questions
+    from ..errors import UsageError
     from ..evaluation.running import RunOptions
 
     settings, recipe = settings_and_recipe(flags)
+    nums = _amounts(noise) if noise is not None else []
+    if nums and prices:
+        raise UsageError("--prices: expected a run without --noise, whose report has no cost")
     path = chosen_file(dataset, split)
     questions = read_questions(path, format_name)
-    folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
+    folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}{'-noise' if nums else ''}"
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh, unanswerable)
+    if nums:
+        _print_noise(questions, recipe, nums, options, settings, as_json=as_json)
+        return
     again = {"dataset": path if path == "-" else str(Path(path).resolve()), "format": format_name}
     report = _made(questions, recipe, options, again, prices, settings)
     _print(report, folder, as_json=as_json)
@@ -270,6 +280,42 @@ def _made(
     report = {**report_of(made, prices=prices), "again": again}
     write_report(options.folder, report)
     return report
+
+
+def _amounts(said: str) -> list[int]:
+    """Return amounts of noise, ascending; raise `UsageError` for what are none."""
+    from ..errors import UsageError
+    from ..evaluation.baselines.parts import MAX_NOISE
+
+    words = [word.strip() for word in said.split(",")]
+    if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= MAX_NOISE for word in words):
+        raise UsageError(f"--noise: expected numbers from 1 to {MAX_NOISE:,}, as 10,20,30, found {said!r}")
+    return sorted(set(map(int, words)))
+
+
+def _print_noise(
+    questions: QuestionSet,
+    recipe: Recipe,
+    nums: list[int],
+    options: RunOptions,
+    settings: Settings,
+    *,
+    as_json: bool,
+) -> None:
+    """Make or finish the runs of noise curves, and write their report."""
+    from ..evaluation.noise_curve import noise_curves
+    from ..evaluation.reporting.noise import HEADER, PAGE, noise_lead, noise_report, noise_rows, write_noise_report
+    from ..progress.phases import progress_bar
+
+    with progress_bar(questions.name, "asking") as (progress, _):
+        report = noise_report(noise_curves(questions, recipe, nums, settings, options, progress))
+    write_noise_report(options.folder, report)
+    if as_json:
+        click.echo(json.dumps(report, ensure_ascii=False))
+    else:
+        click.echo(noise_lead(report))
+        _table(HEADER, noise_rows(report))
+    click.echo(f"the report is in {options.folder / PAGE}", err=True)
 
 
 def _print(report: dict[str, Any], folder: Path, *, as_json: bool) -> None:

@@ -163,10 +163,28 @@ def test_figures_do_not_depend_on_the_diagnosis(lodestar: Lodestar, questions: P
     assert made[0]["figures"]["rog/hits_at_1"]["mean"] > 0.3
 
 
+def test_noise_is_drawn_with_the_filter_and_without(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
+    options = ("--recipe", "oracle + filter", "--set", "filter.keep=3", "--limit", "12", "--out", str(tmp_path / "run"))
+    ran = lodestar("eval", str(questions), "--noise", "5,2", "--json", *options)
+    assert ran.code == 0, ran.err
+    report = json.loads(ran.out)
+    assert [curve["stages"] for curve in report["curves"]] == ["oracle + filter", "oracle"]
+    assert [[point["num"] for point in curve["points"]] for curve in report["curves"]] == [[0, 2, 5]] * 2
+    without = report["curves"][1]["points"]
+    assert without[2]["loss"]["mean"] > 0
+    assert without[2]["figures"]["strict/f1"]["n"] == 12
+    assert (tmp_path / "run" / "filtered-5" / "records.jsonl").exists()
+    assert (tmp_path / "run" / "noise.html").read_text().count("<svg") == 1
+    again = lodestar("eval", str(questions), "--noise", "2,5", *options)
+    assert again.code == 0, again.err
+    assert "oracle + filter" in again.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "fault"),
     [
         (["none.jsonl"], 3, "none.jsonl: no such file"),
+        (["{questions}", "--noise", "10,x"], 2, "--noise: expected numbers from 1 to 1,000, as 10,20,30, found '10,x'"),
         (["{questions}", "--recipe", "nova"], 2, "no recipe is called 'nova'"),
         (["{questions}", "--recipe", "star"], 2, "expected the folder of a trained scorer, found none"),
         (["{questions}", "--recipe", "star", "--set", "star.checkpoint=none"], 8, "expected a checkpoint"),

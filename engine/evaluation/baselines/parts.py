@@ -20,6 +20,8 @@ from .noise import Injecting
 from .oracle import OracleRetriever
 from .pagerank import PageRankRetriever
 
+MAX_NOISE = 1_000
+
 
 @dataclass(frozen=True)
 class WholeSet:
@@ -108,7 +110,7 @@ class Noise(ReorganiserPart):
     takes: ClassVar[Kind | None] = None
     gives: ClassVar[Kind | None] = None
 
-    num: int = option(10, "paths or triples of noise for each question", least=0, most=1_000)
+    num: int = option(10, "paths or triples of noise for each question", least=0, most=MAX_NOISE)
     seed: int = option(0, "of what chance draws")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:

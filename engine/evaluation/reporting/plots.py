@@ -124,6 +124,19 @@ def misses(kinds: Mapping[str, Any]) -> str:
     return _svg(figure)
 
 
+def noise_curves(curves: Sequence[Mapping[str, Any]], metric: str) -> str:
+    """A figure by the amount of noise, a line for each recipe, with 95 % intervals."""
+    figure, axes = _new("F1 by pieces of noise among the evidence", "pieces of noise", "F1")
+    for curve, colour in zip(curves, (_BLUE, _ORANGE, _GREY), strict=False):
+        nums = [point["num"] for point in curve["points"]]
+        each = [point["figures"][metric] for point in curve["points"]]
+        axes.plot(nums, [f["mean"] for f in each], marker="o", color=colour, label=curve["stages"])
+        axes.fill_between(nums, [f["low"] for f in each], [f["high"] for f in each], color=colour, alpha=0.15, lw=0)
+    axes.set_ylim(0, 1)
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
 def _new(title: str, x_label: str, y_label: str) -> tuple[Figure, Axes]:
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=_SIZE, layout="constrained")
