@@ -48,7 +48,7 @@ def parse_reply(content: str) -> Reply:
             f"the language model's reply has {len(content):,} characters: expected at most {MAX_REPLY_CHARS:,}"
         )
     content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
-    found = [value for value in _objects(content) if "answers" in value or "answer" in value]
+    found = [value for value in json_objects(content) if "answers" in value or "answer" in value]
     if found:
         answers = found[-1].get("answers", found[-1].get("answer"))
         text = found[-1].get("text")
@@ -145,7 +145,7 @@ def _best(same_name: dict[str, _Occurrence]) -> list[_Occurrence]:
     return []
 
 
-def _objects(content: str) -> Iterator[dict[str, Any]]:
+def json_objects(content: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects that stand in a text, outermost only."""
     decoder = json.JSONDecoder()
     start = content.find("{")

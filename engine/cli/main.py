@@ -29,6 +29,7 @@ VERBS = {
     "loads": ("graph.loads", "List what was loaded into the graph, or delete a load."),
     "mine": ("training.mine", "Find the paths that a retriever is trained on."),
     "recipes": ("recipes", "List recipes and parts, with all their options."),
+    "refine": ("training.refine", "Choose the supervision of questions from their candidate pools."),
     "relations": ("graph.relations", "Find the relations nearest to a text."),
     "retrieve": ("retrieve", "Find and rank the reasoning paths for questions."),
     "train": ("training.train", "Train a scorer on questions with answers."),

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from ...models.star.mined import Mined, MinedFileError, MinedQuestion, read
+from ...models.mined.lines import MinedFileError
+from ...models.star.mined import Mined, MinedQuestion, read
 from ..api import Engine
 from ..errors import InputError
 from ..progress.phases import Progress

@@ -1,31 +1,26 @@
 """Mined training data: what hard path mining found in a graph about each question, as a file that can be read.
 
-JSON lines, gzip where the name ends in ``.gz``. The first line describes the file (`Mining`), every other one is a
-question (`MinedQuestion`). Paths are written as they are walked: a hop is a relation, with ``^`` before it where it is
+One of the mined files (`mined.lines`): the first line describes it (`Mining`), every other one is a question
+(`MinedQuestion`). Paths are written as they are walked: a hop is a relation, with ``^`` before it where it is
 walked from tail to head, or the relations into an unnamed mediator and out of it with `THROUGH` between them.
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, FiniteFloat
 from typing_extensions import TypeAliasType
 
 from ..f1 import f1_of
-from ..one_line import one_line
+from ..mined.lines import header_of, read_lines, write_lines
 from ..training.decoding import decoded
 from ..verbalise import Directed, Hop, RelationWords
-from ..whole_file import whole
 
-FORMAT = 1
 THROUGH = " → "
 INVERSE = "^"
 
@@ -40,10 +35,6 @@ else:  # pydantic wants a name for what it is to read recursively, which mypy do
     PathTrie = TypeAliasType("PathTrie", Mapping[str, "PathTrie"])
 """The relation paths that leave a topic, as a trie: each hop with the hops that can follow it. Every node of it may be
 where a path ends."""
-
-
-class MinedFileError(Exception):
-    """The file is not what `write` writes; the message says where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,66 +147,27 @@ def walks(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
 
 def write(path: Path, mining: Mining, questions: Iterable[MinedQuestion]) -> None:
     """Write a mined file, whole or not at all: the same questions, the same bytes."""
-    records = ({"format": FORMAT, **asdict(mining)}, *map(asdict, questions))
-    lines = (json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
-    with whole(path) as draft, draft.open("wb") as file:
-        if path.suffix == ".gz":
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-                packed.writelines(lines)
-        else:
-            file.writelines(lines)
+    write_lines(path, asdict(mining), questions)
 
 
 def is_mined(path: Path) -> bool:
     """Return whether the first line of a file is that of a mined file."""
-    try:
-        with _opened(path) as file:
-            record = json.loads(file.readline())
-    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
-        return False
-    return isinstance(record, dict) and {"questions_sha256", "relations", "max_hop"} <= record.keys()
+    return {"questions_sha256", "relations", "max_hop"} <= header_of(path).keys()
 
 
 def read(path: Path) -> Mined:
     """Return a mined file; raise `MinedFileError` for one that is missing, damaged or of another format."""
-    digest = hashlib.sha256()
-    questions: list[MinedQuestion] = []
-    mining: Mining | None = None
     known: set[str] = set()
-    number = 0
-    try:
-        with _opened(path) as file:
-            for number, line in enumerate(file, start=1):  # noqa: B007 - told when the line is damaged
-                digest.update(line.encode())
-                if mining is None:
-                    mining = _mining(line)
-                else:
-                    questions.append(_checked(decoded(MinedQuestion, line), mining, known))
-    except OSError as error:
-        raise MinedFileError(f"{path}: the mined paths cannot be read: {error.strerror or error}") from error
-    except (EOFError, ValueError, RecursionError, zlib.error) as error:
-        raise MinedFileError(
-            f"{path}:{max(number, 1)}: expected what `lodestar mine` writes: {one_line(error)}: mine the paths again"
-        ) from error
-    if mining is None:
-        raise MinedFileError(f"{path}: expected mined paths, found an empty file: mine the paths again")
-    if len(questions) != mining.counts.get("questions", len(questions)):
-        raise MinedFileError(
-            f"{path}:{number}: expected {mining.counts['questions']:,} questions, found {len(questions):,}: "
-            "the file was cut: mine the paths again"
+    return Mined(
+        *read_lines(
+            path,
+            lambda said: decoded(Mining, json.dumps(said)),
+            MinedQuestion,
+            lambda question, mining: _checked(question, mining, known),
+            what="mined paths",
+            again="mine the paths again",
         )
-    return Mined(mining, tuple(questions), digest.hexdigest())
-
-
-def _opened(path: Path) -> TextIO:
-    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-
-
-def _mining(line: str) -> Mining:
-    record = json.loads(line)
-    if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
-        raise ValueError(f"format {FORMAT} in the first line")
-    return decoded(Mining, json.dumps(record))
+    )
 
 
 def _checked(question: MinedQuestion, mining: Mining, known: set[str]) -> MinedQuestion:

@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lodestar.models.mined.lines import MinedFileError
 from lodestar.models.star.checkpoint import Description, TrainedOn, read_description
 from lodestar.models.star.inputs.examples import examples_of
-from lodestar.models.star.mined import MinedFileError, is_mined, read
+from lodestar.models.star.mined import is_mined, read
 from lodestar.models.training.checkpoint import read_weights, readable
 from lodestar.models.training.description import FORMAT, CheckpointError
 from lodestar.models.training.state import TrainingStateError, read_state

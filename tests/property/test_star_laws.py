@@ -13,13 +13,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from lodestar.models.kept import Kept
+from lodestar.models.mined.lines import MinedFileError
 from lodestar.models.star.inputs.batches import part_of
 from lodestar.models.star.inputs.paths import ROOT, PathTable
 from lodestar.models.star.learning.losses import listwise, path_weighted_contrastive
 from lodestar.models.star.learning.path_weights import path_weights
 from lodestar.models.star.mined import (
     AnswerPath,
-    MinedFileError,
     MinedQuestion,
     MinedTopic,
     Mining,

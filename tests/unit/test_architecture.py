@@ -64,7 +64,11 @@ ALLOWED = {
     "engine/supervision": {
         *BASE,
         "engine/supervision",
+        "engine/answering/llm.py",
+        "engine/answering/reply.py",
         "engine/api.py",
+        "engine/chat",
+        "engine/evidence",
         "engine/progress",
         "engine/questions",
         "engine/relations",

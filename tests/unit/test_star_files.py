@@ -15,6 +15,7 @@ from lodestar.engine.database.gateway import Connection
 from lodestar.engine.errors import CheckpointError as EngineCheckpointError
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
+from lodestar.models.mined.lines import MinedFileError
 from lodestar.models.star.checkpoint import (
     CheckpointError,
     Network,
@@ -23,7 +24,7 @@ from lodestar.models.star.checkpoint import (
     write_checkpoint,
 )
 from lodestar.models.star.inputs.examples import examples_of
-from lodestar.models.star.mined import MinedFileError, is_mined, read
+from lodestar.models.star.mined import is_mined, read
 from lodestar.models.star.networks.dual_encoder import DualEncoder
 from safetensors.torch import load_file
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ import click
 from ..options import RETURN_TO_TOPIC, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
-    from ....models.star.mined import Mining
+    from ...questions.gold import QuestionSet
+    from ...settings import Settings
 
 
 @click.command()
@@ -33,6 +35,12 @@ if TYPE_CHECKING:
 )
 @RETURN_TO_TOPIC
 @click.option(
+    "--pool",
+    is_flag=True,
+    help="Write ReG's candidate pools instead: shortest paths and neighbourhoods (docs/reg.md); of the options above "
+    "--split, --format, --limit and --seed count.",
+)
+@click.option(
     "--batch-size",
     type=click.IntRange(1, 1024),
     help="Questions at a time (default: 32; of three hops 8, of four 2).",
@@ -49,6 +57,7 @@ def command(
     seed: int,
     negatives: int,
     return_to_topic: bool,
+    pool: bool,
     batch_size: int | None,
     as_json: bool,
     **flags: Any,
@@ -59,6 +68,7 @@ def command(
     Example:
       lodestar mine questions-train.jsonl.gz --out train.jsonl.gz
       lodestar mine metaqa/ --split 2-hop-train --limit 10000 --out train.jsonl.gz
+      lodestar mine questions-train.jsonl.gz --pool --out pool.jsonl.gz
     """
     import time
     from dataclasses import replace
@@ -72,6 +82,9 @@ def command(
 
     questions = read_questions(chosen_file(dataset, split), format_name)
     asked = replace(questions, questions=questions.sampled(limit, seed))
+    if pool:
+        _pool(asked, out, batch_size, settings_from(**flags), as_json=as_json)
+        return
     options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
     started_s = time.perf_counter()
     with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
@@ -80,11 +93,36 @@ def command(
     if as_json:
         click.echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(mining.counts)}))
     else:
-        _print(mining)
+        _print(mining.counts)
     click.echo(f"{mining.counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
 
 
-def _print(mining: Mining) -> None:
-    for name, number in mining.counts.items():
+def _pool(questions: QuestionSet, out: Path, batch_size: int | None, settings: Settings, *, as_json: bool) -> None:
+    import time
+
+    from ...api import Engine
+    from ...progress.phases import progress_bar
+    from ...supervision.pools.candidates import PoolOptions
+    from ...supervision.pools.mine_pool import PAPER, mine_pool, pool_figures
+
+    started_s = time.perf_counter()
+    with Engine(settings) as engine, progress_bar(questions.name, "mining") as (progress, _):
+        pool = mine_pool(questions, engine, out, PoolOptions(), batch_size=batch_size, progress=progress)
+    seconds = time.perf_counter() - started_s
+    counts, figures = pool.header.counts, pool_figures(pool.questions)
+    if as_json:
+        shown = {name: round(value, 2) for name, value in figures.items()}
+        click.echo(
+            json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts), "candidates": shown})
+        )
+    else:
+        _print(counts)
+        for name, value in figures.items():
+            click.echo(f"{f'candidates, {name} merging':<36}{value:>10,.2f}   (the paper's, GrailQA: {PAPER[name]:,g})")
+    click.echo(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
+
+
+def _print(counts: Mapping[str, int]) -> None:
+    for name, number in counts.items():
         if number:
             click.echo(f"{name:<36}{number:>10,}")

@@ -1,0 +1,1 @@
+"""Candidate pools of questions, and the supervision that is chosen from them (ReG, section 4.1)."""

@@ -1,0 +1,50 @@
+"""What language models write when they choose chains by number."""
+
+from __future__ import annotations
+
+import pytest
+from lodestar.engine.errors import LLMError
+from lodestar.engine.supervision.pools.chosen_numbers import chosen_numbers
+
+
+@pytest.mark.parametrize(
+    ("content", "chosen"),
+    [
+        ('{"chains": [1, 3], "why": "both"}', (0, 2)),
+        ('```json\n{"chains": [3, 1, 3]}\n```', (0, 2)),
+        ('<think>{"chains": [2]} or rather</think>\nSo: {"chains": [1]}.', (0,)),
+        ('First I thought {"chains": [2]}, but it is {"chains": [4]}', (3,)),
+        ('{"numbers": "1, 4"}', (0, 3)),
+        ('{"selected": 2}', (1,)),
+        ('{"chains": [{"number": 1, "why": "of 1990"}, {"id": "2"}]}', (0, 1)),
+        ('{"chains": [2.0, 2.5, true, null, 99, 0, -1]}', (1,)),
+        ("[1, 2]", (0, 1)),
+        ("The chosen ones are [2].", (1,)),
+        ("1, 4", (0, 3)),
+        ("Founded in 1990, so\nChains: 1 and 3", (0, 2)),
+    ],
+)
+def test_numbers_are_read(content: str, chosen: tuple[int, ...]) -> None:
+    assert chosen_numbers(content, 4) == chosen
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "None of them.",
+        '{"chains": []}',
+        '{"chains": [7]}',
+        '{"why": "3 of them"}',
+        "It was founded in 1990.",
+        "[" * 9_999,
+    ],
+)
+def test_a_reply_without_a_chain_is_an_error(content: str) -> None:
+    with pytest.raises(LLMError, match="expected numbers from 1 to 4"):
+        chosen_numbers(content, 4)
+
+
+def test_an_endless_reply_is_an_error() -> None:
+    with pytest.raises(LLMError, match="expected at most"):
+        chosen_numbers("1, " * 50_000, 4)

@@ -1,0 +1,61 @@
+"""Files of candidate pools: what is written is read, and what is wrong with one is told with its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from lodestar.models.mined.lines import MinedFileError
+from lodestar.models.mined.pool import is_pool, read_pool, write_pool
+from lodestar.models.star.mined import is_mined
+
+from tests.mined_examples import mined_file
+from tests.pool_examples import CHAINS, candidate_pool
+
+
+@pytest.mark.parametrize("name", ["pool.jsonl", "pool.jsonl.gz"])
+def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
+    pool = candidate_pool()
+    write_pool(tmp_path / name, pool)
+    read = read_pool(tmp_path / name)
+    assert (read.header, read.questions) == (pool.header, pool.questions)
+    assert len(read.sha256) == 64
+    assert is_pool(tmp_path / name)
+    assert not is_mined(tmp_path / name)
+
+
+def test_weak_supervision_is_the_shortest_paths(tmp_path: Path) -> None:
+    question = candidate_pool(1).questions[0]
+    assert question.weak == (0, 1)
+    assert question.supervision == CHAINS[:2]
+
+
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "pool.jsonl"
+    write_pool(path, candidate_pool(2))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    first, second = json.loads(lines[0]), json.loads(lines[1])
+    chain = second["chains"][0]
+    wrong = {
+        (1, json.dumps(first | {"format": 9})): "format 1 in the first line",
+        (1, json.dumps(first | {"kind": "paths"})): "kind pool in the first line",
+        (1, json.dumps(first | {"refiner": 1})): "refiner: input should be a valid string",
+        (2, lines[1][:-4]): "",
+        (2, json.dumps(second | {"chosen": [4]})): "what was chosen is one of the chains",
+        (2, json.dumps(second | {"how": "guessed"})): "how: input should be",
+        (2, json.dumps(second | {"chains": [{**chain, "names": ["Peru"]}]})): "a name more than steps",
+        (2, json.dumps(second | {"chains": [{**chain, "start": "chile"}]})): "starts at a topic of its question",
+        (3, ""): "expected what `lodestar mine` writes",
+    }
+    for (number, line), message in wrong.items():
+        changed = [*lines[: number - 1], line, *lines[number:]]
+        path.write_text("".join(f"{each}\n" for each in changed), encoding="utf-8")
+        with pytest.raises(MinedFileError, match=f"pool.jsonl:{number}: ") as told:
+            read_pool(path)
+        assert message in str(told.value)
+    path.write_text(f"{lines[0]}\n{lines[1]}\n", encoding="utf-8")
+    with pytest.raises(MinedFileError, match=r"expected 2 questions, found 1: the file was cut: mine the pool again"):
+        read_pool(path)
+    with pytest.raises(MinedFileError, match="kind pool in the first line"):
+        read_pool(mined_file(tmp_path / "mined.jsonl"))
