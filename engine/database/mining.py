@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..values import Step
+from ..values import Entity, Step
+from .graph import Signature
 from .requests import Request, Row
 from .templates import template
 
@@ -91,6 +92,16 @@ def find_entities_by_name(names: Sequence[str]) -> Request[dict[str, tuple[str, 
 def stream_mediator_relations() -> Request[int]:
     """The signed catalogue numbers in the signatures of unnamed entities, one a row."""
     return Request(template("stream_mediator_relations"), {}, lambda rows: int(rows[0][0]))
+
+
+def stream_named_signatures() -> Request[Signature]:
+    """The entities that have a name, with the signed catalogue numbers of their relations, one a row."""
+
+    def decode(rows: Sequence[Row]) -> Signature:
+        id_, name, degree, relations = rows[0]
+        return Signature(Entity(id_, name), degree, tuple(relations))
+
+    return Request(template("stream_named_signatures"), {}, decode)
 
 
 def _step(returned: str) -> Step:

@@ -13,6 +13,8 @@ from ..errors import InputError
 from ..progress.phases import Progress
 from ..questions.gold import QuestionSet
 from ..settings import Settings
+from ..supervision.making.made_set import apart, made_questions
+from ..supervision.making.options import MakingOptions
 from ..supervision.mining.mine_file import mine_file
 from ..supervision.mining.options import MiningOptions
 from .of_graph import Made, Say, made_of_graph
@@ -53,6 +55,37 @@ def mined_set(
 
     made = Made(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
     return read_mined(str(made_of_graph(folder, made, settings, mine, fresh=fresh, say=say)))
+
+
+def made_sets(
+    folder: Path,
+    making: MakingOptions,
+    options: MiningOptions,
+    settings: Settings,
+    *,
+    fresh: bool,
+    mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
+    say: Say,
+) -> tuple[Mined, Mined]:
+    """Return what is mined of questions made from the graph: those to learn from, and those to choose by.
+
+    As `mined_set`, which see. Raises `GraphError` for a graph that no questions can be made of.
+    """
+    returning = "-returning" if options.return_to_topic else ""
+    asked: list[QuestionSet] = []
+    found: list[Mined] = []
+    for place, part in enumerate(("learn", "choose")):
+        name = f"mined-made-{part}-{making.num_questions}{returning}-{options.max_hop}-{making.seed}"
+
+        def mine(engine: Engine, wanted: Path, place: int = place) -> None:
+            with mining() as (progress, _):
+                if not asked:
+                    asked.extend(apart(made_questions(engine, making, progress=progress, say=say)))
+                mine_file(asked[place], engine, wanted, options, progress=progress)
+
+        made = Made(name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions")
+        found.append(read_mined(str(made_of_graph(folder, made, settings, mine, fresh=fresh, say=say))))
+    return found[0], found[1]
 
 
 def check_apart(train_on: Sequence[Mined], choose_on: Sequence[Mined]) -> None:

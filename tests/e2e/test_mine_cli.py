@@ -86,3 +86,13 @@ def test_a_file_that_mining_did_not_write_is_not_replaced(lodestar: Lodestar, qu
     assert questions.read_bytes() == before
     assert lodestar("mine", str(questions), "--out", str(questions.with_name("mined.jsonl"))).code == 0
     assert lodestar("mine", str(questions), "--out", str(questions.with_name("mined.jsonl"))).code == 0
+
+
+def test_questions_are_made_from_the_graph_alone(lodestar: Lodestar, tmp_path: Path) -> None:
+    out = tmp_path / "made.jsonl"
+    ran = lodestar("mine", "--from-graph", "--questions", "20", "--out", str(out))
+    assert ran.code == 0, ran.err
+    mined = read(out)
+    assert mined.mining.questions == "made from the graph"
+    assert len(mined.questions) == 20
+    assert all(any(path.gold for path in question.paths) for question in mined.questions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("dataset", metavar="QUESTIONS")
+@click.argument("dataset", metavar="[QUESTIONS]", required=False)
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write, as mined.jsonl.gz."
 )
+@click.option(
+    "--from-graph", is_flag=True, help="Make the questions, too: from the graph alone, in place of QUESTIONS."
+)
+@click.option("--questions", type=click.IntRange(1), help="Made questions (default: 3,000).")
 @click.option("--split", help="Of a folder of question sets: the split to mine, as train.")
 @click.option("--format", "format_name", help="The set's format, where it cannot be told by looking.")
 @click.option("--max-hop", type=click.IntRange(1, 4), default=2, show_default=True, help="Longest path in hops.")
@@ -48,8 +52,10 @@ if TYPE_CHECKING:
 @json_option
 @database_options
 def command(
-    dataset: str,
+    dataset: str | None,
     out: Path,
+    from_graph: bool,
+    questions: int | None,
     split: str | None,
     format_name: str | None,
     max_hop: int,
@@ -69,25 +75,29 @@ def command(
       lodestar mine questions-train.jsonl.gz --out train.jsonl.gz
       lodestar mine metaqa/ --split 2-hop-train --limit 10000 --out train.jsonl.gz
       lodestar mine questions-train.jsonl.gz --pool --out pool.jsonl.gz
+      lodestar mine --from-graph --questions 3000 --out made.jsonl.gz
     """
     import time
-    from dataclasses import replace
 
-    from ....loaders.questions.choosing import chosen_file
-    from ....loaders.questions.reading import read_questions
     from ...api import Engine
     from ...progress.phases import progress_bar
-    from ...supervision.mining.mine_file import mine_file
+    from ...supervision.making.made_set import made_questions
+    from ...supervision.making.options import DEFAULT_QUESTIONS, MakingOptions
+    from ...supervision.mining.mine_file import check_out, mine_file
     from ...supervision.mining.options import MiningOptions
 
-    questions = read_questions(chosen_file(dataset, split), format_name)
-    asked = replace(questions, questions=questions.sampled(limit, seed))
-    if pool:
+    check_source(dataset, from_graph=from_graph, questions=questions, only_read=(split, format_name, limit), pool=pool)
+    options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
+    making = MakingOptions(num_questions=questions or DEFAULT_QUESTIONS, max_hop=max_hop, seed=seed)
+    asked = None if dataset is None else _sampled(dataset, split, format_name, limit, seed)
+    if asked and pool:
         _pool(asked, out, batch_size, settings_from(**flags), as_json=as_json)
         return
-    options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
     started_s = time.perf_counter()
-    with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
+    name = asked.name if asked else "the graph"
+    with Engine(settings_from(**flags)) as engine, progress_bar(name, "mining") as (progress, say):
+        check_out(out)
+        asked = asked or made_questions(engine, making, progress=progress, say=say)
         mining = mine_file(asked, engine, out, options, batch_size=batch_size, progress=progress)
     seconds = time.perf_counter() - started_s
     if as_json:
@@ -120,6 +130,35 @@ def _pool(questions: QuestionSet, out: Path, batch_size: int | None, settings: S
         for name, value in figures.items():
             click.echo(f"{f'candidates, {name} merging':<36}{value:>10,.2f}   (the paper's, GrailQA: {PAPER[name]:,g})")
     click.echo(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
+
+
+def check_source(
+    dataset: str | None, *, from_graph: bool, questions: int | None, only_read: Sequence[object], pool: bool
+) -> None:
+    """Raise `UsageError` unless there is either a question set or --from-graph, with the options of just that one."""
+    from ...errors import UsageError
+
+    if (dataset is None) is not from_graph:
+        found = "both" if from_graph else "neither"
+        raise UsageError(
+            f"expected a question set or --from-graph, found {found}: name a file, or let questions be made"
+        )
+    if questions is not None and not from_graph:
+        raise UsageError("--questions: only questions that are made have it: add --from-graph, or use --limit")
+    if from_graph and any(value is not None for value in only_read):
+        raise UsageError("--split, --format, --limit: of a question set, and there is none: use --questions")
+    if from_graph and pool:
+        raise UsageError("--pool: of a question set: give one in the place of --from-graph")
+
+
+def _sampled(dataset: str, split: str | None, format_name: str | None, limit: int | None, seed: int) -> QuestionSet:
+    from dataclasses import replace
+
+    from ....loaders.questions.choosing import chosen_file
+    from ....loaders.questions.reading import read_questions
+
+    questions = read_questions(chosen_file(dataset, split), format_name)
+    return replace(questions, questions=questions.sampled(limit, seed))
 
 
 def _print(counts: Mapping[str, int]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .training import mined_of, print_trained, questions_of, training_options, watched
+from .training import print_trained, questions_of, sets_of, training_options, watched
 
 
 @click.command()
@@ -30,6 +30,8 @@ from .training import mined_of, print_trained, questions_of, training_options, w
 def star(
     train_files: Sequence[str],
     dev_files: Sequence[str],
+    from_graph: bool,
+    questions: int | None,
     out: Path,
     preset: str,
     scorer: str | None,
@@ -53,6 +55,7 @@ def star(
     \b
     Examples:
       lodestar train star --dataset train.jsonl.gz --dev dev.jsonl.gz --out star
+      lodestar train star --from-graph --scorer similarity --out star
       lodestar train star --dataset mined.jsonl.gz --dev mined-dev.jsonl.gz --out star --preset paper --seed 1
       torchrun --nproc-per-node 4 -m lodestar train star --dataset … --dev … --out star
     """
@@ -63,8 +66,9 @@ def star(
     precisions = [f"{part}.precision={precision}" for part in ("dual_training", "cross_training") if precision]
     config = star_config(preset, [*precisions, *changes], scorer=scorer, encoder=encoder, epochs=epochs, seed=seed)
     mining = {"max_hop": max_hop, "return_to_topic": return_to_topic, "seed": seed}
-    train_on = mined_of(train_files, out, mining, flags, fresh=fresh)
-    choose_on = mined_of(dev_files, out, mining, flags, fresh=fresh)
+    train_on, choose_on = sets_of(
+        train_files, dev_files, out, mining, flags, from_graph=from_graph, questions=questions, fresh=fresh
+    )
     beside = None
     if pairs:
         apart = [(question.id, question.text) for mined in choose_on for question in mined.questions]

@@ -25,10 +25,15 @@ _OPTIONS = (
         "--dataset",
         "train_files",
         multiple=True,
-        required=True,
         help="Questions to learn from: a question set, or what `lodestar mine` wrote; can be repeated.",
     ),
-    click.option("--dev", "dev_files", multiple=True, required=True, help="Questions to choose by; can be repeated."),
+    click.option("--dev", "dev_files", multiple=True, help="Questions to choose by; can be repeated."),
+    click.option(
+        "--from-graph",
+        is_flag=True,
+        help="Learn from questions made from the graph, and choose by some, but for --dev.",
+    ),
+    click.option("--questions", type=click.IntRange(2), help="With --from-graph: made questions (default: 3,000)."),
     click.option(
         "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
     ),
@@ -63,6 +68,54 @@ def questions_of(file: str) -> QuestionSet:
     from ....loaders.questions.reading import read_questions
 
     return read_questions(file)
+
+
+def sets_of(
+    train_files: Sequence[str],
+    dev_files: Sequence[str],
+    out: Path,
+    mining: Mapping[str, Any],
+    flags: Mapping[str, Any],
+    *,
+    from_graph: bool,
+    questions: int | None,
+    fresh: bool,
+) -> tuple[list[Mined], list[Mined]]:
+    """Return what to learn from and what to choose by; made questions are chosen by where nothing else is given."""
+    from ...errors import UsageError
+
+    if questions is not None and not from_graph:
+        raise UsageError("--questions: only questions that are made have it: add --from-graph")
+    if not from_graph and not (train_files and dev_files):
+        missing = "--dataset" if not train_files else "--dev"
+        raise UsageError(f"{missing}: expected questions, found none: name a question set, or give --from-graph")
+    train_on = mined_of(train_files, out, mining, flags, fresh=fresh)
+    choose_on = mined_of(dev_files, out, mining, flags, fresh=fresh)
+    if from_graph:
+        learn, choose = _made(out, mining, flags, questions, fresh=fresh)
+        train_on.append(learn)
+        choose_on = choose_on or [choose]
+    return train_on, choose_on
+
+
+def _made(
+    out: Path, mining: Mapping[str, Any], flags: Mapping[str, Any], questions: int | None, *, fresh: bool
+) -> tuple[Mined, Mined]:
+    from ....models.training.processes import is_first_process
+    from ...progress.phases import progress_bar
+    from ...supervision.making.options import DEFAULT_QUESTIONS, MakingOptions
+    from ...supervision.mining.options import MiningOptions
+    from ...training.mined_sets import made_sets
+
+    return made_sets(
+        out,
+        MakingOptions(questions or DEFAULT_QUESTIONS, max_hop=mining["max_hop"], seed=mining["seed"]),
+        MiningOptions(**mining),
+        settings_from(**flags),
+        fresh=fresh,
+        mining=lambda: progress_bar("the graph", "mining"),
+        say=lambda line: click.echo(line, err=True) if is_first_process() else None,
+    )
 
 
 def mined_of(

@@ -1,0 +1,26 @@
+"""What --from-graph goes with, and what it does not."""
+
+from __future__ import annotations
+
+import click.testing
+import pytest
+from lodestar.engine.cli.main import main
+from lodestar.engine.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["mine", "--out", "o"], "expected a question set or --from-graph, found neither"),
+        (["mine", "q.jsonl", "--from-graph", "--out", "o"], "expected a question set or --from-graph, found both"),
+        (["mine", "q.jsonl", "--questions", "5", "--out", "o"], "--questions: only questions that are made have it"),
+        (["mine", "--from-graph", "--limit", "5", "--out", "o"], "--split, --format, --limit: of a question set"),
+        (["train", "star", "--out", "o"], "--dataset: expected questions, found none"),
+        (["train", "star", "--dataset", "q", "--out", "o"], "--dev: expected questions, found none"),
+        (["train", "star", "--dataset", "q", "--dev", "d", "--questions", "9", "--out", "o"], "--questions: only"),
+    ],
+)
+def test_one_line(arguments: list[str], line: str) -> None:
+    ran = click.testing.CliRunner().invoke(main, arguments)
+    assert isinstance(ran.exception, UsageError), ran.output
+    assert str(ran.exception).startswith(line)
