@@ -81,7 +81,7 @@ class Resources:
     @property
     def chat(self) -> ChatGateway:
         """The gateway to the language model; raises `LLMError` where none is configured."""
-        return self.once("chat", lambda: ChatGateway.of(self.settings))
+        return self.once("chat", lambda: ChatGateway.of(self.settings, self.causal_lm))
 
     @property
     def chat_opened(self) -> ChatGateway | None:

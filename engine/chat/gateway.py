@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
+from ...models.causal_lm import CausalLM
 from ..errors import LLMError, LodestarError
 from ..settings import Settings
 from .background import BackgroundLoop
 from .cache import ReplyCache
 from .endpoint import ChatEndpoint
+from .local import LOCAL, Endpoint, LocalEndpoint
 from .prompts import ChatUsage, Completed, Completion, Prompt, usage_of
 
 MAX_CONCURRENT = 8
@@ -26,7 +28,7 @@ class ChatGateway:
     """
 
     def __init__(
-        self, endpoint: ChatEndpoint, *, cache: ReplyCache | None = None, max_calls: int = 0, max_tokens: int = 0
+        self, endpoint: Endpoint, *, cache: ReplyCache | None = None, max_calls: int = 0, max_tokens: int = 0
     ) -> None:
         self.endpoint = endpoint
         self._cache = cache
@@ -38,18 +40,22 @@ class ChatGateway:
         self._limit = asyncio.Semaphore(MAX_CONCURRENT)
 
     @classmethod
-    def of(cls, settings: Settings) -> ChatGateway:
-        """Return the gateway of these settings.
+    def of(cls, settings: Settings, local: Callable[[str], CausalLM] = CausalLM) -> ChatGateway:
+        """Return the gateway of these settings; `local` makes a model that runs here.
 
         Raises `LLMError` when the model, or a key it needs, is missing, `InputError` or `StorageError` for a cache that
         is none or cannot be used.
         """
-        endpoint = ChatEndpoint(
-            base_url=settings.llm_base_url,
-            model=settings.llm_model,
-            api_key=settings.llm_api_key,
-            timeout_s=settings.llm_timeout_s,
-        )
+        endpoint: Endpoint
+        if settings.llm_base_url == LOCAL:
+            endpoint = LocalEndpoint(local(settings.llm_model))
+        else:
+            endpoint = ChatEndpoint(
+                base_url=settings.llm_base_url,
+                model=settings.llm_model,
+                api_key=settings.llm_api_key,
+                timeout_s=settings.llm_timeout_s,
+            )
         cache = ReplyCache(Path(settings.llm_cache)) if settings.llm_cache else None
         return cls(endpoint, cache=cache, max_calls=settings.llm_max_calls, max_tokens=settings.llm_max_tokens)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from lodestar.engine.settings import Settings
 
 from tests.e2e.conftest import Lodestar, Ran
 from tests.scripted_llm import Reply, Request, ScriptedLLM, raw, says, status
+from tests.tiny_causal_lm import write_tiny_causal_lm
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -83,6 +85,20 @@ def test_another_recipe_takes_the_model_s_place(settings: Settings) -> None:
     assert (lima.origin, answer.answerer) == ("both", "extractive + cosine")
     assert lima.evidence
     assert all(not entity.evidence for entity in answer.entities if entity.origin == "model")
+
+
+def test_a_model_that_runs_here_does_all_of_it(settings: Settings, tmp_path: Path) -> None:
+    """Of random weights: what it attends to is a filter, and what it says costs no evidence."""
+    folder = str(write_tiny_causal_lm(tmp_path, is_chat=True, max_length=8_192))
+    local = replace(settings, llm_base_url="local", llm_model=folder)
+    options = {"fi.model": folder, "fi.coarse": 2, "top_k": 25, "answerer.kind": "llm"}
+    with Engine(local, recipe="similarity + fi", options=options) as engine:
+        (answer,) = engine.ask_batch(["What is the capital of Peru?"])
+    assert 0 < len(answer.evidence.items) <= 2
+    stages = {cost.stage: cost for cost in answer.evidence.trace}
+    assert "filter by attention" in stages
+    assert stages["fi"].llm.calls == 1
+    assert stages["answer"].llm.calls == 2
 
 
 def test_a_model_that_is_down_costs_no_evidence(asked: Callable[..., Ran]) -> None:

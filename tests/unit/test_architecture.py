@@ -27,6 +27,13 @@ ALLOWED = {
     "engine/steps.py": {"engine/database/requests.py", "engine/chat/prompts.py"},
     "engine/progress": {"engine/progress"},
     "engine/chat": {"engine/chat", "engine/errors.py", "engine/settings.py", "engine/values.py"},
+    "engine/chat/local.py": {"engine/chat", "engine/errors.py", "engine/values.py", "models/causal_lm.py"},
+    "engine/chat/gateway.py": {
+        "engine/chat",
+        "engine/errors.py",
+        "engine/settings.py",
+        "models/causal_lm.py",
+    },
     "engine/chat/prompts.py": {"engine/errors.py", "engine/values.py"},
     "engine/database": {*BASE, "cypher"},
     "engine/evidence": {"engine/evidence", *BASE, "engine/chat/prompts.py"},

@@ -1,0 +1,65 @@
+"""A language model that runs here, in the place of an endpoint."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from lodestar.engine.chat.gateway import ChatGateway
+from lodestar.engine.chat.prompts import Completion, Message, Prompt
+from lodestar.engine.errors import LLMError
+from lodestar.engine.settings import Settings
+
+from tests.tiny_causal_lm import write_tiny_causal_lm
+
+
+def of(folder: Path, **options: int) -> ChatGateway:
+    return ChatGateway.of(Settings(llm_base_url="local", llm_model=str(folder), **options))  # type: ignore[arg-type]
+
+
+def test_replies_come_with_the_probabilities_of_its_own_logits(tmp_path: Path) -> None:
+    chat = of(write_tiny_causal_lm(tmp_path, is_chat=True))
+    asked = Prompt((Message("system", "be brief"), Message("user", "lima?")), logprobs=True, max_tokens=5)
+    first, plain, again = chat.complete([asked, Prompt("quito?", max_tokens=3), asked])
+    assert isinstance(first, Completion)
+    assert isinstance(plain, Completion)
+    assert first == again
+    assert "".join(text for text, _ in first.logprobs) == first.content
+    assert len(first.logprobs) == 5
+    assert all(-math.inf < logprob <= 0 for _, logprob in first.logprobs)
+    assert plain.logprobs == ()
+    assert first.usage is not None
+    assert (first.usage.completion, chat.usage.calls) == (5, 3)
+    chat.close()
+
+
+def test_what_it_cannot_read_is_a_failure_of_that_prompt_alone(tmp_path: Path) -> None:
+    chat = of(write_tiny_causal_lm(tmp_path, max_length=64))
+    long, short = chat.complete([Prompt("lima " * 100, max_tokens=2), Prompt("lima", max_tokens=2)])
+    assert isinstance(long, LLMError)
+    assert "more than the 64" in str(long)
+    assert isinstance(short, Completion)
+    chat.close()
+
+
+def test_a_model_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    chat = of(tmp_path)
+    (failed,) = chat.complete([Prompt("lima")])
+    assert isinstance(failed, LLMError)
+    assert "cannot be loaded" in str(failed)
+    assert "\n" not in str(failed)
+    chat.close()
+    with pytest.raises(LLMError, match="no language model is named"):
+        ChatGateway.of(Settings(llm_base_url="local"))
+
+
+def test_replies_are_kept_where_a_cache_is(tmp_path: Path) -> None:
+    folder = write_tiny_causal_lm(tmp_path / "model")
+    settings = Settings(llm_base_url="local", llm_model=str(folder), llm_cache=str(tmp_path / "replies.sqlite"))
+    asked = Prompt("lima", max_tokens=2)
+    (first,), (kept,) = (ChatGateway.of(settings).complete([asked]) for _ in range(2))
+    assert isinstance(kept, Completion)
+    assert isinstance(first, Completion)
+    assert kept.cached
+    assert kept.content == first.content
