@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from .database.catalogue import Edition, RelationInfo, read_catalogue, read_edition, read_graph_state
+from .database.catalogue import Edition, RelationInfo, read_catalogue, read_edition
 from .database.gateway import AsyncGateway, Connection, Gateway
+from .database.whole_state import whole_state
 from .errors import EntityNotFoundError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Item
@@ -223,7 +224,7 @@ class Engine:
         opened = None if anew else self._opened
         if opened is None:
             edition = yield from one(read_edition())
-            state = yield from one(read_graph_state())
+            state = yield from whole_state()
             state.check()
             self._warn(state.warnings)
             graph = self.resources.of_graph((yield from one(read_catalogue())))

@@ -17,6 +17,7 @@ from .settings import Settings
 Level = Literal["ok", "missing", "optional"]
 
 LLM_TIMEOUT_S = 5.0
+_LOAD_AGAIN = "run the same `lodestar load` again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,15 @@ def _jvm(settings: Settings) -> Finding:
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
-    from .database.catalogue import read_catalogue, read_graph_state
+    from .database.catalogue import read_catalogue
     from .database.gateway import Gateway
+    from .database.whole_state import whole_state
     from .server.connecting import connection_of
 
     try:
         with Gateway(connection_of(settings)) as gateway:
             yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.uri}")
-            state = gateway.fetch(read_graph_state())
+            state = gateway.run(whole_state())
             catalogue = gateway.fetch(read_catalogue())
     except LodestarError as error:
         yield Finding("database", "missing", str(error), "lodestar db start, or --uri with LODESTAR_PASSWORD")
@@ -81,13 +83,19 @@ def _database(settings: Settings) -> Iterator[Finding]:
         yield Finding("graph", "missing", str(error), "lodestar load geonames, or lodestar load tsv FILE")
         yield Finding("relation index", "missing", "unknown without a graph")
         return
-    literals = f", {state.num_literals:,} literals" if state.num_literals else ""
-    counts = f"{state.num_triples:,} triples, {state.num_entities:,} entities{literals}"
-    yield Finding("graph", "ok", f"{counts}, {state.num_relations:,} relations")
+    counts = [
+        _number(state.num_triples, "triple", "triples"),
+        _number(state.num_entities, "entity", "entities"),
+        *([_number(state.num_literals, "literal", "literals")] if state.num_literals else []),
+        _number(state.num_relations, "relation", "relations"),
+    ]
+    yield Finding("graph", "ok", ", ".join(counts))
     for source in state.unfinished_loads:
-        yield Finding("load", "optional", f"the load of {source} did not finish", "run the same `lodestar load` again")
+        said, advice = ("is under way", "wait") if state.under_way else ("did not finish", _LOAD_AGAIN)
+        yield Finding("load", "optional", f"the load of {source} {said}", advice)
     for source in state.deleting_loads:
-        yield Finding("load", "optional", f"the deletion of the load of {source} did not finish", "delete it again")
+        said, advice = ("is under way", "wait") if state.under_way else ("did not finish", "delete it again")
+        yield Finding("load", "optional", f"the deletion of the load of {source} {said}", advice)
 
     from ..models.encoder import SentenceEncoder
     from .relations.index import index_folder, index_state
@@ -146,3 +154,7 @@ def _llm(settings: Settings) -> Finding:
             "LLM", "optional", f"{where} is reachable but does not list {model!r}", "check LODESTAR_LLM_MODEL"
         )
     return Finding("LLM", "ok", f"{where} is reachable and lists {model!r}")
+
+
+def _number(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -90,6 +90,8 @@ class GraphState:
     """The full-text index of names is there and filled."""
     num_other_nodes: int = 0
     """Nodes that are not Lodestar's, as far as their labels tell."""
+    under_way: bool = False
+    """Whether what is unfinished is being worked on now; asked for by `whole_state`."""
 
     @property
     def is_empty(self) -> bool:
@@ -99,6 +101,11 @@ class GraphState:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What makes answers incomplete, one line for each load that is half there."""
+        if self.under_way:
+            return (
+                *(f"the load of {source} is under way: answers are incomplete" for source in self.unfinished_loads),
+                *(f"the load of {source} is being deleted: answers may rest on it" for source in self.deleting_loads),
+            )
         return (
             *(
                 f"the load of {source} did not finish: answers are incomplete until the same `lodestar load` runs again"
@@ -118,10 +125,14 @@ class GraphState:
                 "update Lodestar"
             )
         is_whole = not self.is_empty and self.has_entity_id and self.has_entity_names
+        if self.unfinished_loads and not (self.num_finished_loads and is_whole) and self.under_way:
+            raise GraphError(f"the load of {self.unfinished_loads[0]} is under way: wait until it is done")
         if self.unfinished_loads and not (self.num_finished_loads and is_whole):
             raise GraphError(
                 f"the load of {self.unfinished_loads[0]} did not finish: run the same `lodestar load` again"
             )
+        if self.deleting_loads and not self.num_finished_loads and self.under_way:
+            raise GraphError(f"the load of {self.deleting_loads[0]} is being deleted, and the graph has no other")
         if self.deleting_loads and not self.num_finished_loads:
             raise GraphError(
                 f"the deletion of the load of {self.deleting_loads[0]} did not finish, and the graph has no other: "

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..database.catalogue import read_catalogue, read_graph_state
+from ..database.catalogue import read_catalogue
 from ..database.gateway import Gateway
 from ..database.statements import relation_ranks, stream_names, stream_triples
+from ..database.whole_state import whole_state
 from ..errors import GraphError
 from ..literals import literal_term
 from ..values import Entity
@@ -73,7 +74,7 @@ class WholeGraph:
     @classmethod
     def read(cls, gateway: Gateway) -> WholeGraph:
         """Read the graph of a database; raise `GraphError` for one too large to be held."""
-        state = gateway.fetch(read_graph_state())
+        state = gateway.run(whole_state())
         state.check()
         if state.num_triples > MAX_TRIPLES:
             raise GraphError(

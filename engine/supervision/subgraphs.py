@@ -13,7 +13,8 @@ from ...models.reg.graphs import UNNAMED, GraphTexts, QuestionGraphs, write_grap
 from ...models.reg.shortest_paths import on_shortest_paths
 from ...models.text_vectors import TextVectors
 from ..api import Engine
-from ..database.catalogue import Catalogue, read_catalogue, read_graph_state
+from ..database.catalogue import Catalogue, read_catalogue
+from ..database.whole_state import whole_state
 from ..errors import GraphError
 from ..progress.phases import Progress, silent
 from ..questions.gold import QuestionSet
@@ -51,7 +52,7 @@ def write_question_graphs(
     the graph does not have are left out. Raises `GraphError` where none is left.
     """
     gateway = engine.gateway()
-    gateway.fetch(read_graph_state()).check()
+    gateway.run(whole_state()).check()
     catalogue = gateway.fetch(read_catalogue())
     relations = graph_relations(catalogue)
     extractor = subgraphs_of(relations, vectors, options)

@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...engine.database.catalogue import read_catalogue, read_graph_state, read_loads
+from ...engine.database.catalogue import read_catalogue, read_loads
 from ...engine.database.gateway import Gateway
 from ...engine.database.statements import (
     CHUNK_SIZE,
@@ -21,6 +21,7 @@ from ...engine.database.statements import (
     stream_names,
     stream_triples,
 )
+from ...engine.database.whole_state import whole_state
 from ...engine.errors import GraphError, UsageError
 from ...engine.progress.phases import Progress, silent
 from ..formats.freebase.ids import FREEBASE
@@ -171,9 +172,14 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = silent
 
 def _num_triples(gateway: Gateway, load: int | None) -> int:
     """Return how many triples are to be exported; raise when there is no complete graph or no such load."""
-    state = gateway.fetch(read_graph_state())
+    state = gateway.run(whole_state())
     state.check()
     half_there = (*state.unfinished_loads, *state.deleting_loads)
+    if load is None and half_there and state.under_way:
+        raise GraphError(
+            f"the load of {half_there[0]}, or its deletion, is under way: wait until it is done, or export one that is "
+            "finished with --load"
+        )
     if load is None and half_there:
         raise GraphError(
             f"the load of {half_there[0]}, or its deletion, did not finish: run it again, or export one that did "

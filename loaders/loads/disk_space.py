@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 
 from ...engine.errors import StorageError
 from ..stage.stage import Counts
@@ -14,6 +17,29 @@ STAGE_BYTES_A_BYTE = 4
 # Of the graph with its indexes, logs and the files that are imported; see docs/loading.md.
 BYTES_A_TRIPLE = 180
 BYTES_A_NODE = 1_100
+
+
+def make_staging(folder: Path) -> None:
+    """Make the folder that sources are converted in; raise `StorageError` where it cannot be."""
+    with _written(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def made_within(folder: Path, prefix: str) -> Path:
+    """Return a new folder in the one that sources are converted in; raise `StorageError` where it cannot be made."""
+    make_staging(folder)
+    with _written(folder):
+        return Path(mkdtemp(prefix=prefix, dir=folder))
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{folder}: cannot be written: {error.strerror or error}: name another folder with --home"
+        ) from error
 
 
 def check_room_for_stage(folder: Path, size_bytes: int | None) -> None:

@@ -28,7 +28,7 @@ from ..writing.bulk_writer import BulkWriter
 from ..writing.manifest import Manifest
 from ..writing.online_writer import BATCH_SIZE, OnlineWriter
 from ..writing.stored_names import BASE_LOAD
-from .disk_space import check_room_for_graph, check_room_for_stage
+from .disk_space import check_room_for_graph, check_room_for_stage, make_staging
 from .load_lock import load_lock
 from .report import LoadReport
 
@@ -231,7 +231,7 @@ def _seen(gateway: Gateway) -> tuple[GraphState, tuple[LoadManifest, ...]]:
 def _staged(source: Source, sha256: str, options: LoadOptions, progress: Progress) -> Iterator[tuple[Stage, Counts]]:
     """Convert the source, unless an interrupted load did so before; the stage is deleted when the load is done."""
     folder = options.staging / sha256[:16]
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_staging(folder.parent)
     sweep(folder.parent)
     with locked(folder.with_suffix(".lock"), f"another load of {source.name} is under way"), Stage(folder) as stage:
         counts = stage.completed(sha256)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 from ..source import Source
 from ..stage.rejects import check_free, check_place
 from ..stage.stage import Stage
-from .disk_space import STAGE_BYTES_A_BYTE, graph_bytes
+from .disk_space import STAGE_BYTES_A_BYTE, graph_bytes, made_within
 from .loading import BULK_FROM_TRIPLES, LoadOptions
 
 SAMPLE_BATCHES = 4
@@ -69,8 +67,7 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
     if options.rejects_file:
         check_place(options.rejects_file, source.reads)
         check_free(options.rejects_file, force=options.force)
-    options.staging.mkdir(parents=True, exist_ok=True)
-    folder = Path(mkdtemp(prefix="preview-", dir=options.staging))
+    folder = made_within(options.staging, "preview-")
     limit = source.max_rejects if options.max_rejects is None else options.max_rejects
     with Stage(folder) as stage:
         try:

@@ -7,6 +7,7 @@ import json
 import neo4j
 import pytest
 from lodestar.engine.database.gateway import Gateway
+from lodestar.loaders.loads.load_lock import load_lock
 
 from tests.e2e.conftest import Lodestar
 from tests.graphs import COUNTRIES, COUNTRY_NAMES
@@ -42,10 +43,19 @@ def test_doctor_reports_it_and_the_literals(lodestar: Lodestar, half_loaded: Non
     ran = lodestar("doctor", "--json")
     findings = {finding["part"]: finding for finding in json.loads(ran.out)}
     assert ran.code == 0
-    assert findings["graph"]["found"] == "14 triples, 11 entities, 1 literals, 7 relations"
+    assert findings["graph"]["found"] == "14 triples, 11 entities, 1 literal, 7 relations"
     assert findings["load"]["level"] == "optional"
     assert "re.tsv did not finish" in findings["load"]["found"]
     assert findings["load"]["advice"] == "run the same `lodestar load` again"
+
+
+def test_a_load_under_way_is_said_to_be(lodestar: Lodestar, half_loaded: None, gateway: Gateway) -> None:
+    assert "re.tsv    0 triples  did not finish" in lodestar("loads", "list").out
+    with load_lock(gateway):
+        assert "re.tsv    0 triples  under way" in lodestar("loads", "list").out
+        findings = {finding["part"]: finding for finding in json.loads(lodestar("doctor", "--json").out)}
+        assert "re.tsv is under way" in findings["load"]["found"]
+        assert findings["load"]["advice"] == "wait"
 
 
 def test_an_answer_that_is_a_literal_shows_its_value(lodestar: Lodestar, half_loaded: None) -> None:

@@ -20,10 +20,18 @@ from lodestar.engine.database.catalogue import (
 )
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.database.requests import Request
-from lodestar.engine.errors import DatabaseError, GraphError, InputError, LoadInProgressError, UsageError
+from lodestar.engine.errors import (
+    DatabaseError,
+    GraphError,
+    InputError,
+    LoadInProgressError,
+    StorageError,
+    UsageError,
+)
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.load_lock import load_lock
-from lodestar.loaders.loads.loading import Mode
+from lodestar.loaders.loads.loading import LoadOptions, Mode
+from lodestar.loaders.loads.loading import load as load_source
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
 
@@ -338,3 +346,11 @@ def test_many_relations(gateway: Gateway, driver: neo4j.Driver) -> None:
     load(TripleSource(sorted(triples)), gateway)
     assert triples_of(driver) == sorted(triples)
     assert gateway.fetch(check_signatures()) == 0
+
+
+@pytest.mark.usefixtures("empty_graph")
+def test_a_home_that_cannot_be_written_is_said_before_anything_is(gateway: Gateway, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=r"staging: cannot be written: Not a directory: name another folder"):
+        load_source(TripleSource(COUNTRIES), gateway, LoadOptions(staging=tmp_path / "file" / "staging"))
+    assert not gateway.fetch(read_loads())

@@ -36,15 +36,18 @@ def list_(as_json: bool, **flags: Any) -> None:
     """
     from ...database.catalogue import read_loads
     from ...database.gateway import Gateway
+    from ...database.whole_state import read_under_way
     from ...server.connecting import connection_of
 
     with Gateway(connection_of(settings_from(**flags))) as gateway:
         loads = gateway.fetch(read_loads())
+        under_way = any(not load.finished for load in loads) and gateway.fetch(read_under_way())
     if as_json:
         click.echo(json.dumps([asdict(load) for load in loads]))
         return
     for load in loads:
-        state = "being deleted" if load.deleting else load.finished or "did not finish"
+        half_there = "under way" if under_way else "did not finish"
+        state = f"deletion {half_there}" if load.deleting else load.finished or half_there
         click.echo(f"{load.number:>3}  {load.source}  {load.kind}  {load.num_triples:,} triples  {state}")
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
+from ..catalogue import LoadManifest, RelationInfo, read_catalogue, read_loads
 from ..gateway import Gateway
+from ..whole_state import whole_state
 from .sizes import DegreeCount, Hub, read_degree_counts, read_hubs, stream_neighbours
 
 MAX_TRIPLES_UNASKED = 5_000_000
@@ -99,7 +100,7 @@ def graph_stats(gateway: Gateway, *, top: int = 10, components: bool | None = No
     `components` None counts them up to `MAX_TRIPLES_UNASKED` triples: they read every relationship. Raises `GraphError`
     for an empty graph.
     """
-    state = gateway.fetch(read_graph_state())
+    state = gateway.run(whole_state())
     if state.is_empty:
         state.check()
     degree_counts = gateway.fetch(read_degree_counts())

@@ -12,9 +12,10 @@ from ....models.star.mined import MinedQuestion, Mining, is_mined, write
 from ....models.text_vectors import TextVectors
 from ....models.whole_file import check_place
 from ...api import Engine
-from ...database.catalogue import Catalogue, read_catalogue, read_graph_state
+from ...database.catalogue import Catalogue, read_catalogue
 from ...database.gateway import Gateway
 from ...database.mining import stream_mediator_relations
+from ...database.whole_state import whole_state
 from ...errors import EncoderError, GraphError, QueryTimeoutError, StorageError, UsageError
 from ...progress.phases import Progress, silent
 from ...questions.gold import GoldQuestion, QuestionSet
@@ -52,7 +53,7 @@ def mine_file(
     """
     check_out(out)  # said before the work, not after it
     gateway = engine.gateway()
-    gateway.fetch(read_graph_state()).check()
+    gateway.run(whole_state()).check()
     asked = with_known_answers(questions.questions, gateway).questions
     catalogue = gateway.fetch(read_catalogue())
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
