@@ -16,6 +16,7 @@ from .database.whole_state import whole_state
 from .errors import EntityNotFoundError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Item
+from .evidence.quotes import Quotes, quoted
 from .pipeline import Pipeline
 from .recipes.part import Expression, Part
 from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
@@ -131,6 +132,10 @@ class Engine:
         evidence = self.retrieve(question, top_k=top_k)
         assert self._opened is not None
         return explained(evidence, part, self._opened.graph)
+
+    def quoted(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
+        """Return for each evidence the snippets that its first items rest on, where the graph was made of text."""
+        return self._run(quoted(evidence, max_items))
 
     def link(self, text: str) -> tuple[Scored[EntityCandidate], ...]:
         """Return the entities that a text mentions, best first."""

@@ -49,11 +49,13 @@ def command(
             answers = engine.answered([engine.retrieve(questions[0])])
         else:
             answers = engine.ask_batch(questions)
-        for answer in answers:
+        quotes = engine.quoted([answer.evidence for answer in answers], max_items=max_paths)
+        for answer, quote in zip(answers, quotes, strict=True):
             if as_json:
-                click.echo(json.dumps(answer_data(answer), ensure_ascii=False))
+                snippets = {"snippets": quote} if any(quote) else {}
+                click.echo(json.dumps(answer_data(answer) | snippets, ensure_ascii=False))
             else:
-                click.echo("\n".join(answer_lines(answer, max_paths, len(questions))))
+                click.echo("\n".join(answer_lines(answer, max_paths, len(questions), quote)))
         if browse:
             from .browse import open_in_browser
 

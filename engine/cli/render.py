@@ -11,14 +11,18 @@ import click
 from ..evidence.answer import Answer
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
+from ..evidence.quotes import Quotes
 from ..evidence.text import one_line
 from ..values import Entity, EntityCandidate, Path, Scored
 
 MAX_ENDS = 5
 
 
-def answer_lines(answer: Answer, max_items: int, num_asked: int = 1) -> Iterator[str]:
-    """Yield the question, the answer, what it rests on, and what its batch of `num_asked` questions took."""
+def answer_lines(answer: Answer, max_items: int, num_asked: int = 1, quotes: Quotes = ()) -> Iterator[str]:
+    """Yield the question, the answer, what it rests on, and what its batch of `num_asked` questions took.
+
+    quotes: the snippets of its first items, in a graph made of text.
+    """
     evidence = answer.evidence
     yield click.style(printable(evidence.question.text), bold=True)
     yield f"  {click.style(printable(answer.text), fg='green' if answer.found else 'yellow')}"
@@ -30,14 +34,16 @@ def answer_lines(answer: Answer, max_items: int, num_asked: int = 1) -> Iterator
         kind = "path" if evidence.kind == "chain" else "triple"
         confidence = answer.entities[0].confidence if answer.confidence is None else answer.confidence
         yield click.style(f"  confidence {confidence:.2f}, resting on {kind} {ranks}", dim=True)
-    yield from evidence_lines(evidence, max_items, num_asked)
+    yield from evidence_lines(evidence, max_items, num_asked, quotes)
 
 
-def evidence_lines(evidence: Evidence[Item], max_items: int, num_asked: int = 1) -> Iterator[str]:
-    """Yield the ranked items, the linked entities, and what its batch of `num_asked` questions took."""
+def evidence_lines(evidence: Evidence[Item], max_items: int, num_asked: int = 1, quotes: Quotes = ()) -> Iterator[str]:
+    """Yield the ranked items with their snippets, the linked entities, and what its batch of questions took."""
     for rank, item in enumerate(evidence.items[:max_items], start=1):
         group = f"[{evidence.group(rank - 1) + 1}] " if evidence.groups else ""
         yield f"  {rank:>2}. {item.score:6.3f}  {group}{printable(item_line(item.value))}"
+        for snippet in quotes[rank - 1] if rank <= len(quotes) else ():
+            yield click.style(f"      “{printable(snippet)}”", dim=True)
     if evidence.cuts:
         yield click.style(f"  bounds cut {len(evidence.cuts)} of the paths: not all their ends were read", dim=True)
     topics = ", ".join(dict.fromkeys(topic.label for topic in _started_from(evidence)))

@@ -21,6 +21,7 @@ FORMATS = {
     "parquet": "triples_parquet:ParquetSource",
     "pathquestion": "pathquestion_kb:PathquestionSource",
     "rog": "question_subgraphs:RogSource",
+    "text": "text.text_source:TextSource",
     "tsv": "delimited:TsvSource",
 }
 

@@ -94,6 +94,7 @@ ALLOWED = {
         "engine/settings.py",
         "engine/database",
         "engine/linking/initials.py",
+        "engine/linking/tokens.py",
         "engine/progress",
         "engine/questions/gold.py",
         "engine/server",

@@ -241,6 +241,42 @@ def graphml(kg: str, **flags: Any) -> None:
 
 
 @command.command()
+@click.argument("documents")
+@click.option("--pipeline", metavar="NAME", help="spaCy pipeline that finds concepts: en_core_web_sm, or a folder.")
+@click.option("--concepts", metavar="FILE", help="Names of concepts, one a line, that are looked for instead.")
+@click.option(
+    "--snippet-length",
+    type=click.IntRange(40, 8_000),
+    default=500,
+    show_default=True,
+    help="Longest snippet, in characters.",
+)
+@click.option(
+    "--overlap",
+    type=click.IntRange(0),
+    default=50,
+    show_default=True,
+    help="Characters that a snippet may share with the one before.",
+)
+@load_options
+def text(documents: str, pipeline: str | None, concepts: str | None, **flags: Any) -> None:
+    """Make a graph of text: a folder (.txt, .md, .html, .jsonl), or one such file; - is standard input.
+
+    Texts are cut into snippets; concepts that a snippet mentions together are joined, and lead to it. Concepts are what
+    --pipeline recognises (with the extra `text`), the names in --concepts, or else phrases that recur.
+
+    \b
+    Example:
+      lodestar load text notes/
+      lodestar load text articles.jsonl.gz --pipeline en_core_web_sm
+      lodestar load text more.txt --concepts diseases.txt --append
+    """
+    _load(
+        "text", flags, {"path": documents, "pipeline": pipeline, "concepts_path": concepts}, "snippet_length", "overlap"
+    )
+
+
+@command.command()
 @click.option(
     "--min-population",
     type=click.IntRange(min=500),

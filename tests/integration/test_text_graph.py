@@ -1,0 +1,63 @@
+"""A graph made of text: what is asked rests on snippets, texts are added and taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import neo4j
+import pytest
+from lodestar import Engine
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.database.snippets import MENTIONED_WITH, read_snippets
+from lodestar.engine.settings import Settings
+from lodestar.engine.values import Question
+from lodestar.loaders.formats.text.text_source import TextSource
+from lodestar.loaders.loads.unloading import unload
+from lodestar.loaders.loads.verifying import verify
+
+from tests.graphs import load
+from tests.snapshot import snapshot
+
+HEADACHE = "Aspirin helps against headache."
+REYE = "In children Aspirin may cause Reye syndrome."
+FLU = "Children with the flu must not be given Aspirin: Reye syndrome is feared."
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> str:
+    path = tmp_path / "concepts.txt"
+    path.write_text("Aspirin\nheadache\nReye syndrome\nflu\n", encoding="utf-8")
+    return str(path)
+
+
+def written(path: Path, *texts: str) -> str:
+    path.write_text("\n\n".join(texts), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.usefixtures("empty_graph")
+def test_texts_are_asked_added_and_taken_back(
+    gateway: Gateway, driver: neo4j.Driver, settings: Settings, tmp_path: Path, listed: str
+) -> None:
+    first = TextSource(written(tmp_path / "a.txt", HEADACHE, REYE), concepts_path=listed, snippet_length=60, overlap=0)
+    load(first, gateway)
+    alone = snapshot(driver)
+    load(first, gateway)
+    assert snapshot(driver) == alone
+
+    second = TextSource(written(tmp_path / "b.txt", REYE, FLU), concepts_path=listed, snippet_length=80, overlap=0)
+    report = load(second, gateway, mode="append")
+    assert verify(gateway).faults == ()
+    pairs = [("aspirin", "reye syndrome"), ("reye syndrome", "aspirin"), ("headache", "flu"), ("aspirin", "gout")]
+    assert gateway.fetch(read_snippets(pairs)) == [(REYE, FLU), (REYE, FLU), (), ()]
+    assert gateway.fetch(read_snippets(pairs, max_snippets=1)) == [(REYE,), (REYE,), (), ()]
+
+    with Engine(settings) as engine:
+        asked = Question("What is headache mentioned with?", topic_entities=("headache",))
+        evidence = engine.retrieve(asked)
+        best = next(rank for rank, item in enumerate(evidence.items) if str(item.value).count(MENTIONED_WITH) == 1)
+        (quotes,) = engine.quoted([evidence], max_items=best + 1)
+        assert quotes[best] == (HEADACHE,)
+
+    unload(gateway, str(report.number))
+    assert snapshot(driver) == alone

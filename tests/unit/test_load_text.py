@@ -1,0 +1,192 @@
+"""Text as a source: documents of every form, snippets, concepts, and triples among them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from lodestar.engine.database.snippets import MENTIONED_IN, MENTIONED_WITH
+from lodestar.engine.errors import InputError, LodestarError, UsageError
+from lodestar.loaders.formats.text.concepts import ListedConcepts, RecurringPhrases, concept_id
+from lodestar.loaders.formats.text.snippets import snippets
+from lodestar.loaders.formats.text.text_source import MAX_CONCEPTS, TextSource
+
+from tests.read_source import ReadSource, read_source
+
+ASPIRIN = "Aspirin helps against headache.\n\nIn children Aspirin may cause Reye syndrome."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    documents = tmp_path / "notes"
+    documents.mkdir()
+    return documents
+
+
+def concepts_in(path: Path, *names: str) -> str:
+    listed = path.parent / "concepts.txt"
+    listed.write_text("\n".join(names), encoding="utf-8")
+    return str(listed)
+
+
+def pairs(read: ReadSource) -> set[tuple[str, str]]:
+    return {(head, tail) for head, relation, tail in read.triples if relation == MENTIONED_WITH}
+
+
+def test_what_a_snippet_mentions_is_joined_both_ways_and_leads_to_it(folder: Path) -> None:
+    (folder / "a.txt").write_text(ASPIRIN, encoding="utf-8")
+    listed = concepts_in(folder, "aspirin", "headache", "Reye syndrome")
+    read = read_source(TextSource(str(folder), concepts_path=listed, snippet_length=50, overlap=0))
+    assert pairs(read) == {
+        ("aspirin", "headache"), ("headache", "aspirin"), ("aspirin", "reye syndrome"), ("reye syndrome", "aspirin"),
+    }  # fmt: skip
+    assert {(head, tail) for head, relation, tail in read.triples if relation == MENTIONED_IN} == {
+        ("aspirin", "Aspirin helps against headache."), ("headache", "Aspirin helps against headache."),
+        ("aspirin", "In children Aspirin may cause Reye syndrome."),
+        ("reye syndrome", "In children Aspirin may cause Reye syndrome."),
+    }  # fmt: skip
+    assert read.names == {"aspirin": ["Aspirin"], "headache": ["headache"], "reye syndrome": ["Reye syndrome"]}
+    assert not read.rejects
+
+
+def test_documents_of_every_form_say_the_same(folder: Path) -> None:
+    text = "Müller met Ann in Zürich."
+    (folder / "a.txt").write_text(text, encoding="utf-8")
+    (folder / "b.txt").write_text(
+        text + " Später fuhren sie über die Brücke nach Köln, weil es schön war.", encoding="latin-1"
+    )
+    (folder / "c.md").write_text(text, encoding="utf-16")
+    page = f"<!DOCTYPE html><html><head><title>Bob</title><script>Bob()</script></head><p>{text}</p></html>"
+    (folder / "d.html").write_text(page, encoding="utf-8")
+    with gzip.open(folder / "e.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write(json.dumps({"id": 1, "text": text}) + "\n\n" + json.dumps({"contents": text}) + "\n")
+    (folder / "picture.png").write_bytes(b"\x89PNG\0")
+    listed = concepts_in(folder, "Müller", "Ann", "Zürich", "Bob")
+    read = read_source(TextSource(str(folder), concepts_path=listed))
+    assert set(read.names) == {"muller", "ann", "zurich"}
+    assert read.counts["triple"] == 6 * (3 + 6)
+    assert not read.rejects
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "reason"),
+    [
+        ("a.txt", bytes(range(256)) * 8, 1, "expected text, found bytes that no encoding of text explains"),
+        ("a.txt", b"\0\0\0\0", 1, "expected text, found bytes that no encoding of text explains"),
+        ("a.jsonl", b'{"text": "fine"}\n{"txt": 1}\n', 2, "expected a text called text, contents, content or body"),
+        ("a.jsonl", b"[1]\n", 1, "expected a text called text, contents, content or body"),
+        ("a.jsonl", b'{"text"', 1, "expected JSON, found a fault at character 8"),
+    ],
+)
+def test_what_is_no_text_is_rejected(folder: Path, name: str, content: bytes, line: int, reason: str) -> None:
+    (folder / name).write_bytes(content)
+    assert (line, reason) in read_source(TextSource(str(folder / name))).rejects
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t\n", b"<html><script>x()</script></html>"])
+def test_a_document_without_words_is_counted(folder: Path, content: bytes) -> None:
+    (folder / "a.txt").write_bytes(content)
+    read = read_source(TextSource(str(folder)))
+    assert read.counts == {"empty document": 1}
+
+
+def test_a_folder_without_documents_says_what_was_expected(folder: Path) -> None:
+    (folder / "a.pdf").write_bytes(b"%PDF")
+    with pytest.raises(
+        InputError, match=r"expected documents \(\.htm, \.html, \.jsonl, \.md, \.text, \.txt, each also"
+    ):
+        TextSource(str(folder))
+
+
+def test_options_that_contradict_each_other(folder: Path) -> None:
+    (folder / "a.txt").write_text(ASPIRIN, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"--overlap: expected less than --snippet-length \(40\), found 40"):
+        TextSource(str(folder), snippet_length=40, overlap=40)
+    with pytest.raises(UsageError, match="exclude each other"):
+        TextSource(str(folder), pipeline="x", concepts_path="y")
+
+
+def test_a_line_of_megabytes_is_cut(folder: Path) -> None:
+    (folder / "a.txt").write_text("x" * 3_000_000 + " aspirin headache", encoding="utf-8")
+    listed = concepts_in(folder, "aspirin", "headache")
+    read = read_source(TextSource(str(folder), concepts_path=listed, snippet_length=8_000, overlap=0))
+    assert len(pairs(read)) == 2
+    assert read.counts["snippet without concepts"] >= 3_000_000 // 8_000
+
+
+def test_a_list_of_names_does_not_grow_with_its_square(folder: Path) -> None:
+    names = [f"n{number}" for number in range(MAX_CONCEPTS + 5)]
+    (folder / "a.txt").write_text(", ".join(names), encoding="utf-8")
+    read = read_source(TextSource(str(folder), concepts_path=concepts_in(folder, *names)))
+    assert len(pairs(read)) == MAX_CONCEPTS * (MAX_CONCEPTS - 1)
+    assert read.counts[f"concept beyond {MAX_CONCEPTS} of a snippet"] == 5
+
+
+def test_snippets_keep_every_word_and_their_length() -> None:
+    text = "\n\n".join(f"Paragraph {number} has\tsome words. And more of them." for number in range(40))
+    found = list(snippets(text, 120, 0))
+    assert " ".join(found).split() == text.split()
+    assert max(map(len, found)) <= 120
+    assert list(snippets(text, 120, 0)) == found
+
+
+def test_listed_names_are_found_longest_first_whatever_their_case() -> None:
+    finder = ListedConcepts(["Reye syndrome", "syndrome", "REYE", "café"], "")
+    assert list(finder.find(["The REYE Syndrome is a syndrome, Café."])) == [["REYE Syndrome", "syndrome", "Café"]]
+
+
+def test_phrases_recur_or_are_names() -> None:
+    finder = RecurringPhrases()
+    texts = ["Red blood cells carry oxygen.", "The red blood cells of Marie Curie.", "However it rained once."]
+    finder.learn(texts)
+    assert list(finder.find(texts)) == [["Red blood cells"], ["red blood cells", "Marie Curie"], []]
+
+
+@pytest.mark.parametrize(("concept", "id_"), [("  Zürich\nCity ", "zurich city"), ("a_b", "a b"), ("\0", "")])
+def test_one_concept_has_one_id(concept: str, id_: str) -> None:
+    assert concept_id(concept) == id_
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A spaCy pipeline that recognises two names, in a folder."""
+    import spacy
+
+    made = spacy.blank("en")
+    made.add_pipe("entity_ruler").add_patterns(  # type: ignore[attr-defined]
+        [{"label": "DRUG", "pattern": "Aspirin"}, {"label": "DISEASE", "pattern": "Reye syndrome"}]
+    )
+    path = tmp_path_factory.mktemp("spacy") / "drugs"
+    made.to_disk(path)
+    return str(path)
+
+
+def test_a_spacy_pipeline_finds_its_entities(folder: Path, pipeline: str) -> None:
+    (folder / "a.txt").write_text(ASPIRIN, encoding="utf-8")
+    source = TextSource(str(folder), pipeline=pipeline)
+    assert pairs(read_source(source)) == {("aspirin", "reye syndrome"), ("reye syndrome", "aspirin")}
+    assert source.options()["pipeline"] == "en_pipeline 0.0.0"
+    assert source.digest() != TextSource(str(folder)).digest()
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ("blank", "expected one that finds entities or noun chunks, it has sentencizer"),
+        ("missing", "not installed; python -m spacy download"),
+        ("folder", "expected the folder of a spaCy pipeline, found another one"),
+    ],
+)
+def test_a_pipeline_that_finds_nothing_is_one_line(folder: Path, tmp_path: Path, made: str, message: str) -> None:
+    import spacy
+
+    (folder / "a.txt").write_text(ASPIRIN, encoding="utf-8")
+    path = {"blank": tmp_path / "blank", "missing": Path("en_no_such_pipeline"), "folder": folder}[made]
+    if made == "blank":
+        blank = spacy.blank("en")
+        blank.add_pipe("sentencizer")
+        blank.to_disk(path)
+    with pytest.raises(LodestarError, match=message):
+        TextSource(str(folder), pipeline=str(path))
