@@ -1,17 +1,20 @@
-"""Which topics of a question set are found by its words alone, and where the others are lost.
+"""Which topics of a question set are found by its words, and by the relations at what they name; where others are lost.
 
 ``lodestar load tsv FOLDER/kg.tsv.gz --names FOLDER/names.tsv.gz``, then ``python -m benchmarks.linking --questions
-FOLDER/questions-dev.jsonl.gz``. Recall@k: the mean over questions of the share of the topics that are among the first k
-(of at most k topics); "none": questions with no topic among them. ``--fit`` prints the weights of
-`engine/linking/likelihood.py`, fitted on the questions that it is given: training questions only.
+FOLDER/questions-dev.jsonl.gz``. Recall@k: the mean over questions of the share of the topics that are among the first
+k (of at most k topics); all: the share of questions of which all topics are among those started from. A topic that the
+set gives by name is found where any entity of this name is; one that the graph does not have does not count. ``--fit``
+prints the weights of `engine/linking/likelihood.py` and `deciding.py`, fitted on the first file that it is given:
+training questions only. ``--sample N`` takes so many questions, by ``--seed``.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
@@ -19,67 +22,132 @@ import numpy as np
 import numpy.typing as npt
 from lodestar.engine.database.catalogue import read_catalogue
 from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.graph import NamedEntity, find_entity_candidates
-from lodestar.engine.linking.full_text import full_text_query
-from lodestar.engine.linking.likelihood import FEATURES, WEIGHTS, features
-from lodestar.engine.linking.mentions import Mention, Words, mention
+from lodestar.engine.database.graph import NamedEntity, find_entity_candidates, read_signatures
+from lodestar.engine.database.mining import find_entities_by_name
+from lodestar.engine.linking import deciding, likelihood
+from lodestar.engine.linking.full_text import FullTextLinker, candidate
+from lodestar.engine.linking.mentions import Mention, Words
+from lodestar.engine.questions.gold import GoldQuestion
+from lodestar.engine.recipes.linking import nearest_entities, relation_evidence
 from lodestar.engine.resources import Resources
 from lodestar.engine.server.connecting import connection_of
 from lodestar.engine.settings import resolve
+from lodestar.engine.values import EntityCandidate, Scored
+from lodestar.loaders.questions.reading import read_questions
 
-from .question_sets import GoldQuestion, gold_questions
-
-BATCH = 64
-POOL = 100
-MIN_SIMILARITY = 0.8
+BATCH = 32
 RANKS = (1, 3, 5, 10)
+MAX_STARTED, MIN_LINK = 3, 0.1
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What is known of a question's linking: the entities read, the mentions among them and their features."""
+    """What is known of a question's linking. topics: each as the ids it may be. features: (num_mentions, …) of words.
+    considered: rows of the mentions that are weighed again, best first, and relations: their features."""
 
-    topics: frozenset[str]
+    question: GoldQuestion
+    topics: tuple[frozenset[str], ...]
     pool: Sequence[NamedEntity]
     mentions: Sequence[Mention]
     features: Floats
+    considered: npt.NDArray[np.int64]
+    relations: Floats
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the mentioned entities."""
+        return [each.named.entity.id for each in self.mentions]
 
     @property
     def right(self) -> Floats:
         """1 of each mention of a topic, else 0."""
-        return np.array([each.named.entity.id in self.topics for each in self.mentions], dtype=float)
-
-    def ranked(self, weights: Floats) -> list[str]:
-        """Return the ids of the mentioned entities, likeliest first, equal ones by id."""
-        scores = self.features @ weights
-        ids = [each.named.entity.id for each in self.mentions]
-        return [ids[i] for i in sorted(range(len(ids)), key=lambda i: (-scores[i], ids[i]))]
+        topics = frozenset().union(*self.topics)
+        return np.array([id_ in topics for id_ in self.ids], dtype=float)
 
 
-def read(golds: Sequence[GoldQuestion]) -> list[Linked]:
-    """Return the linking of every question, in order."""
-    settings = resolve()
-    connection = connection_of(settings)
+Logits = Callable[[Linked], tuple[list[str], Floats]]
+"""Gives a question's candidates, best first, with their log-odds."""
+
+
+def topics_of(questions: Sequence[GoldQuestion], gateway: Gateway) -> list[tuple[frozenset[str], ...]]:
+    """Return the topics of each question that the graph has, each as the ids that it may be."""
+    names = dict.fromkeys(name for q in questions if not q.topic_ids for name in q.topic_names)
+    named = gateway.fetch(find_entities_by_name(list(names))) if names else {}
+    ids = list(dict.fromkeys(id_ for q in questions for id_ in q.topic_ids))
+    there = gateway.fetch(read_signatures(ids))
     found = []
-    with Gateway(connection) as gateway:
-        graph = Resources(settings, connection).of_graph(gateway.fetch(read_catalogue()))
-        for start in range(0, len(golds), BATCH):
-            batch = [gold.question for gold in golds[start : start + BATCH]]
-            pools = gateway.fetch(find_entity_candidates([full_text_query(q.text) for q in batch], POOL))
-            for question, pool in zip(batch, pools, strict=True):
-                words = Words(question.text)
-                some = [m for named in pool if (m := mention(words, named, MIN_SIMILARITY, graph.type_words))]
-                x = features(words, some, graph.type_words) if some else np.zeros((0, len(FEATURES)))
-                found.append(Linked(frozenset(question.topic_entities), pool, some, x))
+    for q in questions:
+        given = [frozenset([id_]) for id_ in q.topic_ids if id_ in there]
+        found.append(tuple(given or [frozenset(named[name]) for name in q.topic_names if name in named]))
     return found
 
 
-def fitted(questions: Sequence[Linked], ridge: float = 1.0, rounds: int = 50) -> Floats:
+def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLinker) -> list[Linked]:
+    """Return the linking of every question that has a topic in the graph, in order."""
+    found = []
+    for start in range(0, len(questions), BATCH):
+        batch = questions[start : start + BATCH]
+        topics = topics_of(batch, gateway)
+        batch, topics = zip(*((q, t) for q, t in zip(batch, topics, strict=True) if t), strict=True) or ((), ())
+        linked = []
+        pools = gateway.fetch(find_entity_candidates([linker.queries(q.text) for q in batch]))
+        found_here = gateway.run(linker.mentioned([q.text for q in batch]))
+        for question, of_question, pool, (words, some) in zip(batch, topics, pools, found_here, strict=True):
+            x = likelihood.features(words, some, linker.type_words)
+            order = _order(likelihood.probabilities(x), [m.named.entity.id for m in some])[: linker.considered]
+            linked.append(Linked(question, of_question, pool, some, x, order, np.zeros((0, 0))))
+        ids = {each.ids[row] for each in linked for row in each.considered}
+        signatures = gateway.fetch(read_signatures(sorted(ids)))
+        candidates = [
+            [(c, signatures[c.entity.id]) for c in (_candidate(each, row) for row in each.considered)]
+            for each in linked
+        ]
+        assert linker.evidence is not None
+        relations = linker.evidence.features([each.question.text for each in linked], candidates)
+        found += [replace(each, relations=x) for each, x in zip(linked, relations, strict=True)]
+    return found
+
+
+def _candidate(linked: Linked, row: int) -> EntityCandidate:
+    return candidate(Words(linked.question.text), linked.mentions[row])
+
+
+def _order(scores: Floats, ids: Sequence[str]) -> npt.NDArray[np.int64]:
+    return np.array(sorted(range(len(ids)), key=lambda i: (-scores[i], ids[i])), dtype=np.int64)
+
+
+def by_words(weights: Floats) -> Logits:
+    """Weigh by words alone."""
+
+    def logits(linked: Linked) -> tuple[list[str], Floats]:
+        scores = linked.features @ weights
+        order = _order(scores, linked.ids)
+        return [linked.ids[row] for row in order], scores[order]
+
+    return logits
+
+
+def decided(words: Floats, weights: Floats) -> Logits:
+    """Weigh by words, and by the relations at the candidates."""
+
+    def logits(linked: Linked) -> tuple[list[str], Floats]:
+        ids = [linked.ids[row] for row in linked.considered]
+        scores = deciding.features(_scored(linked, words), linked.relations) @ weights if ids else np.zeros(0)
+        order = _order(scores, ids)
+        return [ids[at] for at in order], scores[order]
+
+    return logits
+
+
+def _scored(linked: Linked, words: Floats) -> list[Scored[EntityCandidate]]:
+    p = likelihood.probabilities(linked.features, words)
+    return [Scored(_candidate(linked, row), float(p[row])) for row in linked.considered]
+
+
+def fitted(x: Floats, y: Floats, ridge: float = 1.0, rounds: int = 50) -> Floats:
     """Return the weights of greatest likelihood less ridge · |w|² / 2, by Newton's method."""
-    x = np.concatenate([each.features for each in questions])
-    y = np.concatenate([each.right for each in questions])
-    weights = np.zeros(len(FEATURES))
+    weights = np.zeros(x.shape[1])
     for _ in range(rounds):
         p = 1 / (1 + np.exp(-(x @ weights)))
         hessian = (x * (p * (1 - p))[:, None]).T @ x + ridge * np.eye(len(weights))
@@ -90,49 +158,119 @@ def fitted(questions: Sequence[Linked], ridge: float = 1.0, rounds: int = 50) ->
     return weights
 
 
-def print_figures(questions: Sequence[Linked], weights: Floats) -> None:
-    """Print recall and questions without a topic at each rank, what is lost where, and the calibration."""
-    ranked = [each.ranked(weights) for each in questions]
-    print(f"{len(questions)} questions, {sum(len(each.topics) for each in questions)} topics")
+def fit(questions: Sequence[Linked]) -> tuple[Floats, Floats]:
+    """Return the weights of words, and of words and relations."""
+    words = fitted(np.concatenate([q.features for q in questions]), np.concatenate([q.right for q in questions]))
+    some = [q for q in questions if len(q.considered)]
+    both = fitted(
+        np.concatenate([deciding.features(_scored(q, words), q.relations) for q in some]),
+        np.concatenate([q.right[q.considered] for q in some]),
+    )
+    return words, both
+
+
+def print_figures(title: str, questions: Sequence[Linked], logits: Logits) -> None:
+    """Print recall at each rank, what is started from, and the calibration."""
+    ranked = [logits(each) for each in questions]
+    print(f"\n{title}: {len(questions)} questions, {sum(len(each.topics) for each in questions)} topics")
     print("| first | recall | none |\n|---|---|---|")
     for k in RANKS:
-        hits = [len(q.topics & set(ids[:k])) / min(k, len(q.topics)) for q, ids in zip(questions, ranked, strict=True)]
+        hits = [_hits(q, ids[:k]) / min(k, len(q.topics)) for q, (ids, _) in zip(questions, ranked, strict=True)]
         print(f"| {k} | {mean(hits):.3f} | {mean(hit == 0 for hit in hits):.3f} |")
+    started = [_started(*each) for each in ranked]
+    hits = [_hits(q, ids) for q, ids in zip(questions, started, strict=True)]
+    whole = mean(hit == len(q.topics) for q, hit in zip(questions, hits, strict=True))
+    any_ = mean(hit > 0 for hit in hits)
+    print(f"started from ({mean(map(len, started)):.2f} entities): all topics {whole:.3f}, any {any_:.3f}")
     lost = Counter(
-        where for q, ids in zip(questions, ranked, strict=True) for topic in q.topics if (where := _lost(q, ids, topic))
+        where
+        for q, ids, (every, _) in zip(questions, started, ranked, strict=True)
+        for topic in q.topics
+        if (where := _lost(q, ids, every, topic))
     )
     for where, number in lost.most_common():
         print(f"{number:>6} topics {where}")
-    p = np.concatenate([1 / (1 + np.exp(-(each.features @ weights))) for each in questions])
-    right = np.concatenate([each.right for each in questions])
+    p = np.concatenate([1 / (1 + np.exp(-scores)) for _, scores in ranked])
+    right = np.concatenate(
+        [[id_ in frozenset().union(*q.topics) for id_ in ids] for q, (ids, _) in zip(questions, ranked, strict=True)]
+    )
     for low in np.arange(0, 1, 0.2):
         if (within := (p >= low) & (p < low + 0.2)).any():
             print(f"probability {p[within].mean():.2f}: right {right[within].mean():.2f} of {within.sum():,}")
 
 
-def _lost(question: Linked, ranked: Sequence[str], topic: str) -> str:
-    if topic in ranked[:3]:
+def _hits(question: Linked, ids: Sequence[str]) -> int:
+    return sum(bool(topic & set(ids)) for topic in question.topics)
+
+
+def _started(ids: Sequence[str], logits: Floats) -> list[str]:
+    p = 1 / (1 + np.exp(-logits))
+    return [id_ for id_, each in zip(ids, p, strict=True) if each >= MIN_LINK * p[0]][:MAX_STARTED]
+
+
+def _lost(question: Linked, started: Sequence[str], ranked: Sequence[str], topic: frozenset[str]) -> str:
+    if topic & set(started):
         return ""
-    if topic in ranked:
-        return "mentioned, not among the first 3"
-    if any(named.entity.id == topic for named in question.pool):
+    if topic & set(ranked):
+        return "mentioned, not started from"
+    if topic & {named.entity.id for named in question.pool}:
         return "read, no form of a name agrees"
-    return f"not among the {POOL} entities read"
+    return "not among the entities read"
+
+
+def print_times(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLinker) -> None:
+    """Print how long a question takes by words alone, one at a time, and to weigh its candidates by relations."""
+    reading, weighing = [], []
+    for question in questions:
+        started_s = time.perf_counter()
+        (found,) = gateway.run(linker.link([question.asked(())]))
+        reading.append(time.perf_counter() - started_s)
+        signatures = gateway.fetch(read_signatures([c.value.entity.id for c in found]))
+        started_s = time.perf_counter()
+        linker.decide([question.asked(())], [[(c, signatures[c.value.entity.id]) for c in found]])
+        weighing.append(time.perf_counter() - started_s)
+    for name, seconds in (("by words", reading), ("by relations, beside", weighing)):
+        p50, p95 = np.percentile(seconds, [50, 95]) * 1000
+        print(f"{name}: p50 {p50:.1f} ms, p95 {p95:.1f} ms, {len(seconds)} questions one at a time")
 
 
 def main() -> None:
     """Print the figures of a question set, or fit the weights to it first."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--questions", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--fit", action="store_true", help="fit the weights to these questions and print them")
+    parser.add_argument("--questions", type=Path, required=True, metavar="FILE", action="append")
+    parser.add_argument("--fit", action="store_true", help="fit the weights to the first file and print them")
+    parser.add_argument("--sample", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--times", type=int, default=0, metavar="N", help="time so many questions")
+    parser.add_argument(
+        "--misses", type=int, default=0, metavar="N", help="print so many questions whose topic is lost"
+    )
     args = parser.parse_args()
-    golds, sha256 = gold_questions(args.questions)
-    print(f"{args.questions.name} ({sha256})")
-    questions = read(golds)
-    weights = fitted(questions) if args.fit else np.array(WEIGHTS)
-    if args.fit:
-        print("\n".join(f"{w:8.2f}  {name}" for w, name in zip(weights, FEATURES, strict=True)))
-    print_figures(questions, weights)
+    settings = resolve()
+    connection = connection_of(settings)
+    words, both = np.array(likelihood.WEIGHTS), np.array(deciding.WEIGHTS)
+    with Gateway(connection) as gateway:
+        graph = Resources(settings, connection).of_graph(gateway.fetch(read_catalogue()))
+        evidence = relation_evidence(graph, graph.shared.vectors)
+        linker = FullTextLinker(type_words=graph.type_words, evidence=evidence, nearest=nearest_entities(graph))
+        for number, file in enumerate(args.questions):
+            every = read_questions(str(file))
+            asked = every.sampled(args.sample, args.seed)
+            print(f"\n{file.name} ({every.sha256[:12]}), {len(asked)} questions")
+            questions = read(asked, gateway, linker)
+            if args.fit and number == 0:
+                words, both = fit(questions)
+                for names, weights in ((likelihood.FEATURES, words), (deciding.FEATURES, both)):
+                    print("\n".join(f"{w:8.2f}  {name}" for w, name in zip(weights, names, strict=True)))
+            print_figures("by words", questions, by_words(words))
+            print_figures("by words and relations", questions, decided(words, both))
+            for each in [q for q in questions if _hits(q, _started(*decided(words, both)(q))) < len(q.topics)][
+                : args.misses
+            ]:
+                ids = decided(words, both)(each)[0][:3]
+                print(f"  {each.question.text!r}: {[sorted(t)[:3] for t in each.topics]}, found {ids}")
+            if args.times:
+                print_times(asked[: args.times], gateway, linker)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from .errors import EntityNotFoundError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Item
 from .evidence.quotes import Quotes, quoted
+from .linking.topics import decided
 from .pipeline import Pipeline
 from .recipes.part import Expression, Part
 from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
@@ -24,7 +25,7 @@ from .resources import GraphResources, Resources
 from .running import AsyncRunner, Runner
 from .server.connecting import connection_of
 from .settings import Settings, resolve
-from .stages import Answerer, Linker, Retriever
+from .stages import Answerer, DecidingLinker, Linker, Retriever
 from .steps import Steps, alongside, one
 from .values import EntityCandidate, Question, Scored
 
@@ -207,8 +208,10 @@ class Engine:
     def _link_steps(self, question: Question) -> Steps[tuple[Scored[EntityCandidate], ...]]:
         opened = yield from self._graph_read()
         linker: Linker = self._own["linker"] or self.recipe.linker.linker(opened.graph)
-        (found,) = yield from linker.link([question])
-        return found
+        found = yield from linker.link([question])
+        if isinstance(linker, DecidingLinker) and found[0]:
+            found = yield from decided([question], found, linker)
+        return found[0]
 
     def _relation_steps(self, question: Question, top_k: int) -> Steps[list[Scored[RelationInfo]]]:
         opened = self._opened
@@ -311,7 +314,7 @@ def _question_or_fault(question: str | Question) -> Question | Evidence[Item]:
 
 def _with_topics(evidence: Evidence[Item]) -> Evidence[Item]:
     if not evidence.topics:
-        hint = "try `lodestar entities` with parts of it, or name an id with --topic"
+        hint = "try `lodestar entities` with parts of it, or give --topic an id or a name"
         raise EntityNotFoundError(f"{evidence.note}: {_shortened(evidence.question.text)!r}; {hint}")
     return evidence
 

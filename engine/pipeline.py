@@ -9,10 +9,11 @@ from typing import Any
 
 from .evidence.answer import Answer
 from .evidence.evidence import Cost, Evidence
+from .linking.by_name import nearest_names
 from .linking.topics import looked_up
-from .stages import Answerer, Linker, Retriever
+from .stages import Answerer, DecidingLinker, Linker, Retriever
 from .steps import Steps, measured
-from .values import LinkedQuestion, Question
+from .values import Entity, LinkedQuestion, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,13 @@ class Pipeline:
     def retrieve(self, questions: Sequence[Question], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return evidence of at most `top_k` items for each question; one without a known entity has a note."""
         linked, costs = yield from self._linked(questions)
+        offered, looking = yield from self._offered([each.question for each in linked if not each.topics])
         found = yield from self.retriever.retrieve(linked, top_k)
         return [
             replace(
                 each.cut_to(top_k),
-                trace=(*costs, *each.trace),
-                note=each.note if each.topics else _nothing_linked(each.question),
+                trace=(*costs, *looking, *each.trace),
+                **({} if each.topics else _nothing_linked(each.question, offered.get(each.question, ()))),
             )
             for each in found
         ]
@@ -56,15 +58,31 @@ class Pipeline:
         found = iter(candidates)
         linked_s = time.perf_counter()
         topics, looking, _ = yield from measured(
-            looked_up(questions, [() if question.topic_entities else next(found) for question in questions])
+            looked_up(
+                questions,
+                [() if question.topic_entities else next(found) for question in questions],
+                self.linker if isinstance(self.linker, DecidingLinker) else None,
+            )
         )
         return topics, [
             Cost("link", linked_s - started_s, linking),
             Cost("topics", time.perf_counter() - linked_s, looking),
         ]
 
+    def _offered(self, unlinked: Sequence[Question]) -> Steps[tuple[dict[Question, tuple[Entity, ...]], list[Cost]]]:
+        """Return the entities whose names are nearest to what was asked about, where nothing goes by it."""
+        if not unlinked:
+            return {}, []
+        started_s = time.perf_counter()
+        texts = [" ".join(question.topic_entities) or question.text for question in unlinked]
+        found, looking, _ = yield from measured(nearest_names(texts))
+        cost = Cost("nearest names", time.perf_counter() - started_s, looking)
+        return dict(zip(unlinked, found, strict=True)), [cost]
 
-def _nothing_linked(question: Question) -> str:
-    if question.topic_entities:
-        return f"no entity has the id {', '.join(map(repr, question.topic_entities))}"
-    return "no known entity in the question"
+
+def _nothing_linked(question: Question, offered: tuple[Entity, ...]) -> dict[str, Any]:
+    """Return what is said where a question has no topic."""
+    named = ", ".join(map(repr, question.topic_entities))
+    reason = f"no entity has the id or name {named}" if named else "no known entity in the question"
+    offer = f"; did you mean {' or '.join(entity.label for entity in offered)}?" if offered else ""
+    return {"note": reason + offer, "did_you_mean": offered}

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ..models.star.checkpoint import Description
     from ..models.star.scoring import StarModel
     from ..models.training.description import ModelDescription
+    from .entities.index import EntityIndex
+    from .linking.trained import TrainedWeighing
     from .relations.index import RelationIndex
 
 T = TypeVar("T")
@@ -136,6 +138,19 @@ class Resources:
 
         return self.once(("reg-triple", folder), read)
 
+    def linker_model(self, folder: str) -> TrainedWeighing:
+        """Return a trained linker; raise `CheckpointError` where it cannot be read, or is of other features."""
+        from ..models.training.description import CheckpointError as Unreadable
+        from .linking.trained import read_trained
+
+        def read() -> TrainedWeighing:
+            try:
+                return read_trained(Path(folder))
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+
+        return self.once(("linker", folder), read)
+
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""
         from ..models.causal_lm import CausalLM
@@ -205,6 +220,18 @@ class GraphResources:
         types = {type_words(type_) for r in self.catalogue.relations for type_ in (r.domain, r.range)}
         ends = {words.properties[-1] for words in self.words.values()}
         return frozenset(word for word in types | ends if word and " " not in word)
+
+    @cached_property
+    def entity_index(self) -> EntityIndex | None:
+        """The entity index, mapped from disk; None where none was made, or by another encoder."""
+        from .relations.index import index_folder
+
+        folder = index_folder(self.shared.settings, self.shared.connection)
+        if not (folder / "entities.json").exists():
+            return None
+        from .entities.index import open_entity_index  # with FAISS, which is slow to import
+
+        return open_entity_index(folder, self.shared.encoder.revision)
 
     @property
     def index(self) -> RelationIndex:

@@ -7,8 +7,9 @@ and gives is said in `takes` and `gives`; where two differ a bridge is put betwe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from .database.graph import Signature
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Kind
 from .steps import Steps
@@ -20,6 +21,17 @@ class Linker(Protocol):
 
     def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
         """Return candidates per question, best first; one round trip for the batch."""
+        ...
+
+
+@runtime_checkable
+class DecidingLinker(Linker, Protocol):
+    """A linker that has a second say, once its candidates are looked up in the graph."""
+
+    def decide(
+        self, questions: Sequence[Question], found: Sequence[Sequence[tuple[Scored[EntityCandidate], Signature]]], /
+    ) -> list[list[Scored[EntityCandidate]]]:
+        """Return the candidates of each question, best first, weighed by the relations at them too."""
         ...
 
 

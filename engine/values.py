@@ -41,7 +41,8 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it was asked; `topic_entities` are ids the asker gave, empty where the linker is to find them.
+    """A question as it was asked; `topic_entities` are ids or names the asker gave, empty where the linker is to
+    find them.
 
     `without` names relations that the search is to do without, as if the graph had no triple of them.
     """
@@ -166,6 +167,12 @@ class EntityCandidate:
     degree: int
     probability: float | None = None
     """That the question is about it; None where the linker does not know."""
+    span: tuple[int, int] | None = None
+    """Where the mention stands in the question: its first character, and the one after its last."""
+    kind: str = ""
+    """What it is, in a word or two (country); empty where nothing tells."""
+    features: tuple[float, ...] = field(default=(), compare=False, repr=False)
+    """What the linker weighed, for one that weighs again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +191,14 @@ class Topic:
     mention: str = ""
     matched_name: str = ""
     probability: float | None = 1.0
+    span: tuple[int, int] | None = None
+    """Where the mention stands in the question: its first character, and the one after its last."""
+    kind: str = ""
+    """What it is, in a word or two (country); empty where nothing tells."""
 
     @property
     def is_given(self) -> bool:
-        """Whether the asker named it by id."""
+        """Whether the asker named it, by id or name."""
         return not self.matched_name
 
 

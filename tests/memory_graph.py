@@ -112,8 +112,8 @@ class MemoryGraph:
 
     def _find_entity_candidates(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [
-            (query, i, name, [name.replace("_", " ")], self.degree(i))
-            for query in range(len(params["queries"]))
+            (query["question"], i, name, [name.replace("_", " ")], self.degree(i))
+            for query in params["queries"]
             for i, name in self.names.items()
             if name is not None
         ]

@@ -27,7 +27,9 @@ _DATABASE = (
 _QUESTIONS = (
     click.argument("texts", metavar="[QUESTION]...", nargs=-1),
     click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
-    click.option("--topic", "topics", multiple=True, help="Id of an entity the question is about; can be repeated."),
+    click.option(
+        "--topic", "topics", multiple=True, help="Id or name of an entity the question is about; can be repeated."
+    ),
 )
 _TOP_K = (click.option("--top-k", type=int, help="Items of evidence per question (default: 10)."),)
 RETURN_TO_TOPIC = click.option(

@@ -14,6 +14,7 @@ from ..evidence.evidence import Evidence, Item
 from ..evidence.quotes import Quotes
 from ..evidence.text import one_line
 from ..values import Entity, EntityCandidate, Path, Scored
+from .understood import about, close_ones
 
 MAX_ENDS = 5
 
@@ -46,14 +47,15 @@ def evidence_lines(evidence: Evidence[Item], max_items: int, num_asked: int = 1,
             yield click.style(f"      “{printable(snippet)}”", dim=True)
     if evidence.cuts:
         yield click.style(f"  bounds cut {len(evidence.cuts)} of the paths: not all their ends were read", dim=True)
-    topics = ", ".join(dict.fromkeys(topic.label for topic in _started_from(evidence)))
     trips = evidence.round_trips
     yield click.style(
-        f"  about {printable(topics) or 'nothing known'}; {evidence.seconds * 1000:.0f} ms, "
+        f"  about {printable(about(evidence)) or 'nothing known'}; {evidence.seconds * 1000:.0f} ms, "
         f"{trips} round trip{'' if trips == 1 else 's'} to the database"
         + (f" for all {num_asked:,} questions" if num_asked > 1 else ""),
         dim=True,
     )
+    if others := printable(close_ones(evidence)):
+        yield click.style(f"  not {others}: --topic to choose", dim=True)
 
 
 def item_line(item: Item) -> str:
@@ -78,14 +80,6 @@ def entity_path_line(path: Path) -> str:
     return str(Path((*path.triples[:-1], last), path.inverses))
 
 
-def _started_from(evidence: Evidence[Item]) -> Iterator[Entity]:
-    """Yield the topics of the chains; of triples all topics."""
-    chains = [each.value for each in evidence.items if isinstance(each.value, Chain)]
-    yield from (chain.topic for chain in chains)
-    if evidence.kind == "triple":
-        yield from (topic.entity for topic in evidence.topics)
-
-
 def _shown(entity: Entity) -> str:
     """Return the label of an entity, or a literal's value on one line, cut where it is long."""
     return one_line(entity.label) if entity.is_literal else entity.label
@@ -96,7 +90,7 @@ def candidate_line(candidate: Scored[EntityCandidate]) -> str:
     value = candidate.value
     return printable(
         f"{candidate.score:6.3f}  {value.entity.id:<20}  {value.entity.label}  "
-        f"(“{value.mention}” is {value.matched_name!r}, {value.degree:,} edges)"
+        f"(“{value.mention}” is {value.matched_name!r}{', ' * bool(value.kind)}{value.kind}, {value.degree:,} edges)"
     )
 
 

@@ -76,16 +76,34 @@ class Expanded:
     cut: bool
 
 
-def find_entity_candidates(queries: Sequence[str], limit: int) -> Request[list[list[NamedEntity]]]:
-    """Per full-text query (Lucene syntax), the at most `limit` best matching entities, best first."""
+def find_entity_candidates(queries: Sequence[Sequence[tuple[str, int]]]) -> Request[list[list[NamedEntity]]]:
+    """Per question the entities that match any of its full-text queries, each once, by the first query it matches.
+
+    queries: in Lucene syntax, each with how many of the best matching entities are wanted of it.
+    """
 
     def decode(rows: Sequence[Row]) -> list[list[NamedEntity]]:
-        found: list[list[NamedEntity]] = [[] for _ in queries]
-        for query, id_, name, search_names, degree in rows:
-            found[query].append(NamedEntity(Entity(id_, name), tuple(search_names or ()), degree))
-        return found
+        found: list[dict[str, NamedEntity]] = [{} for _ in queries]
+        for question, id_, name, search_names, degree in rows:
+            if id_ not in found[question]:
+                found[question][id_] = NamedEntity(Entity(id_, name), tuple(search_names or ()), degree)
+        return [list(some.values()) for some in found]
 
-    return Request(template("find_entity_candidates"), {"queries": list(queries), "limit": limit}, decode)
+    asked = [
+        {"question": question, "text": text, "limit": limit}
+        for question, some in enumerate(queries)
+        for text, limit in some
+    ]
+    return Request(template("find_entity_candidates"), {"queries": asked}, decode)
+
+
+def read_search_names(ids: Sequence[str]) -> Request[dict[str, NamedEntity]]:
+    """The entities that exist among `ids` with the names they are found by, by id."""
+
+    def decode(rows: Sequence[Row]) -> dict[str, NamedEntity]:
+        return {id_: NamedEntity(Entity(id_, name), tuple(names), degree) for id_, name, names, degree in rows}
+
+    return Request(template("read_search_names"), {"ids": list(ids)}, decode)
 
 
 def read_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:

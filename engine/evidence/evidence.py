@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
 from ..chat.prompts import ChatUsage
-from ..values import Question, RelationPath, Scored, Topic, Triple
+from ..values import Entity, Question, RelationPath, Scored, Topic, Triple
 from .calibration import Calibration
 from .chain import Chain
 
@@ -39,7 +39,8 @@ class Evidence(Generic[ItemT_co]):
     `groups` has the priority group of each item (0 first; GraphRAG-FI), empty where all are of one. `left_out` says in
     words what a bound left out beside the triples of the chains. `walked` are the relation paths that a search carried
     on or took for a result, each with its topic's id: all others were pruned; empty where a retriever does not say.
-    `note` says why there is nothing, where there is nothing.
+    `note` says why there is nothing, where there is nothing, and `did_you_mean` has the entities with the nearest names
+    where none is known by what was asked about.
     """
 
     question: Question
@@ -50,6 +51,7 @@ class Evidence(Generic[ItemT_co]):
     groups: tuple[int, ...] = ()
     left_out: tuple[str, ...] = ()
     note: str = ""
+    did_you_mean: tuple[Entity, ...] = ()
     trace: tuple[Cost, ...] = field(default=(), compare=False)
     walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
 

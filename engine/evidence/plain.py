@@ -38,7 +38,9 @@ def _linked_data(linked: Topic | EntityCandidate, score: float) -> dict[str, Any
         "score": number(score),
         "probability": None if linked.probability is None else number(linked.probability),
         "mention": linked.mention,
+        "span": None if linked.span is None else list(linked.span),
         "matched_name": linked.matched_name,
+        "kind": linked.kind,
         "degree": linked.degree,
     }
 
@@ -123,6 +125,7 @@ def evidence_data(evidence: Evidence[Item]) -> dict[str, Any]:
         "items": [item_data(evidence, index) for index in range(len(evidence.items))],
         "cuts": list(evidence.cuts),
         "note": evidence.note,
+        "did_you_mean": [entity_data(entity) for entity in evidence.did_you_mean],
         "trace": [cost_data(cost) for cost in evidence.trace],
         "seconds": round(evidence.seconds, 4),
         "round_trips": evidence.round_trips,

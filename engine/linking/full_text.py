@@ -8,70 +8,187 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from ..database.graph import NamedEntity, find_entity_candidates
+from ..database.graph import NamedEntity, Signature, find_entity_candidates, read_search_names
+from ..entities.nearest import NearestEntities
 from ..steps import Steps, one
 from ..values import EntityCandidate, Question, Scored
-from .likelihood import probabilities
-from .mentions import Words, mention
-from .tokens import FUNCTION_WORDS, content_words, tokenise
+from .adjectives import places_of
+from .deciding import Logistic, Weighing
+from .likelihood import features, probabilities
+from .mentions import MAX_WORDS, Mention, Words, mention
+from .relation_evidence import Floats, RelationEvidence
+from .tokens import FUNCTION_WORDS, NUMBERS, ROMANS, content_words, is_unspaced, tokenise
+
+_NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
+MAX_CLAUSES = 400
+"""Of a Lucene query, which refuses more than 1,024."""
 
 
-def full_text_query(text: str) -> str:
-    """Return the Lucene query for a question: its words, longer ones with a typo allowed, neighbours as phrases.
+WORD_QUERIES = 24
+"""Words of a question that are also looked for alone."""
+NOTHING = '"\u200b"'
+"""A query that finds nothing."""
 
-    Only word characters are passed on, quoted where Lucene would read an operator, so that no text of a question is
-    ever query syntax. A question of function words alone gives a query that finds nothing.
+
+def full_text_queries(text: str, pool: int, per_word: int) -> list[tuple[str, int]]:
+    """Return the Lucene queries for a question, with how many entities each is to give.
+
+    The first has all words, longer ones with a typo allowed, and neighbours as phrases. The others have one word each,
+    so that no long name which shares many words with the question crowds out a short one that shares the one that
+    matters. Only word characters are passed on, quoted where Lucene would read an operator, so that no text of a
+    question is ever query syntax. A question of function words alone gives a query that finds nothing; one of very many
+    words asks for the first `MAX_CLAUSES` of what is to be asked for, each word before its typos and neighbours.
     """
-    tokens = tokenise(text)
+    tokens = tokenise(text)[:MAX_WORDS]
     words = [" ".join(re.findall(r"\w+", token.folded)) for token in tokens]
-    parts: list[str] = []
-    for is_content, word in zip(content_words(tokens), words, strict=True):
-        if not word or not is_content:
-            continue
-        parts += [f'"{word}"^2']
-        if len(word) >= 5 and " " not in word:
-            parts += [f"{word}~{1 if len(word) < 8 else 2}"]
-    for left, right in pairwise(words):
+    written = [
+        f"{word}'s" if text[token.end : token.end + 2].lower() in ("'s", "’s") else _other_number(word)
+        for token, word in zip(tokens, words, strict=True)
+    ]
+    is_content = content_words(tokens)
+    alone = [
+        list(filter(None, (word, other)))
+        for content, word, other in zip(is_content, words, written, strict=True)
+        if word and content and not is_unspaced(word)
+    ]
+    parts = [f'"{word}"^2' for some in alone for word in some]
+    for (left, other_left), (right, other_right) in pairwise(zip(words, written, strict=True)):
         if left and right and not (left in FUNCTION_WORDS and right in FUNCTION_WORDS):
             parts.append(f'"{left} {right}"^3')
-    return " ".join(dict.fromkeys(parts)) or '"\u200b"'
+            pairs = ((other_left, right), (left, other_right))
+            parts += [f'"{first} {second}"^3' for first, second in pairs if first and second]
+    for content, word in zip(is_content, words, strict=True):
+        if content and len(word) >= 5 and " " not in word:
+            parts.append(f"{word}~{1 if len(word) < 8 else 2}")
+    whole = " ".join(list(dict.fromkeys(parts))[:MAX_CLAUSES]) or NOTHING
+    singles = [" ".join(f'"{word}"' for word in (*some, *places_of(some[0]))) for some in alone[:WORD_QUERIES]]
+    return [(whole, pool), *((query, per_word) for query in dict.fromkeys(singles) if query != whole)]
+
+
+def _other_number(word: str) -> str:
+    """Return how a number is written otherwise, or the initials of a name that ends in one: II and 2, WWI of WW2."""
+    if word in ROMANS:
+        return ROMANS[word]
+    if len(word) > 1 and word in NUMBERS:
+        return NUMBERS[word]
+    found = _NUMBERED.fullmatch(word)
+    return found[1] + ROMANS.get(found[2], found[2])[0] if found else ""
 
 
 @dataclass(frozen=True, slots=True)
 class FullTextLinker:
     """Links questions by names and aliases; an id given with the question needs no linking.
 
-    `pool` entities per question are read, at most `top_k` candidates are returned, names that agree less than
-    `min_similarity` (1 is equal after folding) are left out. `type_words` name types of things in the graph: "film"
-    in small letters is rarely what a question is about.
+    `pool` entities per question are read and `per_word` for each word of it; at most `top_k` candidates are returned,
+    names that agree less than `min_similarity` (1 is equal after folding) are left out. `type_words` name types of
+    things in the graph: "film" in small letters is rarely what a question is about. With `evidence`, `considered` of
+    the candidates are weighed again by the relations at them, once these are known. With `nearest`, a question whose
+    likeliest candidate is less so than `nearest_below` is given entities with names that are near to its words.
     """
 
     pool: int = 100
+    per_word: int = 10
     top_k: int = 10
     min_similarity: float = 0.8
     type_words: Collection[str] = frozenset()
+    evidence: RelationEvidence | None = None
+    weighing: Weighing = field(default_factory=Logistic)
+    considered: int = 20
+    nearest: NearestEntities | None = None
+    nearest_below: float = 0.3
 
     def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
-        """Return candidates per question with their probabilities, best first; one round trip for the batch."""
-        queries = [full_text_query(question.text) for question in questions]
-        pools = yield from one(find_entity_candidates(queries, self.pool))
-        return [self.rank(question.text, pool) for question, pool in zip(questions, pools, strict=True)]
+        """Return candidates per question with their probabilities, best first; one round trip for the batch, and one
+        more where the entity index is asked."""
+        found = yield from self.mentioned([question.text for question in questions])
+        return [self._ranked(words, some) for words, some in found]
+
+    def mentioned(self, texts: Sequence[str]) -> Steps[list[tuple[Words, list[Mention]]]]:
+        """Return the words of each text with all that they may mean."""
+        pools = yield from one(find_entity_candidates([self.queries(text) for text in texts]))
+        every = [Words(text) for text in texts]
+        found = [self._mentions(words, pool) for words, pool in zip(every, pools, strict=True)]
+        if self.nearest is not None:
+            near = {
+                at: self.nearest.near([token.folded for token in words.tokens], words.is_content)
+                for at, words in enumerate(every)
+                if self._best(words, found[at]) < self.nearest_below
+            }
+            ids = list(dict.fromkeys(each.id for some in near.values() for each in some))
+            named = (yield from one(read_search_names(ids))) if ids else {}
+            for at, some in near.items():
+                known = {each.named.entity.id for each in found[at]}
+                found[at] += [
+                    Mention(named[n.id], named[n.id].entity.label, "near", n.start, n.end, n.cosine)
+                    for n in some
+                    if n.id in named and n.id not in known
+                ]
+        return list(zip(every, found, strict=True))
+
+    def queries(self, text: str) -> list[tuple[str, int]]:
+        """Return the full-text queries for a question, with how many entities each is to give."""
+        return full_text_queries(text, self.pool, self.per_word)
 
     def rank(self, text: str, pool: Iterable[NamedEntity]) -> tuple[Scored[EntityCandidate], ...]:
         """Return the candidates among `pool` for the mentions in `text`, best first; equal ones by id."""
         words = Words(text)
-        found = [m for named in pool if (m := mention(words, named, self.min_similarity, self.type_words)) is not None]
+        return self._ranked(words, self._mentions(words, pool))
+
+    def _mentions(self, words: Words, pool: Iterable[NamedEntity]) -> list[Mention]:
+        found = (mention(words, named, self.min_similarity, self.type_words) for named in pool)
+        return [each for each in found if each is not None]
+
+    def _best(self, words: Words, found: Sequence[Mention]) -> float:
+        return float(max(probabilities(features(words, found, self.type_words)), default=0.0))
+
+    def _ranked(self, words: Words, found: Sequence[Mention]) -> tuple[Scored[EntityCandidate], ...]:
+        x = features(words, found, self.type_words)
         likely = sorted(
-            zip(probabilities(words, found, self.type_words).tolist(), found, strict=True),
-            key=lambda pair: (-pair[0], pair[1].named.entity.id),
+            zip(probabilities(x).tolist(), found, x.tolist(), strict=True),
+            key=lambda each: (-each[0], each[1].named.entity.id),
         )
         return tuple(
-            Scored(
-                EntityCandidate(m.named.entity, words.written(m.start, m.end), m.name, m.named.degree, probability),
-                probability,
-            )
-            for probability, m in likely[: self.top_k]
+            Scored(candidate(words, m, probability, row), probability)
+            for probability, m, row in likely[: self.considered if self.evidence else self.top_k]
         )
+
+    def decide(
+        self, questions: Sequence[Question], found: Sequence[Sequence[tuple[Scored[EntityCandidate], Signature]]]
+    ) -> list[list[Scored[EntityCandidate]]]:
+        """Return the candidates of each question with their probabilities by words and relations, best first."""
+        if self.evidence is None:
+            return [[candidate for candidate, _ in some] for some in found]
+        texts = [question.text for question in questions]
+        relations = self.evidence.features(texts, [[(each.value, s) for each, s in some] for some in found])
+        return [self._decided(some, x) for some, x in zip(found, relations, strict=True)]
+
+    def _decided(
+        self, some: Sequence[tuple[Scored[EntityCandidate], Signature]], relations: Floats
+    ) -> list[Scored[EntityCandidate]]:
+        assert self.evidence is not None
+        if not some:
+            return []
+        likely = self.weighing.probabilities([candidate for candidate, _ in some], relations).tolist()
+        weighed = [
+            Scored(replace(each.value, probability=p, kind=self.evidence.kind(signature)), p)
+            for p, (each, signature) in zip(likely, some, strict=True)
+        ]
+        return sorted(weighed, key=lambda each: (-each.score, each.value.entity.id))[: self.top_k]
+
+
+def candidate(
+    words: Words, found: Mention, probability: float | None = None, row: Sequence[float] = ()
+) -> EntityCandidate:
+    """Return a mention as the candidate that it is; `row` are its features."""
+    return EntityCandidate(
+        found.named.entity,
+        words.written(found.start, found.end),
+        found.name,
+        found.named.degree,
+        probability,
+        words.span(found.start, found.end),
+        features=tuple(row),
+    )

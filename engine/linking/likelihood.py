@@ -32,23 +32,22 @@ FEATURES = (
     "a word for a type, in small letters",
 )
 WEIGHTS = (
-    -3.99, -9.61, -0.89, -1.54, -1.09, -1.58, -2.40, -2.62, 1.28,
-    3.36, -1.50, 0.08, 3.49, 7.54, -1.89, -3.25, -1.73, -3.99,
+    -3.29, -2.53, -0.06, -0.93, -0.72, -1.29, -0.01, -2.28, -2.31, -0.99, -1.0, 1.34,
+    2.43, -2.41, -0.04, 2.65, 4.78, -1.47, -2.48, -2.65, -2.71,
 )  # fmt: skip
 
 
-def probabilities(
-    words: Words, found: Sequence[Mention], type_words: Collection[str], weights: Sequence[float] = WEIGHTS
-) -> Floats:
-    """Return (num_mentions,): of each mention the probability that its entity is what the question is about."""
-    if not found:
-        return np.zeros(0)
-    likelihood: Floats = 1 / (1 + np.exp(-(features(words, found, type_words) @ np.asarray(weights))))
+def probabilities(x: Floats, weights: Sequence[float] = WEIGHTS) -> Floats:
+    """Return (num_mentions,): of each mention the probability that its entity is what the question is about; `x` are
+    its `features`."""
+    likelihood: Floats = 1 / (1 + np.exp(-(x @ np.asarray(weights))))
     return likelihood
 
 
 def features(words: Words, found: Sequence[Mention], type_words: Collection[str]) -> Floats:
     """Return x, (num_mentions, num_features), in the order of `FEATURES`; mentions are judged beside one another."""
+    if not found:
+        return np.zeros((0, len(FEATURES)))
     rivals: dict[tuple[int, int], list[Mention]] = {}
     for each in found:
         rivals.setdefault((each.start, each.end), []).append(each)

@@ -8,12 +8,27 @@ from dataclasses import dataclass
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ..database.graph import NamedEntity
-from .forms import FormKind, forms
+from .adjectives import places_of
+from .forms import MAX_CHARS, FormKind, forms
 from .tokens import Token, content_words, tokenise
 
-KINDS: tuple[FormKind, ...] = ("whole", "unbracketed", "untyped", "outer", "leading", "initials", "last")
+KINDS: tuple[FormKind, ...] = (
+    "whole",
+    "unbracketed",
+    "untyped",
+    "outer",
+    "leading",
+    "inverted",
+    "initials",
+    "last",
+    "adjective",
+    "near",
+)
 """What is taken before what, where runs of as many words agree."""
-_SHORTEST_TYPO = 4
+_SHORTEST_TYPO, _LONGEST_TYPO = 4, 100
+"""Characters of a name that may have typos."""
+MAX_WORDS = 256
+"""Words of a question in which entities are looked for; a longer one is read to here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +44,7 @@ class Mention:
     end: int
     """Index after the last token."""
     similarity: float
-    """Of whole names with a typo below 1."""
+    """Of whole names with a typo below 1; of a near one the cosine of its text."""
 
 
 class Words:
@@ -37,28 +52,39 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = tokenise(text)
+        self.tokens = tokenise(text)[:MAX_WORDS]
         self.is_content = content_words(self.tokens)
         self.is_cased = any(token.text != token.text.lower() for token in self.tokens[1:])
-        self._first: dict[str, int] = {}
-        for at, token in reversed(list(enumerate(self.tokens))):
-            self._first[token.folded] = at
+        self._keys = tuple(token.key for token in self.tokens)
+        self._places: dict[str, list[int]] = {}
+        for at, key in enumerate(self._keys):
+            self._places.setdefault(key, []).append(at)
+        self._adjective: dict[str, int] = {}
+        for at, token in enumerate(self.tokens):
+            if self.is_content[at] and not (self.is_cased and token.text.islower()):
+                for place in places_of(token.folded):
+                    self._adjective.setdefault(place, at)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return where a run of words stands in the text: its first character, and the one after its last."""
+        return self.tokens[start].start, self.tokens[end - 1].end
 
     def written(self, start: int, end: int) -> str:
         """Return a run of words as it is written."""
-        return self.text[self.tokens[start].start : self.tokens[end - 1].end]
+        first, after = self.span(start, end)
+        return self.text[first:after]
 
     def find(self, words: Sequence[str]) -> int | None:
         """Return where these folded words first stand with a word of content among them."""
-        if words[0] not in self._first:
-            return None
-        for start in range(self._first[words[0]], len(self.tokens) - len(words) + 1):
-            run = self.tokens[start : start + len(words)]
-            if all(token.folded == word for token, word in zip(run, words, strict=True)) and self.has_content(
-                start, start + len(words)
-            ):
+        wanted, size = tuple(words), len(words)
+        for start in self._places.get(wanted[0], ()):
+            if self._keys[start : start + size] == wanted and self.has_content(start, start + size):
                 return start
         return None
+
+    def find_adjective(self, words: Sequence[str]) -> int | None:
+        """Return where the adjective of a place first stands; in a question with capitals one that has one, too."""
+        return self._adjective.get(words[0]) if len(words) == 1 else None
 
     def has_content(self, start: int, end: int) -> bool:
         """Whether a run has a word of content."""
@@ -74,6 +100,8 @@ def mention(
     for name, form in forms(named.search_names, type_words):
         if (start := words.find(form.words)) is not None:
             found.append(Mention(named, name, form.kind, start, start + len(form.words), 1.0))
+        elif form.kind in ("whole", "unbracketed", "last") and (at := words.find_adjective(form.words)) is not None:
+            found.append(Mention(named, name, "adjective", at, at + 1, 1.0))
     if not any(each.kind == "whole" for each in found):
         found += _with_typo(words, named, min_similarity)
     return min(found, key=lambda m: (m.start - m.end, m.similarity < 1, KINDS.index(m.kind), m.start), default=None)
@@ -82,9 +110,9 @@ def mention(
 def _with_typo(words: Words, named: NamedEntity, min_similarity: float) -> list[Mention]:
     found = []
     for name in named.search_names:
-        target = [token.folded for token in tokenise(name)]
+        target = [token.folded for token in tokenise(name[:MAX_CHARS])]
         joined = " ".join(target)
-        if len(joined) < _SHORTEST_TYPO:
+        if not _SHORTEST_TYPO <= len(joined) <= _LONGEST_TYPO:
             continue
         for start in range(len(words.tokens) - len(target) + 1):
             end = start + len(target)

@@ -7,7 +7,11 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_WORD = re.compile(r"(?:\b\w\.){2,}|\w+(?:['’]\w+)*")
+_UNSPACED = "\u3041-\u3096\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Hiragana and Han characters, which are written without spaces: each is a word of its own, as in the name index."""
+_LETTER = rf"[^\W{_UNSPACED}]"
+_WORD = re.compile(rf"(?:\b{_LETTER}\.){{2,}}|[{_UNSPACED}]|{_LETTER}+(?:['’]{_LETTER}+)*")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 FUNCTION_WORDS = frozenset(
@@ -23,6 +27,12 @@ FUNCTION_WORDS = frozenset(
 """Words that a question is built from: they never make a mention on their own, nor are they searched for."""
 
 
+_ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
+NUMBERS = {roman: str(number) for number, roman in enumerate(_ROMAN, start=1)}
+"""Roman numerals as numbers."""
+ROMANS = {number: roman for roman, number in NUMBERS.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """A word of a text: as written, folded for comparison, and where it stands (character offsets)."""
@@ -31,6 +41,11 @@ class Token:
     folded: str
     start: int
     end: int
+
+    @property
+    def key(self) -> str:
+        """What is compared: the folded word, a Roman numeral of two letters or more as a number."""
+        return NUMBERS[self.folded] if len(self.folded) > 1 and self.folded in NUMBERS else self.folded
 
 
 def fold(text: str) -> str:
@@ -47,6 +62,11 @@ def tokenise(text: str) -> list[Token]:
         if folded := fold(word).replace(".", ""):
             tokens.append(Token(word, folded, match.start(), match.start() + len(word)))
     return tokens
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is one character of a script that parts no words."""
+    return _IS_UNSPACED.fullmatch(word) is not None
 
 
 def content_words(tokens: Sequence[Token]) -> list[bool]:

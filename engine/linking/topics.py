@@ -3,29 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..database.graph import Signature, read_signatures
+from ..stages import DecidingLinker
 from ..steps import Steps, one
 from ..values import EntityCandidate, LinkedQuestion, Question, Scored, Topic
+from .by_name import entities_named
 
 Candidates = Sequence[Scored[EntityCandidate]]
 
 
-def looked_up(questions: Sequence[Question], linked: Sequence[Candidates]) -> Steps[list[LinkedQuestion]]:
+def looked_up(
+    questions: Sequence[Question], linked: Sequence[Candidates], linker: DecidingLinker | None = None
+) -> Steps[list[LinkedQuestion]]:
     """Return the questions with their topics as the graph has them; those it does not have are left out.
 
-    linked: what a linker found for each question. Where a question gives ids, these are its topics, and certain.
+    linked: what a linker found for each question. Where a question gives ids, these are its topics, and certain; what
+    is no id is taken for a name, at the cost of further round trips. linker: weighs the candidates again, now that the
+    relations at them are known.
     """
-    chosen: list[list[tuple[str, Scored[EntityCandidate] | None]]] = [
-        [(id_, None) for id_ in dict.fromkeys(question.topic_entities)] or [(c.value.entity.id, c) for c in found]
-        for question, found in zip(questions, linked, strict=True)
+    ids = list(dict.fromkeys(id_ for q in questions for id_ in q.topic_entities))
+    ids += [
+        c.value.entity.id for q, found in zip(questions, linked, strict=True) if not q.topic_entities for c in found
     ]
-    ids = list(dict.fromkeys(id_ for some in chosen for id_, _ in some))
-    signatures = (yield from one(read_signatures(ids))) if ids else {}
+    signatures = dict((yield from one(read_signatures(list(dict.fromkeys(ids))))) if ids else {})
+    unknown = [id_ for q in questions for id_ in q.topic_entities if id_ not in signatures]
+    named = (yield from _named(list(dict.fromkeys(unknown)))) if unknown else {}
+    signatures |= named
+    there = [[(c, signatures[i]) for c in found if (i := c.value.entity.id) in signatures] for found in linked]
+    if linker is not None:
+        free = [at for at, question in enumerate(questions) if not question.topic_entities and there[at]]
+        decided = linker.decide([questions[at] for at in free], [there[at] for at in free])
+        for at, some in zip(free, decided, strict=True):
+            there[at] = [(c, signatures[c.value.entity.id]) for c in some]
     return [
-        LinkedQuestion(question, tuple(_topic(signatures[id_], found) for id_, found in some if id_ in signatures))
-        for question, some in zip(questions, chosen, strict=True)
+        LinkedQuestion(
+            question,
+            _given(question, signatures)
+            if question.topic_entities
+            else tuple(_topic(signature, candidate) for candidate, signature in some),
+        )
+        for question, some in zip(questions, there, strict=True)
     ]
+
+
+def decided(
+    questions: Sequence[Question], linked: Sequence[Candidates], linker: DecidingLinker
+) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
+    """Return what a linker found, weighed again by the relations at it; one round trip."""
+    ids = dict.fromkeys(candidate.value.entity.id for found in linked for candidate in found)
+    signatures = yield from one(read_signatures(list(ids)))
+    there = [[(c, signatures[i]) for c in found if (i := c.value.entity.id) in signatures] for found in linked]
+    return [tuple(some) for some in linker.decide(questions, there)]
 
 
 def started_from(topics: Sequence[Topic], max_topics: int, min_link: float) -> Sequence[Topic]:
@@ -43,16 +73,28 @@ def link_penalties(topics: Sequence[Topic], link_weight: float) -> Mapping[str, 
     return {topic.entity.id: link_weight * (topic.score - best) for topic in topics}
 
 
-def _topic(signature: Signature, found: Scored[EntityCandidate] | None) -> Topic:
-    if found is None:
-        return Topic(signature.entity, signature.degree, signature.relations)
+def _named(names: Sequence[str]) -> Steps[dict[str, Signature]]:
+    """Return the entities that go by these names, by name."""
+    entities = yield from entities_named(names)
+    if not entities:
+        return {}
+    signatures = yield from one(read_signatures([entity.id for entity in entities.values()]))
+    return {name: signatures[entity.id] for name, entity in entities.items() if entity.id in signatures}
+
+
+def _given(question: Question, signatures: Mapping[str, Signature]) -> tuple[Topic, ...]:
+    found = {s.entity.id: s for given in question.topic_entities if (s := signatures.get(given)) is not None}
+    return tuple(Topic(s.entity, s.degree, s.relations) for s in found.values())
+
+
+def _topic(signature: Signature, found: Scored[EntityCandidate]) -> Topic:
     value = found.value
-    return Topic(
-        signature.entity,
-        signature.degree,
-        signature.relations,
-        found.score,
-        value.mention,
-        value.matched_name,
-        value.probability,
+    return replace(
+        Topic(signature.entity, signature.degree, signature.relations),
+        score=found.score,
+        mention=value.mention,
+        matched_name=value.matched_name,
+        probability=value.probability,
+        span=value.span,
+        kind=value.kind,
     )

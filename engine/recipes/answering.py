@@ -1,4 +1,4 @@
-"""Parts that link and that answer."""
+"""Parts that answer."""
 
 from __future__ import annotations
 
@@ -8,25 +8,9 @@ from typing import ClassVar
 
 from ..answering.extractive import ExtractiveAnswerer
 from ..evidence.prompt_text import Order
-from ..linking.full_text import FullTextLinker
 from ..resources import GraphResources
-from ..stages import Answerer, Linker
-from .part import AnswererPart, LinkerPart, described, option
-
-
-@dataclass(frozen=True)
-class FullText(LinkerPart):
-    """Links by names and aliases over the full-text index."""
-
-    name: ClassVar[str] = "full-text"
-
-    pool: int = option(100, "entities read for a question", least=1, most=1_000)
-    top_k: int = option(10, "candidates kept", least=1, most=100)
-    min_similarity: float = option(0.8, "agreement of a name with its mention, 1 is equal", least=0, most=1)
-
-    def linker(self, graph: GraphResources) -> Linker:
-        """Return the linker."""
-        return FullTextLinker(self.pool, self.top_k, self.min_similarity, graph.type_words)
+from ..stages import Answerer
+from .part import AnswererPart, described, option
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,10 @@ PARTS = {
 }
 """Retrievers and reorganisers, which stand in the line of a recipe."""
 
-LINKERS = {"full-text": "lodestar.engine.recipes.answering:FullText"}
+LINKERS = {
+    "full-text": "lodestar.engine.recipes.linking:FullText",
+    "trained": "lodestar.engine.recipes.linking:Trained",
+}
 
 ANSWERERS = {
     "extractive": "lodestar.engine.recipes.answering:Extractive",

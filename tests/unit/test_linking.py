@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import math
 import re
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.database.graph import NamedEntity
-from lodestar.engine.linking.full_text import FullTextLinker, full_text_query
+from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, full_text_queries
 from lodestar.engine.linking.likelihood import FEATURES, WEIGHTS, features, probabilities
 from lodestar.engine.linking.mentions import Words, mention
 from lodestar.engine.linking.tokens import tokenise
@@ -65,6 +66,12 @@ PEOPLE = [
     named("empire", "Empire of Japan", "EJ", degree=40),
     named("us", "United States of America", "USA", "US", degree=900),
     named("rose", "The Name of the Rose-US", "NRU", degree=60),
+    named("war", "World War II", "WWI", degree=90),
+    named("president", "President of the United States", "PUS", degree=20),
+    named("canada", "Canada", degree=200),
+    named("france", "France", degree=200),
+    named("choice", "Sophie's Choice", degree=20),
+    named("tokyo", "東京都", degree=20),
 ]
 
 
@@ -83,6 +90,14 @@ PEOPLE = [
         ("Who is president of the US?", "us", "US"),
         ("Who was president of the U.S.?", "us", "U.S."),
         ("which film is the best", "film", "film"),
+        ("Who was president during WW2?", "war", "WW2"),
+        ("Who won WWII?", "war", "WWII"),
+        ("Who won World War 2?", "war", "World War 2"),
+        ("Who was the US president in 1901?", "president", "US president"),
+        ("Which Canadian city is the largest?", "canada", "Canadian"),
+        ("who is a french singer", "france", "french"),
+        ("Who plays in Sophie's Choice?", "choice", "Sophie's Choice"),
+        ("東京都の人口は", "tokyo", "東京都"),
     ],
 )
 def test_shorter_forms(text: str, id_: str, mention: str) -> None:
@@ -100,12 +115,42 @@ def test_every_topic_of_a_question_has_its_span_and_a_type_word_comes_last() -> 
     assert [each.value.mention for each in found] == ["John F. Kennedy", "Adolf Hitler", "film"]
 
 
+def test_a_candidate_has_its_span() -> None:
+    question = "What is the capital of São_Paulo's neighbour?"
+    (best, *_) = FullTextLinker().rank(question, POOL)
+    assert best.value.span is not None
+    first, after = best.value.span
+    assert question[first:after] == best.value.mention == "São_Paulo"
+
+
+def test_names_of_any_length_are_held_against_questions_of_any_length_in_bounded_time() -> None:
+    words = " ".join(f"word{n}" for n in range(1_200))
+    pool = [named(f"long{n}", " ".join([f"word{n}", words])[:10_000]) for n in range(20)]
+    started = time.perf_counter()
+    FullTextLinker().rank(words[:10_000], pool)
+    assert time.perf_counter() - started < 5
+
+
+def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:
+    queries = full_text_queries(" ".join(f"word{n}ian" for n in range(900)), 100, 10)
+    assert len(queries) <= 1 + WORD_QUERIES
+    assert all(len(query.split('" ')) <= MAX_CLAUSES for query, _ in queries)
+
+
+@pytest.mark.parametrize(
+    "text", ["العربية من هو رئيس مصر", "🎬👩‍👩‍👧 film", "WHO IS PRESIDENT OF PERU", "who is president of peru"]
+)
+def test_scripts_emoji_and_case_are_only_text(text: str) -> None:
+    found = linked(text)
+    assert found[:1] == (["peru"] if "peru" in text.lower() else [])
+
+
 def test_probabilities_are_those_of_the_formula() -> None:
     words = Words("Where is Peru?")
     found = [m for each in POOL if (m := mention(words, each, 0.8))]
     x = features(words, found, ())
     assert x.shape == (2, len(FEATURES)) == (2, len(WEIGHTS))
-    assert probabilities(words, found, ()) == pytest.approx([1 / (1 + math.exp(-sum(WEIGHTS * row))) for row in x])
+    assert probabilities(x) == pytest.approx([1 / (1 + math.exp(-sum(WEIGHTS * row))) for row in x])
 
 
 def test_ambiguity_is_ranked_by_degree_and_both_are_shown() -> None:
@@ -122,14 +167,14 @@ def test_the_mention_is_cut_from_the_question_as_written() -> None:
 
 
 def test_a_question_of_function_words_searches_for_nothing_that_exists() -> None:
-    assert full_text_query("what is it?") == '"\u200b"'
+    assert full_text_queries("what is it?", 100, 10) == [('"\u200b"', 100)]
 
 
 @given(st.text(max_size=80))
 def test_no_text_is_lucene_syntax(text: str) -> None:
-    query = full_text_query(text)
-    for part in re.split(r' (?=(?:[^"]*"[^"]*")*[^"]*$)', query):
-        assert re.fullmatch(r'"[\w\u200b ]+"(\^\d)?|\w+~\d', part), part
+    for query, _ in full_text_queries(text, 100, 10):
+        for part in re.split(r' (?=(?:[^"]*"[^"]*")*[^"]*$)', query):
+            assert re.fullmatch(r'"[\w\u200b \']+"(\^\d)?|\w+~\d', part), part
 
 
 @given(st.text(max_size=80))

@@ -46,3 +46,39 @@ def names(as_json: bool, **flags: Any) -> None:
     click.echo(f"{report.num_named:,} entities have names, {report.num_written:,} were written", err=True)
     if as_json:
         click.echo(json.dumps(asdict(report)))
+
+
+@command.command()
+@click.option(
+    "--max-entities", type=click.IntRange(1), default=1_000_000, show_default=True, help="Refuse a larger graph."
+)
+@json_option
+@database_options
+def entities(max_entities: int, as_json: bool, **flags: Any) -> None:
+    """Make the entity index: vectors of names, for words that no name agrees with ("peruvian" for Peru).
+
+    Questions use it from then on, where their words alone find nothing good. What has not changed since it was last
+    made is not encoded again; interrupted, it goes on where it was. docs/linking.md has what it takes.
+
+    \b
+    Example:
+      lodestar index entities
+    """
+    from ....models.encoder import SentenceEncoder
+    from ...database.gateway import Gateway
+    from ...entities.indexing import index_entities
+    from ...progress.phases import progress_bar
+    from ...relations.index import index_folder
+    from ...server.connecting import connection_of
+
+    settings = settings_from(**flags)
+    with Gateway(connection_of(settings)) as gateway:
+        gateway.version()
+        folder = index_folder(settings, gateway.connection)
+        with progress_bar("the entities of the graph", "indexing") as (progress, _):
+            encoder = SentenceEncoder(settings.encoder)
+            report = index_entities(gateway, folder, encoder, max_entities=max_entities, progress=progress)
+    size = f"{report.num_bytes / 1e6:,.1f} MB"
+    click.echo(f"{report.num_entities:,} entities, {report.num_encoded:,} of them encoded now, {size}", err=True)
+    if as_json:
+        click.echo(json.dumps(asdict(report)))

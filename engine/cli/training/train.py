@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from .train_fi import command as fi
+from .train_linker import linker
 from .train_reg_triple import reg_triple
 from .train_star import star
 
@@ -21,4 +22,5 @@ def command() -> None:
 
 command.add_command(star)
 command.add_command(reg_triple)
+command.add_command(linker)
 command.add_command(fi, "fi")

@@ -1,0 +1,213 @@
+"""Making the entity index: every named entity as text, what is new encoded, the index written whole or not at all.
+
+Vectors are kept by a hash of their text, so that equal texts are encoded once, an index of an earlier edition of the
+graph gives those that stay, and what was encoded before an interruption is taken up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...models.encoder import FloatArray, SentenceEncoder
+from ...models.file_hash import file_sha256
+from ...models.whole_file import whole
+from ..database.catalogue import Edition
+from ..progress.phases import Progress, silent
+from .index import DESCRIPTION, ROWS, VECTORS, EntityIndex, EntityIndexMeta, meta_text, open_entity_index
+
+if TYPE_CHECKING:
+    import faiss
+
+Keys = npt.NDArray[np.uint64]
+
+BATCH = 4_096
+FLAT_TO = 100_000
+"""Entities up to which every vector is looked at; beyond them the index has cells."""
+TRAINED_ON = 40
+"""Vectors for each cell that its centre is learned from."""
+
+Pages = Callable[[], Iterator[list[tuple[str, str]]]]
+"""Yields pages of entities: id and text."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityIndexReport:
+    """How many entities an index has, of how many the texts were encoded for it, and its bytes on disk."""
+
+    num_entities: int
+    num_encoded: int
+    num_bytes: int
+
+
+def build_entity_index(
+    folder: Path,
+    pages: Pages,
+    num_expected: int,
+    edition: Edition,
+    encoder: SentenceEncoder,
+    *,
+    progress: Progress = silent,
+) -> EntityIndexReport:
+    """Write the index of all entities that `pages` yields into `folder`, in the place of the one before.
+
+    Interrupted it leaves the one before as it was, and goes on where it was when it is called again. Raises `OSError`
+    where the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    old = open_entity_index(folder, encoder.revision, whole=True)
+    kept = _Kept(folder / f"entities-{hashlib.sha256(encoder.revision.encode()).hexdigest()[:12]}.draft", old)
+    ids: list[pa.Array] = []
+    keys: list[Keys] = []
+    num_encoded = done = 0
+    for page in pages():
+        texts = {key_of(text): text for _, text in page}
+        missing = kept.missing(texts)
+        for start in range(0, len(missing), BATCH):
+            some = missing[start : start + BATCH]
+            kept.add(some, encoder.encode([texts[key] for key in some]))
+            num_encoded += len(some)
+        ids.append(pa.array([id_ for id_, _ in page], pa.large_string()))
+        keys.append(np.array([key_of(text) for _, text in page], dtype=np.uint64))
+        done += len(page)
+        progress("encoding", done, max(num_expected, done))
+    rows = np.concatenate(keys) if keys else np.zeros(0, dtype=np.uint64)
+    index = _made(kept, rows, encoder.dimension, progress)
+    meta = _written(folder, index, pa.chunked_array(ids, pa.large_string()), rows, edition, encoder.revision)
+    kept.forget()
+    return EntityIndexReport(len(rows), num_encoded, meta.vectors_bytes + meta.rows_bytes)
+
+
+def key_of(text: str) -> int:
+    """Return the hash by which the vector of a text is kept."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+class _Kept:
+    """Vectors by the hashes of their texts: of the index before, and of a draft on disk that grows."""
+
+    def __init__(self, draft: Path, old: EntityIndex | None) -> None:
+        self._draft = draft
+        self._keys_file, self._vectors_file = draft.with_suffix(".keys"), draft.with_suffix(".vectors")
+        self._places: dict[int, int] = {}
+        """Where a vector stands: from 0 in the draft, before that, from −1 downwards, in the old index."""
+        self._old = old
+        if old is not None:
+            hashes = np.asarray(old.rows["key"].combine_chunks())
+            self._places = {key: -1 - place for place, key in enumerate(hashes.tolist())}
+        self._dimension = 0
+        self._take_up()
+
+    def _take_up(self) -> None:
+        """Read the keys of a draft that was left behind; a vector that was not written whole does not count."""
+        if not (self._keys_file.exists() and self._vectors_file.exists()):
+            return
+        keys = np.fromfile(self._keys_file, dtype=np.uint64)
+        if not len(keys):
+            return
+        self._dimension = int(keys[0])
+        whole_ones = min(len(keys) - 1, self._vectors_file.stat().st_size // (2 * self._dimension))
+        with self._keys_file.open("r+b") as file:
+            file.truncate(8 * (1 + whole_ones))
+        with self._vectors_file.open("r+b") as file:
+            file.truncate(2 * self._dimension * whole_ones)
+        self._places |= {key: place for place, key in enumerate(keys[1 : 1 + whole_ones].tolist())}
+        self._num_drafted = whole_ones
+
+    _num_drafted = 0
+
+    def missing(self, keys: dict[int, str]) -> list[int]:
+        """Return the keys whose vectors are not here."""
+        return [key for key in keys if key not in self._places]
+
+    def add(self, keys: list[int], vectors: FloatArray) -> None:
+        """Write vectors to the draft: first they, then their keys, so that no key is without its vector."""
+        with self._vectors_file.open("ab") as file:
+            file.write(vectors.astype(np.float16).tobytes())
+        first = [] if self._dimension else [vectors.shape[1]]
+        self._dimension = vectors.shape[1]
+        with self._keys_file.open("ab") as file:
+            file.write(np.array([*first, *keys], dtype=np.uint64).tobytes())
+        self._places |= {key: self._num_drafted + at for at, key in enumerate(keys)}
+        self._num_drafted += len(keys)
+
+    def vectors(self, keys: Keys) -> FloatArray:
+        """Return the vectors of these keys, (num_keys, dimension), of unit length but for rounding."""
+        places = np.array([self._places[key] for key in keys.tolist()], dtype=np.int64)
+        drafted = places >= 0
+        parts = []
+        if drafted.any():
+            mapped = np.memmap(self._vectors_file, np.float16, "r").reshape(-1, self._dimension)
+            parts.append((drafted, np.asarray(mapped[places[drafted]], dtype=np.float32)))
+        if not drafted.all():
+            assert self._old is not None
+            parts.append((~drafted, self._old.index.reconstruct_batch(-1 - places[~drafted])))
+        found = np.zeros((len(keys), parts[0][1].shape[1]), dtype=np.float32)
+        for where, some in parts:
+            found[where] = some
+        return found
+
+    def prepare(self) -> None:
+        """Let the vectors of the old index be looked up by place."""
+        import faiss
+
+        if self._old is not None and isinstance(self._old.index, faiss.IndexIVF):
+            self._old.index.make_direct_map()
+
+    def forget(self) -> None:
+        """Remove the draft."""
+        self._keys_file.unlink(missing_ok=True)
+        self._vectors_file.unlink(missing_ok=True)
+
+
+def _made(kept: _Kept, keys: Keys, dimension: int, progress: Progress) -> faiss.Index:
+    import faiss
+
+    index: faiss.Index
+
+    kept.prepare()
+    if len(keys) <= FLAT_TO:
+        index = faiss.IndexScalarQuantizer(dimension, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
+        num_trained = len(keys)
+    else:
+        cells = int(4 * len(keys) ** 0.5)
+        index = faiss.index_factory(dimension, f"IVF{cells},SQ8", faiss.METRIC_INNER_PRODUCT)
+        num_trained = min(len(keys), TRAINED_ON * cells)
+    chosen = np.sort(np.random.default_rng(0).choice(len(keys), num_trained, replace=False))
+    if len(keys):
+        index.train(kept.vectors(keys[chosen]))
+    for start in range(0, len(keys), BATCH):
+        index.add(kept.vectors(keys[start : start + BATCH]))
+        progress("indexing", min(start + BATCH, len(keys)), len(keys))
+    return index
+
+
+def _written(
+    folder: Path, index: faiss.Index, ids: pa.ChunkedArray, keys: Keys, edition: Edition, revision: str
+) -> EntityIndexMeta:
+    """Write the three files, the description last: until it is there the sizes of the one before do not fit."""
+    import faiss
+
+    with whole(folder / DESCRIPTION) as description, whole(folder / ROWS) as rows, whole(folder / VECTORS) as vectors:
+        faiss.write_index(index, str(vectors))
+        table = pa.table({"id": ids, "key": pa.array(keys, pa.uint64())})
+        with pa.OSFile(str(rows), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        meta = EntityIndexMeta(
+            encoder=revision,
+            edition=edition,
+            num_entities=len(keys),
+            vectors_bytes=vectors.stat().st_size,
+            rows_bytes=rows.stat().st_size,
+            vectors_sha256=file_sha256(vectors),
+            rows_sha256=file_sha256(rows),
+        )
+        description.write_text(meta_text(meta), encoding="utf-8")
+    return meta

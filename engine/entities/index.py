@@ -1,0 +1,132 @@
+"""The entity index on disk: vectors of entities in FAISS, and their ids, both mapped into memory.
+
+The folder holds ``entities.faiss``, ``entities.arrow`` (a row an entity: its id, and a hash of its text) and
+``entities.json`` (encoder, edition of the graph, SHA-256 of both). It is written by `building`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...models.encoder import FloatArray
+from ...models.file_hash import file_sha256
+from ..database.catalogue import Edition
+
+if TYPE_CHECKING:
+    import faiss
+    import pyarrow as pa
+
+FORMAT = 1
+NUM_PROBES = 16
+"""Cells of the index that are searched for a mention, where it has cells."""
+
+DESCRIPTION, VECTORS, ROWS = "entities.json", "entities.faiss", "entities.arrow"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityIndexMeta:
+    """What ``entities.json`` says of the files beside it."""
+
+    encoder: str
+    edition: Edition
+    num_entities: int
+    vectors_bytes: int
+    rows_bytes: int
+    vectors_sha256: str
+    rows_sha256: str
+
+
+class EntityIndex:
+    """Entities whose text is near to a mention by cosine. `open_entity_index` opens one."""
+
+    def __init__(self, index: faiss.Index, rows: pa.Table, meta: EntityIndexMeta) -> None:
+        self.index = index
+        self.rows = rows
+        self.meta = meta
+
+    def search(self, vectors: FloatArray, top_k: int) -> list[list[tuple[str, float]]]:
+        """Return for each vector, (num_mentions, dimension), the ids of the `top_k` nearest entities with cosines."""
+        if not len(vectors) or not self.rows.num_rows:
+            return [[] for _ in vectors]
+        scores, places = self.index.search(vectors, min(top_k, self.rows.num_rows))
+        ids = self.rows["id"]
+        return [
+            [(ids[place].as_py(), float(score)) for score, place in zip(line, some.tolist(), strict=True) if place >= 0]
+            for line, some in zip(scores, places, strict=True)
+        ]
+
+
+def read_meta(folder: Path) -> EntityIndexMeta | None:
+    """Return what the folder says of its index; None where there is none, or it is of another format."""
+    try:
+        said = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        if said.pop("format") != FORMAT:
+            return None
+        said["edition"] = tuple(said["edition"])
+        return EntityIndexMeta(**said)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def meta_text(meta: EntityIndexMeta) -> str:
+    """Return the text of ``entities.json``."""
+    return json.dumps({"format": FORMAT, **asdict(meta)}, indent=2) + "\n"
+
+
+def open_entity_index(folder: Path, encoder: str, *, whole: bool = False) -> EntityIndex | None:
+    """Return the index of a folder; None where there is none, it is of another encoder, or damaged.
+
+    Files are held against their sizes, with `whole` against their hashes too.
+    """
+    import faiss
+    import pyarrow as pa
+
+    meta = read_meta(folder)
+    if meta is None or meta.encoder != encoder:
+        return None
+    if not _is_sound(folder, meta, whole=whole):
+        _log.warning("the entity index in %s is damaged and not used: run `lodestar index entities`", folder)
+        return None
+    try:
+        index = mapped(folder / VECTORS)
+        with pa.memory_map(str(folder / ROWS)) as source:
+            rows = pa.ipc.open_file(source).read_all()
+    except (OSError, RuntimeError, pa.ArrowInvalid):
+        _log.warning("the entity index in %s cannot be read and is not used: run `lodestar index entities`", folder)
+        return None
+    if isinstance(index, faiss.IndexIVF):
+        index.nprobe = NUM_PROBES
+    return EntityIndex(index, rows, meta)
+
+
+def mapped(path: Path) -> faiss.Index:
+    """Return a FAISS index that stays on disk, and is read where it is searched."""
+    import faiss
+
+    try:
+        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+    except RuntimeError:  # an index with cells is mapped the older way
+        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+
+
+def _is_sound(folder: Path, meta: EntityIndexMeta, *, whole: bool) -> bool:
+    said = {VECTORS: (meta.vectors_bytes, meta.vectors_sha256), ROWS: (meta.rows_bytes, meta.rows_sha256)}
+    try:
+        return all(
+            (folder / name).stat().st_size == size and (not whole or file_sha256(folder / name) == sha256)
+            for name, (size, sha256) in said.items()
+        )
+    except OSError:
+        return False
+
+
+def ids_of(found: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
+    """Return the ids of what was found, each once."""
+    return list(dict.fromkeys(id_ for some in found for id_, _ in some))

@@ -1,0 +1,117 @@
+"""What a question's words say of the relations at a candidate: whether what is asked exists there.
+
+For each candidate the question without its mention, q', is held against the hops h that its relation signature offers:
+cos(q', h), P(q', h) of late interaction, and cos(type(q'), reached(h)), as `models.similarity` scores paths of one hop
+(S there, its weights): S is of the best of them. Our own, no paper's. Texts are encoded once, those of a batch
+together, and are those that a search by similarity needs afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ...models.similarity import UNKNOWN_TYPE, Weights, mask_topic, support, type_phrase
+from ...models.text_vectors import TextVectors
+from ...models.verbalise import Directed, RelationWords, reached_type, verbalise_hop
+from ..database.graph import Signature
+from ..entities.texts import Kinds
+from ..values import EntityCandidate
+from .tokens import tokenise
+
+Floats = npt.NDArray[np.float64]
+Candidate = tuple[EntityCandidate, Signature]
+
+FEATURES = (
+    "best hop's S",
+    "best hop's S below the best of all candidates",
+    "relations, ln / 5",
+    "its kind beside the mention",
+    "its kind in the question",
+)
+MAX_HOPS = 200
+"""Of a candidate's relations those that are looked at, by their catalogue numbers."""
+BESIDE = 2
+
+
+class RelationEvidence:
+    """Makes features of candidates; `words` has those of each relation by catalogue number."""
+
+    def __init__(self, words: Mapping[int, RelationWords], kinds: Kinds, vectors: TextVectors) -> None:
+        self._words = words
+        self._kinds = kinds
+        self._vectors = vectors
+        self._hops: dict[int, tuple[str, str]] = {}
+        self._weights = Weights()
+
+    def features(self, texts: Sequence[str], found: Sequence[Sequence[Candidate]]) -> list[Floats]:
+        """Return for each question the features of its candidates, (num_candidates, num_features), see `FEATURES`."""
+        masked = [[mask_topic(text, c.mention) for c, _ in some] for text, some in zip(texts, found, strict=True)]
+        hops = {self._hop(n) for some in found for _, s in some for n in self._known(s)}
+        questions = dict.fromkeys(each for some in masked for each in some)
+        self._vectors.encode_tokens([*questions, *sorted(text for text, _ in hops)])
+        self._vectors.encode([*map(type_phrase, questions), *sorted({kind for _, kind in hops if kind})])
+        return [self._of(text, some, q) for text, some, q in zip(texts, found, masked, strict=True)]
+
+    def kind(self, signature: Signature) -> str:
+        """Return what an entity is, in a word or two; empty where its relations do not tell."""
+        return next(iter(self._kinds.of(signature.relations, 1)), "")
+
+    def _of(self, text: str, some: Sequence[Candidate], masked: Sequence[str]) -> Floats:
+        if not some:
+            return np.zeros((0, len(FEATURES)))
+        known: dict[str, dict[int, float]] = {}
+        best = []
+        for (_, signature), q in zip(some, masked, strict=True):
+            scores = known.setdefault(q, {})
+            numbers = self._known(signature)
+            if new := [n for n in numbers if n not in scores]:
+                scores.update(zip(new, self._scores(new, q).tolist(), strict=True))
+            best.append(max((scores[n] for n in numbers), default=0.0))
+        top = max(best)
+        return np.array(
+            [
+                [score, score - top, math.log1p(len(s.relations)) / 5, *self._kind_in(text, candidate, s)]
+                for score, (candidate, s) in zip(best, some, strict=True)
+            ]
+        )
+
+    def _scores(self, numbers: Sequence[int], question: str) -> Floats:
+        """Return S of the hops, (num_hops,)."""
+        hops = [self._hop(number) for number in numbers]
+        vectors = self._vectors
+        tokens = [vectors.tokens(text) for text, _ in hops]
+        starts = np.cumsum([0, *(len(each) for each in tokens[:-1])]).astype(np.int64)
+        asked_for = vectors.sentence(type_phrase(question))
+        cosine = np.stack([vectors.sentence(text) for text, _ in hops]) @ vectors.sentence(question)
+        supported = support(np.concatenate(tokens), starts, vectors.tokens(question))
+        reached = np.array([vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for _, kind in hops])
+        scores: Floats = cosine + self._weights.support * supported + self._weights.type * reached
+        return scores
+
+    def _kind_in(self, text: str, candidate: EntityCandidate, signature: Signature) -> tuple[float, float]:
+        """Return whether what it is stands beside the mention, and elsewhere in the question."""
+        kinds = {word for kind in self._kinds.of(signature.relations, MAX_HOPS) for word in kind.split()}
+        start, end = candidate.span or (0, 0)
+        tokens = tokenise(text)
+        before = [token.folded for token in tokens if token.end <= start]
+        after = [token.folded for token in tokens if token.start >= end]
+        beside = {*before[-BESIDE:], *after[:BESIDE]}
+        return float(_any(beside, kinds)), float(_any({*before, *after}, kinds))
+
+    def _known(self, signature: Signature) -> list[int]:
+        return [number for number in signature.relations if abs(number) in self._words][:MAX_HOPS]
+
+    def _hop(self, number: int) -> tuple[str, str]:
+        """Return the words of a hop, and of the kind it reaches."""
+        if number not in self._hops:
+            hop = (Directed(self._words[abs(number)], number < 0),)
+            self._hops[number] = verbalise_hop(hop), reached_type(hop)
+        return self._hops[number]
+
+
+def _any(words: Iterable[str], kinds: set[str]) -> bool:
+    return any(word in kinds or word.removesuffix("s") in kinds for word in words)

@@ -1,0 +1,42 @@
+"""The weighing of candidates by a trained network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from ...models.linking.checkpoint import LinkerDescription, read_linker
+from ...models.linking.network import CandidateScorer
+from ...models.training.description import CheckpointError
+from ..values import EntityCandidate, Scored
+from .deciding import TRAINED_FEATURES, trained_features
+from .relation_evidence import Floats
+
+
+class TrainedWeighing:
+    """A `Weighing` by a checkpoint of `lodestar train linker`."""
+
+    def __init__(self, description: LinkerDescription, network: CandidateScorer) -> None:
+        self.description = description
+        self._network = network
+
+    def probabilities(self, found: Sequence[Scored[EntityCandidate]], relations: Floats) -> Floats:
+        """Return the probability of each candidate: the calibrated one of its logit."""
+        slope, intercept = self.description.calibration
+        with torch.no_grad():
+            logits = self._network(torch.from_numpy(trained_features(found, relations).astype(np.float32)))
+        probability: Floats = 1 / (1 + np.exp(-(slope * logits.numpy().astype(np.float64) + intercept)))
+        return probability
+
+
+def read_trained(folder: Path) -> TrainedWeighing:
+    """Return the trained linker of a folder; raise `CheckpointError` where there is none, or it has other features."""
+    description, network = read_linker(folder)
+    if description.features != TRAINED_FEATURES:
+        raise CheckpointError(
+            f"{folder} was trained on other features than Lodestar has: train it again with `lodestar train linker`"
+        )
+    return TrainedWeighing(description, network)
