@@ -6,6 +6,7 @@ import numpy as np
 from lodestar.models.reg.graphs import UNNAMED, GraphTexts, QuestionGraphs
 
 RELATIONS = ("capital", "currency", "language")
+ANSWERS = ("town", "coin", "tongue")
 
 
 def question_graphs(first: int, after: int) -> QuestionGraphs:
@@ -29,6 +30,9 @@ def question_graphs(first: int, after: int) -> QuestionGraphs:
         tuple(f"which {RELATIONS[number % 3]} has land {number}" for number in numbers),
         tuple(f"{kind} {number}" for number in numbers for kind in ("land", "town", "coin", "tongue")),
         RELATIONS,
+        RELATIONS,
+        tuple({f"land {number}": 0} for number in numbers),
+        tuple({f"{ANSWERS[number % 3]} {number}": number % 3 + 1} for number in numbers),
     )
     return QuestionGraphs(
         texts,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...models.reg.config import SubgraphOptions
-from ...models.reg.graphs import UNNAMED, GraphTexts, QuestionGraphs, write_graphs
+from ...models.reg.graphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, write_graphs
 from ...models.reg.shortest_paths import on_shortest_paths
 from ...models.text_vectors import TextVectors
 from ..api import Engine
@@ -58,14 +58,14 @@ def write_question_graphs(
     extractor = subgraphs_of(relations, vectors, options)
     asked = with_known_answers(questions.questions, gateway).questions
     made = _Columns(relations)
-    progress("reading", 0, len(asked))
+    progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):
         placed, _ = gateway.run(placed_questions(asked[start : start + BATCH]))
         kept = [each for each in placed if not isinstance(each, LeftOut)]
         queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
         for each, subgraph in zip(kept, gateway.run(extractor.extract(queries)), strict=True):
             made.add(each, subgraph)
-        progress("reading", min(start + BATCH, len(asked)), len(asked))
+        progress("walking", min(start + BATCH, len(asked)), len(asked))
     if not made.questions:
         raise GraphError(
             f"{questions.name}: expected questions about this graph, found none: load the graph they are about"
@@ -80,11 +80,14 @@ class _Columns:
     def __init__(self, relations: GraphRelations) -> None:
         self.questions: list[Placed] = []
         self._texts = relations.texts()
+        self._names = relations.names
         self._relations: dict[int, int] = {}
         self._entities: dict[str, int] = {}
         self._columns: dict[str, list[Any]] = {}
         self._num_nodes = [0]
         self._num_triples = [0]
+        self._topics: list[dict[str, int]] = []
+        self._answers: list[dict[str, int]] = []
 
     def add(self, placed: Placed, subgraph: Subgraph) -> None:
         """Add a question with its subgraph."""
@@ -109,6 +112,8 @@ class _Columns:
             ),
             "is_topic": subgraph.is_topic,
         }
+        self._topics.append({id_: node for node, id_ in enumerate(ids) if id_ in topics})
+        self._answers.append({ids[node]: node for node in np.flatnonzero(is_answer).tolist()})
         for name, column in columns.items():
             self._columns.setdefault(name, []).append(column)
         self._num_nodes.append(self._num_nodes[-1] + subgraph.num_nodes)
@@ -121,11 +126,14 @@ class _Columns:
             questions.name,
             questions.sha256,
             graph,
-            asdict(options) | {"supervision": "weak"},
+            asdict(options) | {"supervision": WEAK},
             tuple(each.question.id for each in self.questions),
             tuple(each.question.text for each in self.questions),
             tuple(self._entities),
             tuple(self._texts[number] for number in self._relations),
+            tuple(self._names[number] for number in self._relations),
+            tuple(self._topics),
+            tuple(self._answers),
         )
         columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in self._columns.items()}
         starts = [np.array(starts, dtype=np.int64) for starts in (self._num_nodes, self._num_triples)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import torch
 from pydantic import Field
@@ -17,13 +17,11 @@ from .network import TripleScorer
 
 PART = "mlp"
 
-Supervision = Literal["weak", "refined"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripleDescription(ModelDescription):
-    """What ``reg-triple.json`` says. dimension: of the encoder's vectors. supervision: weak are the triples on shortest
-    paths to the answers."""
+    """What ``reg-triple.json`` says. dimension: of the encoder's vectors. supervision: what said which triples are
+    right, `weak` that they are on shortest paths to the answers."""
 
     kind: ClassVar[str] = "reg-triple"
     parts: ClassVar[tuple[str, ...]] = (PART,)
@@ -33,7 +31,7 @@ class TripleDescription(ModelDescription):
     hidden: Annotated[int, Field(ge=1, le=8_192)]
     num_rounds: Annotated[int, Field(ge=0, le=8)]
     subgraph: SubgraphOptions
-    supervision: Supervision = "weak"
+    supervision: str = "weak"
 
 
 def read_triple_description(folder: Path) -> TripleDescription:

@@ -6,7 +6,7 @@ A file of it is safetensors: the columns, and all texts in its metadata.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,10 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 UNNAMED = -1
+WEAK = "weak"
+"""Supervision: the triples on shortest paths."""
+VERSION = 2
+"""Of the file: a file of another is made anew, since its name has the number."""
 
 
 class GraphFileError(Exception):
@@ -36,7 +40,9 @@ class GraphFileError(Exception):
 class GraphTexts:
     """What a set of subgraphs was made from and its texts: of the questions, of the entities and of the relations.
 
-    options: how far and how wide the subgraphs reach, and what the supervision is.
+    options: how far and how wide the subgraphs reach, and what the supervision is. relation_names: as the graph has
+    them, beside their texts in `relations`. topics, answers: of each question the nodes, counted from its first one, of
+    the topics and of the right answers that its subgraph has, by id; no topic is an answer.
     """
 
     questions_name: str
@@ -47,6 +53,9 @@ class GraphTexts:
     questions: tuple[str, ...]
     entities: tuple[str, ...]
     relations: tuple[str, ...]
+    relation_names: tuple[str, ...]
+    topics: tuple[Mapping[str, int], ...]
+    answers: tuple[Mapping[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +85,15 @@ class QuestionGraphs:
         """Return the rows of a question's triples."""
         return slice(int(self.triple_starts[question]), int(self.triple_starts[question + 1]))
 
+    def nodes_of(self, question: int) -> slice:
+        """Return the rows of a question's nodes."""
+        return slice(int(self.node_starts[question]), int(self.node_starts[question + 1]))
+
+    @property
+    def supervision(self) -> str:
+        """What says which triples are right."""
+        return str(self.texts.options.get("supervision", WEAK))
+
     @property
     def trained_on(self) -> TrainedOn:
         """What a checkpoint says of it."""
@@ -85,6 +103,11 @@ class QuestionGraphs:
 
 
 _COLUMNS = [each.name for each in fields(QuestionGraphs) if each.name not in {"texts", "sha256"}]
+
+
+def supervision_of(sets: Sequence[QuestionGraphs]) -> str:
+    """Return what says which triples of these sets are right, in words."""
+    return ", ".join(dict.fromkeys(graphs.supervision for graphs in sets))
 
 
 def write_graphs(path: Path, graphs: QuestionGraphs) -> None:
@@ -131,5 +154,12 @@ def _check(graphs: QuestionGraphs) -> None:
     for starts, size in ((graphs.node_starts, num_nodes), (graphs.triple_starts, num_triples)):
         sizes.add(num_triples if starts[0] == 0 and starts[-1] == size and (np.diff(starts) >= 0).all() else -1)
         sizes.add(num_triples if len(starts) == len(texts.questions) + 1 == len(texts.ids) + 1 else -1)
-    if len(sizes) > 1 or len(graphs.is_topic) != num_nodes:
+    if len(sizes) > 1 or len(graphs.is_topic) != num_nodes or len(texts.relation_names) != len(texts.relations):
         raise ValueError("its columns do not fit together")
+    for named in (texts.topics, texts.answers):
+        if len(named) != len(graphs) or any(
+            not 0 <= node < size
+            for nodes, size in zip(named, np.diff(graphs.node_starts).tolist(), strict=True)
+            for node in nodes.values()
+        ):
+            raise ValueError("a topic or an answer is no node of its question")

@@ -12,17 +12,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..training.objective import Figures, ParameterGroup
 from .config import TripleConfig
-from .graphs import Ints
+from .graphs import Ints, QuestionGraphs
 from .inputs import EncodedGraphs
+from .judging import figures_of, questions_with_right
 from .network import TripleScorer
-
-RECALL_AT = (10, 50, 100, 500)
-CHOOSE_AT = 100
-NAMES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision")
-"""Figures of a checkpoint: the share of a question's right triples that are among its best k, and the mean over its
-right triples of the share of right ones among those up to it."""
-TIE_BREAK = 1e-3
-"""Of equal recall the better average precision counts."""
 
 
 class NothingToLearnError(Exception):
@@ -41,12 +34,7 @@ class TripleObjective:
     ) -> None:
         self.network = network
         self._train, self._dev, self._config = train, dev, config
-        self._questions = [
-            (place, question)
-            for place, each in enumerate(train)
-            for question in range(len(each.graphs))
-            if each.graphs.is_positive[each.graphs.triples_of(question)].any()
-        ]
+        self._questions = questions_with_right([each.graphs for each in train])
         if not self._questions:
             raise NothingToLearnError("no question to learn from has an answer in its subgraph")
         self._epoch = 0
@@ -96,19 +84,17 @@ class TripleObjective:
 
     def evaluate(self) -> Figures:
         """Return recall on dev."""
-        found = [judged(scores, right) for scores, right in self.scored() if right.any()]
-        if not found:
+        figures = figures_of(self.ranked())
+        if figures is None:
             raise NothingToLearnError("no question to choose by has an answer in its subgraph")
-        figures = dict(zip(NAMES, np.mean(found, axis=0).tolist(), strict=True))
-        chosen_by = figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]
-        return figures | {"choose_by": chosen_by}
+        return figures
 
-    def scored(self) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
-        """Yield the scores of each dev question's triples, and which of them are right."""
+    def ranked(self) -> Iterator[tuple[QuestionGraphs, int, npt.NDArray[np.float32]]]:
+        """Yield the scores of each dev question's triples."""
         with torch.no_grad():
             for encoded in self._dev:
-                for rows, inputs in encoded.whole():
-                    yield self.network(inputs).cpu().numpy(), encoded.graphs.is_positive[rows]
+                for question, (_, inputs) in enumerate(encoded.whole()):
+                    yield encoded.graphs, question, self.network(inputs).cpu().numpy()
 
     def _drawn(self, encoded: EncodedGraphs, place: int, question: int) -> Ints:
         span = encoded.graphs.triples_of(question)
@@ -119,10 +105,3 @@ class TripleObjective:
             negatives = rng.choice(negatives, self._config.num_negatives, replace=False)
         drawn: Ints = span.start + np.concatenate([np.flatnonzero(is_positive), np.sort(negatives)])
         return drawn
-
-
-def judged(scores: npt.NDArray[np.float32], right: npt.NDArray[np.bool_]) -> list[float]:
-    """Return the figures `NAMES` of a question with right triples; of equal scores the first counts as the better."""
-    ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
-    precisions = np.arange(1, len(ranks) + 1) / ranks
-    return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]

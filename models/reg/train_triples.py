@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from ..training.calibration import fitted
@@ -18,14 +17,13 @@ from ..training.trainer import Phase, Result, Trainer, Watcher, trained_in
 from .checkpoint import PART, TripleDescription
 from .config import TripleConfig
 from .distances import encoding_width
-from .graphs import QuestionGraphs
+from .graphs import QuestionGraphs, supervision_of
 from .inputs import Encode, EncodedGraphs
-from .learning import NAMES, TripleObjective
+from .judging import NAMES, calibration_pairs
+from .learning import TripleObjective
 from .network import TripleScorer
 
 PHASE = "triple scorer"
-CALIBRATED = 100
-"""The best triples of each dev question, over which scores are calibrated."""
 
 
 def train_triples(
@@ -59,6 +57,7 @@ def train_triples(
         "config": options,
         "train": tuple(graphs.trained_on for graphs in train_on),
         "dev": tuple(graphs.trained_on for graphs in choose_on),
+        "supervision": supervision_of(train_on),
     }
 
     def result(trained: Mapping[str, Trained]) -> Result[TripleDescription]:
@@ -70,7 +69,7 @@ def train_triples(
             hidden=config.hidden,
             num_rounds=config.num_rounds,
             subgraph=config.subgraph,
-            calibration=fitted(_best(made[0])),
+            calibration=fitted(calibration_pairs(made[0].ranked())),
             figures={name: each.history[each.best_epoch] for name, each in trained.items()},
             seconds={name: each.seconds for name, each in trained.items()},
             revision=revision,
@@ -81,14 +80,6 @@ def train_triples(
     data = {"train": [graphs.sha256 for graphs in train_on], "dev": [graphs.sha256 for graphs in choose_on]}
     phase = Phase(PHASE, PART, config.training, depends_on, objective)
     return trained_in(folder, Trainer(TripleDescription, asked, data, [phase], result), watcher or Watcher())
-
-
-def _best(objective: TripleObjective) -> list[tuple[float, float]]:
-    found: list[tuple[float, float]] = []
-    for scores, right in objective.scored():
-        best = np.argsort(-scores, kind="stable")[:CALIBRATED]
-        found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
-    return found
 
 
 def _card(description: TripleDescription, trained: Mapping[str, Trained]) -> str:

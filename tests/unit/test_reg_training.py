@@ -12,7 +12,8 @@ from lodestar.models.reg.checkpoint import TripleDescription, read_triple_scorer
 from lodestar.models.reg.config import TripleConfig
 from lodestar.models.reg.graphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
 from lodestar.models.reg.inputs import EncodedGraphs
-from lodestar.models.reg.learning import NothingToLearnError, judged
+from lodestar.models.reg.judging import answers_found, judged
+from lodestar.models.reg.learning import NothingToLearnError
 from lodestar.models.reg.scoring import TripleColumns, TripleModel
 from lodestar.models.reg.train_triples import train_triples
 from lodestar.models.text_vectors import TextVectors
@@ -124,6 +125,23 @@ def test_recall_counts_the_best() -> None:
     right[[0, 9, 10, 99, 600]] = True
     precision = (1 / 1 + 2 / 10 + 3 / 11 + 4 / 100 + 5 / 601) / 5
     assert judged(scores, right) == [0.4, 0.6, 0.8, 0.8, pytest.approx(precision)]
+
+
+def test_answers_are_found_at_either_end_of_the_best() -> None:
+    graphs = question_graphs(0, 2)
+    assert graphs.texts.answers[1] == {"coin 1": 2}
+    scores = np.array([3.0, 0.0, 2.0, 1.0], dtype=np.float32)
+    assert answers_found(graphs, 1, scores) == [1, 1, 1, 1]
+    far = replace(graphs, texts=replace(graphs.texts, answers=({}, {"town 1": 1, "nobody": 3})))
+    many = np.concatenate([scores, np.arange(8.0, 20, dtype=np.float32)])
+    long = replace(
+        far,
+        heads=np.concatenate([graphs.heads[4:8], np.full(12, 5)]),
+        tails=np.concatenate([graphs.tails[4:8], np.full(12, 5)]),
+        triple_starts=np.array([0, 0, 16]),
+    )
+    assert answers_found(long, 1, many) == [0, 1, 1, 1]
+    assert answers_found(far, 0, scores) == [0, 0, 0, 0]
 
 
 class TestFile:

@@ -1,0 +1,108 @@
+"""What ReG's trainings learn from: the subgraphs of question sets, and the supervision that is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from ...models.encoder import EncoderUnavailableError
+from ...models.reg.config import SubgraphOptions
+from ...models.reg.graphs import VERSION, GraphFileError, QuestionGraphs, read_graphs
+from ...models.reg.learning import NothingToLearnError
+from ...models.reg.supervised import relabelled
+from ...models.text_vectors import TextVectors
+from ..api import Engine
+from ..errors import EncoderError, InputError, UsageError
+from ..progress.phases import Progress
+from ..questions.gold import QuestionSet
+from ..settings import Settings
+from ..supervision.pools.refine_pool import pool_of
+from ..supervision.subgraphs import write_question_graphs
+from .of_graph import Made, Say, made_of_graph
+from .relation_pairs import plain_words
+from .running import Asked, check_asked_apart
+
+WEAK = "weak"
+
+
+def graph_set(
+    questions: QuestionSet,
+    folder: Path,
+    subgraph: SubgraphOptions,
+    vectors: TextVectors,
+    settings: Settings,
+    *,
+    fresh: bool,
+    reading: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
+    say: Say,
+) -> QuestionGraphs:
+    """Return the subgraphs of a question set, read from the graph now or when the training in this folder began.
+
+    See `made_of_graph`.
+    """
+    how = json.dumps([VERSION, vectors.encoder.name, asdict(subgraph)], sort_keys=True)
+    name = f"subgraphs-{questions.name}-{questions.sha256[:8]}-{hashlib.sha256(how.encode()).hexdigest()[:8]}"
+
+    def make(engine: Engine, wanted: Path) -> None:
+        with reading() as (progress, _):
+            write_question_graphs(questions, engine, vectors, wanted, subgraph, progress=progress)
+
+    made = Made(name, ".safetensors", f"another process reads the subgraphs of {questions.name}", "read", "read")
+    try:
+        return read_graphs(made_of_graph(folder, made, settings, make, fresh=fresh, say=say))
+    except GraphFileError as error:
+        raise InputError(str(error)) from error
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
+
+
+def supervised(sets: Sequence[QuestionGraphs], supervision: Sequence[str], say: Say) -> list[QuestionGraphs]:
+    """Return the subgraphs with the supervision that is asked for: `weak`, or candidate pools by file, each for the
+    question set that it was mined from. A set that no pool is of has weak supervision.
+
+    say: told how many questions of a set keep their shortest paths all the same. Raises `UsageError` for a pool of none
+    of the sets, `InputError` for a file that is none.
+    """
+    pools = {pool.header.questions_sha256: pool for pool in (pool_of(Path(n)) for n in supervision if n != WEAK)}
+    others = set(pools) - {graphs.texts.questions_sha256 for graphs in sets}
+    if others:
+        names = ", ".join(sorted(pools[sha].header.questions for sha in others))
+        raise UsageError(
+            f"--supervision: expected candidate pools of the question sets of this training, found one of {names}: "
+            "mine it from a set of --dataset or --dev"
+        )
+    found = []
+    for graphs in sets:
+        pool = pools.get(graphs.texts.questions_sha256)
+        if pool is None:
+            found.append(graphs)
+            continue
+        changed, num_kept = relabelled(graphs, pool)
+        say(
+            f"{graphs.texts.questions_name}: {changed.supervision}; {num_kept:,} of {len(graphs):,} questions keep "
+            "their shortest paths"
+        )
+        found.append(changed)
+    return found
+
+
+@contextmanager
+def learning_from(train_on: Sequence[QuestionGraphs], choose_on: Sequence[QuestionGraphs]) -> Iterator[None]:
+    """Raise `UsageError` for sets that have questions in common, and in the block for questions that teach nothing."""
+    learned = [asked for graphs in train_on for _, asked in _asked(graphs)]
+    check_asked_apart(learned, [each for graphs in choose_on for each in _asked(graphs)])
+    try:
+        yield
+    except NothingToLearnError as error:
+        raise UsageError(str(error)) from error
+
+
+def _asked(graphs: QuestionGraphs) -> list[tuple[str, Asked]]:
+    return [
+        (id_, (plain_words(text), frozenset()))
+        for id_, text in zip(graphs.texts.ids, graphs.texts.questions, strict=True)
+    ]

@@ -1,0 +1,92 @@
+"""Refined supervision: which triples of a subgraph are on the walks of chosen chains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from lodestar.models.mined.pool import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.models.reg.supervised import on_walks, relabelled
+
+from tests.reg_graphs import question_graphs
+
+
+def nodes(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.int64)
+
+
+def test_walks_by_hand() -> None:
+    """0 -a→ 1 -b→ 3, 0 -a→ 2 -b→ 4, 5 -b→ 1: only what leads to an end counts, and only from the start."""
+    heads, relation_of, tails = nodes(0, 1, 0, 2, 5), nodes(0, 1, 0, 1, 1), nodes(1, 3, 2, 4, 1)
+    ends = np.isin(np.arange(6), [3])
+    walked = on_walks(heads, relation_of, tails, 0, [(0, False), (1, False)], ends)
+    assert walked.tolist() == [True, True, False, False, False]
+    back = on_walks(heads, relation_of, tails, 3, [(1, True), (1, True)], np.ones(6, dtype=np.bool_))
+    assert back.tolist() == [False, True, False, False, True]
+    assert not on_walks(heads, relation_of, tails, 0, [(1, False)], ends).any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_walks_are_those_that_a_search_of_all_finds(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    heads, relation_of, tails = (rng.integers(0, most, 14) for most in (6, 2, 6))
+    steps = [(int(rng.integers(2)), bool(rng.integers(2))) for _ in range(int(rng.integers(1, 4)))]
+    ends = rng.random(6) < 0.5
+    found = np.zeros(14, dtype=np.bool_)
+    for walk in product(range(14), repeat=len(steps)):
+        at, fits = 0, True
+        for triple, (relation, inverse) in zip(walk, steps, strict=True):
+            source, target = (tails, heads) if inverse else (heads, tails)
+            fits &= bool(relation_of[triple] == relation and source[triple] == at)
+            at = int(target[triple])
+        if fits and ends[at]:
+            found[list(walk)] = True
+    np.testing.assert_array_equal(on_walks(heads, relation_of, tails, 0, steps, ends), found)
+
+
+def pool_of(*chosen: tuple[str, ...]) -> Pool:
+    """One question each: the numbers of `reg_graphs`, counted from 0; the relations of the chosen chains."""
+    questions = [
+        PooledQuestion(
+            f"q{number}",
+            "?",
+            (f"land {number}",),
+            "?",
+            tuple(PoolChain("path", f"land {number}", (relation,), ("land", "?")) for relation in relations),
+            9,
+            (),
+            tuple(range(len(relations))),
+            "refined",
+        )
+        for number, relations in enumerate(chosen)
+    ]
+    return Pool(PoolHeader("questions", "1" * 64, "2" * 64, "somebody"), tuple(questions), "5" * 64)
+
+
+def test_a_pool_says_what_is_right_where_it_can() -> None:
+    graphs = question_graphs(0, 4)
+    wrong = replace(graphs, is_positive=~graphs.is_positive)
+    changed, num_kept = relabelled(wrong, pool_of(("capital",), ("capital", "currency"), ("treaty",)))
+    rows = changed.is_positive.reshape(-1, 4).tolist()
+    assert rows[0] == [True, False, False, False]
+    assert rows[1] == [False, True, False, False]  # the capital leads to no answer
+    assert rows[2:] == wrong.is_positive.reshape(-1, 4)[2:].tolist()
+    assert num_kept == 2
+    assert changed.supervision == "refined by somebody"
+    assert changed.sha256 not in {graphs.sha256, ""}
+
+
+def test_neighbourhoods_are_right_as_they_are() -> None:
+    graphs = question_graphs(0, 1)
+    pool = pool_of(("capital",))
+    around = (
+        PoolChain("query", "land 0", ("language",), ("land", "tongue")),
+        PoolChain("answer", "town 0", ("currency",), ("town", "")),
+        PoolChain("answer", "town 0", ("^capital",), ("town", "land")),
+    )
+    asked = replace(pool.questions[0], chains=around, chosen=(0, 1, 2))
+    changed, num_kept = relabelled(graphs, replace(pool, questions=(asked,)))
+    assert num_kept == 0
+    assert changed.is_positive.tolist() == [True, False, True, True]
