@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
     from ..models.causal_lm import CausalLM
+    from ..models.reg.entities.scoring import EntityModel
     from ..models.reg.scoring import TripleModel
     from ..models.star.checkpoint import Description
     from ..models.star.scoring import StarModel
@@ -151,6 +152,21 @@ class Resources:
 
         return self.once(("linker", folder), read)
 
+    def entity_model(self, folder: str) -> EntityModel:
+        """Return a trained scorer of entities; raise `CheckpointError` where it cannot be read."""
+        from ..models.reg.entities.checkpoint import read_entity_scorer
+        from ..models.reg.entities.scoring import EntityModel
+        from ..models.training.description import CheckpointError as Unreadable
+
+        def read() -> EntityModel:
+            try:
+                description, network = read_entity_scorer(Path(folder), self.device)
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+            return EntityModel(description, network, self.vectors_of(description.encoder))
+
+        return self.once(("reg-entity", folder), read)
+
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""
         from ..models.causal_lm import CausalLM
@@ -249,6 +265,13 @@ class GraphResources:
     def triple_model(self, folder: str, *, any_graph: bool = False) -> TripleModel:
         """Return a trained scorer of triples; raise `CheckpointError` where it was trained on another graph."""
         model = self.shared.triple_model(folder)
+        if not any_graph:
+            self._check_trained_here(folder, model.description)
+        return model
+
+    def entity_model(self, folder: str, *, any_graph: bool = False) -> EntityModel:
+        """Return a trained scorer of entities; raise `CheckpointError` where it was trained on another graph."""
+        model = self.shared.entity_model(folder)
         if not any_graph:
             self._check_trained_here(folder, model.description)
         return model

@@ -22,8 +22,8 @@ class ExtractiveAnswerer:
     The confidence of the answer is the probability that the best chain is right, of scores without calibration 1. Below
     `min_probability` the best chain is taken to be about something else: no answer; below `sure_from` the answer is
     said to be unsure. The confidence of an entity is that of the answer times the share of the chains that lead to the
-    entity, chains weighted by softmax(score / temperature): an order, our own. Triples are read as the chains that
-    they make.
+    entity, chains weighted by softmax(score / temperature): an order, our own. Targets that are ranked keep theirs.
+    Triples are read as the chains that they make.
     """
 
     min_probability: float = 0.3
@@ -64,7 +64,8 @@ class ExtractiveAnswerer:
             )
             for end in answers
         ]
-        entities.sort(key=lambda entity: (-entity.confidence, entity.name, entity.id or ""))
+        rank = {end.id: place for place, end in enumerate(answers)} if items[0].value.ranked else {}
+        entities.sort(key=lambda each: (rank.get(each.id or "", 0), -each.confidence, each.name, each.id or ""))
         unsure = right < self.sure_from
         text = f"unsure: {self._text(entities)}" if unsure else self._text(entities)
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)

@@ -14,6 +14,8 @@ PARTS = {
     "star": "lodestar.engine.recipes.searching:Star",
     "merge": "lodestar.engine.recipes.searching:Merge",
     "reg-triple": "lodestar.engine.recipes.triples:RegTriple",
+    "reg-entity": "lodestar.engine.recipes.triples:RegEntity",
+    "choose-ends": "lodestar.engine.recipes.triples:ChooseEnds",
     "reorganise": "lodestar.engine.recipes.reorganising:Reorganise",
     "path-pooling": "lodestar.engine.recipes.pooling:PathPooling",
     "fi": "lodestar.engine.recipes.filtering:FI",

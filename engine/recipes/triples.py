@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
-from ..stages import Retriever
-from .part import RetrieverPart, option
+from ..stages import Reorganiser, Retriever
+from .part import ReorganiserPart, RetrieverPart, option
+
+if TYPE_CHECKING:
+    from ...models.reg.entities.scoring import EntityModel
+    from ...models.reg.scoring import TripleModel
+    from ..retrieval.triples import SubgraphScorer
 
 
 @dataclass(frozen=True)
@@ -27,23 +32,86 @@ class RegTriple(RetrieverPart):
 
     def check(self) -> None:
         """Raise `UsageError` without a checkpoint."""
-        if not self.checkpoint:
-            raise UsageError(
-                f"part {self.name}: expected the folder of a trained scorer, found none: give --checkpoint FOLDER or "
-                f"--set {self.name}.checkpoint=FOLDER, or train one with `lodestar train reg-triple`"
-            )
+        _check_checkpoint(self.name, self.checkpoint)
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
-        from ..retrieval.triples import GraphRelations, TripleRetriever
+        from ..retrieval.triples import TripleRetriever
 
         model = graph.triple_model(self.checkpoint, any_graph=self.any_graph)
-        words = {number: graph.words[name] for number, name in graph.relations.items()}
-        return TripleRetriever(
-            GraphRelations(graph.relations, words, graph.catalogue.stored_as),
-            graph.shared.vectors_of(model.description.encoder),
-            model,
-            keep=self.keep,
-            max_topics=self.max_topics,
-            min_link=self.min_link,
+        return TripleRetriever(_scorer(self, model, graph), keep=self.keep)
+
+
+@dataclass(frozen=True)
+class RegEntity(RetrieverPart):
+    """The triples around the topics, worth what a graph neural network says of their entities (ReG@Entity)."""
+
+    name: ClassVar[str] = "reg-entity"
+    gives: ClassVar[Kind] = "triple"
+
+    checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-entity")
+    keep: int = option(300, "pairs of entities whose triples are kept", source="ReG, appendices D.3 and E", least=1)
+    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
+    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def check(self) -> None:
+        """Raise `UsageError` without a checkpoint."""
+        _check_checkpoint(self.name, self.checkpoint, "reg-entity")
+
+    def retriever(self, graph: GraphResources) -> Retriever:
+        """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        from ..retrieval.triples import TripleRetriever
+
+        model = graph.entity_model(self.checkpoint, any_graph=self.any_graph)
+        return TripleRetriever(_scorer(self, model, graph), keep=self.keep, merge_parallel=True)
+
+
+@dataclass(frozen=True)
+class ChooseEnds(ReorganiserPart):
+    """Chains lead to those of their ends whose triples a trained scorer finds near the best (docs/reg.md)."""
+
+    name: ClassVar[str] = "choose-ends"
+    takes: ClassVar[Kind] = "chain"
+    gives: ClassVar[Kind] = "chain"
+
+    checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple")
+    log_odds: float = option(1.0, "by how much a chosen end may be less likely than the best one", least=0)
+    chains: int = option(10, "best chains whose ends are chosen among", least=1, most=1_000)
+    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
+    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def check(self) -> None:
+        """Raise `UsageError` without a checkpoint."""
+        _check_checkpoint(self.name, self.checkpoint)
+
+    def reorganiser(self, graph: GraphResources) -> Reorganiser:
+        """Return the reorganiser; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        from ..reorganising.choosing_ends import ChosenEnds
+
+        model = graph.triple_model(self.checkpoint, any_graph=self.any_graph)
+        return ChosenEnds(_scorer(self, model, graph), log_odds=self.log_odds, chains=self.chains)
+
+
+def _scorer(
+    part: RegTriple | RegEntity | ChooseEnds, model: TripleModel | EntityModel, graph: GraphResources
+) -> SubgraphScorer:
+    from ..retrieval.triples import GraphRelations, SubgraphScorer
+
+    words = {number: graph.words[name] for number, name in graph.relations.items()}
+    return SubgraphScorer(
+        GraphRelations(graph.relations, words, graph.catalogue.stored_as),
+        graph.shared.vectors_of(model.description.encoder),
+        model,
+        max_topics=part.max_topics,
+        min_link=part.min_link,
+    )
+
+
+def _check_checkpoint(name: str, checkpoint: str, verb: str = "reg-triple") -> None:
+    if not checkpoint:
+        raise UsageError(
+            f"part {name}: expected the folder of a trained scorer, found none: give --checkpoint FOLDER or "
+            f"--set {name}.checkpoint=FOLDER, or train one with `lodestar train {verb}`"
         )

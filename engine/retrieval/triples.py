@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ...models.reg.config import SubgraphOptions
-from ...models.reg.scoring import TripleColumns, TripleModel
+from ...models.reg.scoring import TripleColumns
 from ...models.text_vectors import TextVectors
 from ...models.verbalise import Directed, RelationWords, verbalise_hop
 from ..evidence.calibration import Calibration
@@ -60,65 +61,111 @@ def entity_text(entity: Entity) -> str | None:
     return None if entity.is_mediator else entity.label
 
 
+class Describing(Protocol):
+    """What a checkpoint says of its scores and its subgraphs: `TripleDescription`, `EntityDescription`."""
+
+    @property
+    def calibration(self) -> tuple[float, float]:
+        """Slope and intercept of a score's probability."""
+        ...
+
+    @property
+    def subgraph(self) -> SubgraphOptions:
+        """How subgraphs are read."""
+        ...
+
+
+class TripleScoring(Protocol):
+    """A trained scorer of triples: `TripleModel`, `EntityModel`."""
+
+    @property
+    def description(self) -> Describing:
+        """What its checkpoint says."""
+        ...
+
+    def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
+        """Return the logit of each triple, (num_triples,)."""
+        ...
+
+
+class SubgraphScorer:
+    """Reads the subgraphs of questions and scores their triples with a trained network, all questions together.
+
+    max_topics, min_link: see `linking.topics.started_from`.
+    """
+
+    def __init__(
+        self, relations: GraphRelations, vectors: TextVectors, model: TripleScoring, *, max_topics: int, min_link: float
+    ) -> None:
+        self.names = relations.names
+        self.model = model
+        self._texts = relations.texts()
+        self._vectors = vectors
+        self._options = model.description.subgraph
+        self._subgraphs = subgraphs_of(relations, vectors, self._options)
+        self._max_topics, self._min_link = max_topics, min_link
+
+    @property
+    def encoding_s(self) -> float:
+        """Seconds spent in the encoder so far."""
+        return self._vectors.encoding_s
+
+    def topics(self, linked: LinkedQuestion) -> tuple[Topic, ...]:
+        """Return the topics that a subgraph is read around."""
+        return tuple(started_from(linked.topics, self._max_topics, self._min_link))
+
+    def extract(self, questions: Sequence[LinkedQuestion]) -> Steps[SubgraphBatch]:
+        """Return the subgraphs."""
+        return self._subgraphs.extract(
+            [
+                subgraph_query(each.question.text, [topic.entity.id for topic in self.topics(each)], self._options)
+                for each in questions
+            ]
+        )
+
+    def score(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> npt.NDArray[np.float32]:
+        """Return the logit of each triple of a batch, (num_triples,)."""
+        numbers, relation_of = np.unique(batch.relations, return_inverse=True)
+        texts = [entity_text(batch.table[place]) for place in range(len(batch.table.ids))]
+        return self.model.score(
+            TripleColumns(
+                questions=[each.question.text for each in questions],
+                relations=[self._texts[int(number)] for number in numbers],
+                names=[texts[place] for place in batch.entities.tolist()],
+                is_topic=batch.is_topic,
+                heads=batch.heads,
+                relation_of=relation_of,
+                tails=batch.tails,
+                question_of=batch.triple_questions,
+            )
+        )
+
+
 class TripleRetriever:
-    """A `Retriever`: of each question the `keep` best triples of its subgraph, all questions scored together."""
+    """A `Retriever`: of each question the `keep` best triples of its subgraph.
+
+    merge_parallel: triples between the same two entities count as one of them (ReG, appendix D.3; our reading, for they
+    stay triples of their own).
+    """
 
     gives: Kind = "triple"
 
-    def __init__(
-        self,
-        relations: GraphRelations,
-        vectors: TextVectors,
-        model: TripleModel,
-        *,
-        keep: int,
-        max_topics: int,
-        min_link: float,
-    ) -> None:
-        self._names = relations.names
-        self._texts = relations.texts()
-        self._vectors = vectors
-        self._model = model
-        self._options = model.description.subgraph
-        self._subgraphs = subgraphs_of(relations, vectors, self._options)
-        self._keep, self._max_topics, self._min_link = keep, max_topics, min_link
+    def __init__(self, scorer: SubgraphScorer, *, keep: int, merge_parallel: bool = False) -> None:
+        self._scorer = scorer
+        self._keep = keep
+        self._merge_parallel = merge_parallel
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Triple]]]:
         """Return the triples, best first: at least `top_k` where there are as many."""
-        encoding_s = self._vectors.encoding_s
-        topics = [started_from(each.topics, self._max_topics, self._min_link) for each in questions]
-        batch = yield from self._subgraphs.extract(
-            [
-                subgraph_query(
-                    each.question.text,
-                    [topic.entity.id for topic in some],
-                    self._options,
-                    each.question.without,
-                )
-                for each, some in zip(questions, topics, strict=True)
-            ]
-        )
-        scores = self._model.score(self._columns(questions, batch))
-        cost = Cost("encode", self._vectors.encoding_s - encoding_s)
+        encoding_s = self._scorer.encoding_s
+        batch = yield from self._scorer.extract(questions)
+        scores = self._scorer.score(questions, batch)
+        cost = Cost("encode", self._scorer.encoding_s - encoding_s)
         keep = max(self._keep, top_k)
         return [
-            self._evidence(question, tuple(some), batch, number, scores, keep).charged([cost])
-            for number, (question, some) in enumerate(zip(questions, topics, strict=True))
+            self._evidence(question, self._scorer.topics(question), batch, number, scores, keep).charged([cost])
+            for number, question in enumerate(questions)
         ]
-
-    def _columns(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> TripleColumns:
-        numbers, relation_of = np.unique(batch.relations, return_inverse=True)
-        texts = [entity_text(batch.table[place]) for place in range(len(batch.table.ids))]
-        return TripleColumns(
-            questions=[each.question.text for each in questions],
-            relations=[self._texts[int(number)] for number in numbers],
-            names=[texts[place] for place in batch.entities.tolist()],
-            is_topic=batch.is_topic,
-            heads=batch.heads,
-            relation_of=relation_of,
-            tails=batch.tails,
-            question_of=batch.triple_questions,
-        )
 
     def _evidence(
         self,
@@ -130,12 +177,13 @@ class TripleRetriever:
         keep: int,
     ) -> Evidence[Triple]:
         rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
-        best = rows[np.argsort(-scores[rows], kind="stable")[:keep]]
+        ranked = rows[np.argsort(-scores[rows], kind="stable")]
+        best = ranked[first_pairs(batch, ranked, keep)] if self._merge_parallel else ranked[:keep]
         items = [
             Scored(
                 Triple(
                     batch.table[int(batch.entities[batch.heads[row]])],
-                    self._names[int(batch.relations[row])],
+                    self._scorer.names[int(batch.relations[row])],
                     batch.table[int(batch.entities[batch.tails[row]])],
                 ),
                 float(scores[row]),
@@ -147,7 +195,16 @@ class TripleRetriever:
             topics,
             "triple",
             tuple(sorted(items, key=item_order)),
-            Calibration("logit", *self._model.description.calibration),
+            Calibration("logit", *self._scorer.model.description.calibration),
             left_out=(CUT,) if batch[number].is_cut else (),
             note="" if items else NOTHING,
         )
+
+
+def first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: int) -> npt.NDArray[np.bool_]:
+    """Return which rows are of the first `keep` pairs of entities, in whichever direction."""
+    ends = np.sort(np.stack([batch.heads[rows], batch.tails[rows]], axis=1), axis=1)
+    _, first, pair = np.unique(ends, axis=0, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(first))
+    kept: npt.NDArray[np.bool_] = place[pair.reshape(-1)] < keep
+    return kept

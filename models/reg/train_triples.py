@@ -40,7 +40,7 @@ def train_triples(
 
     See `trained_in`: it is taken up where it was stopped, and replaces no other training.
     """
-    made: list[TripleObjective] = []
+    made: list[tuple[TripleObjective, int]] = []
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def objective() -> TripleObjective:
@@ -49,8 +49,8 @@ def train_triples(
             for each in (train_on, choose_on)
         )
         network = TripleScorer(train[0].dimension, encoding_width(config.num_rounds), config.hidden).to(device)
-        made.append(TripleObjective(network, train, dev, config))
-        return made[0]
+        made.append((TripleObjective(network, train, dev, config), train[0].dimension))
+        return made[0][0]
 
     options = config.as_json()
     asked: dict[str, Any] = {
@@ -61,20 +61,22 @@ def train_triples(
     }
 
     def result(trained: Mapping[str, Trained]) -> Result[TripleDescription]:
-        network = made[0].network
+        learned, dimension = made[0]
         description = TripleDescription(
             **asked,
             encoder=config.encoder,
-            dimension=network.of_question.in_features,
+            dimension=dimension,
             hidden=config.hidden,
             num_rounds=config.num_rounds,
             subgraph=config.subgraph,
-            calibration=fitted(calibration_pairs(made[0].ranked())),
+            calibration=fitted(calibration_pairs(learned.ranked())),
             figures={name: each.history[each.best_epoch] for name, each in trained.items()},
             seconds={name: each.seconds for name, each in trained.items()},
             revision=revision,
         )
-        return Result(description, {PART: partial(write_weights, network.state_dict())}, _card(description, trained))
+        return Result(
+            description, {PART: partial(write_weights, learned.network.state_dict())}, _card(description, trained)
+        )
 
     depends_on = {key: value for key, value in options.items() if key != "training"}
     data = {"train": [graphs.sha256 for graphs in train_on], "dev": [graphs.sha256 for graphs in choose_on]}

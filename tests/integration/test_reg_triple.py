@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import CheckpointError, GraphError, UsageError
 from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.recipes.triples import RegTriple
+from lodestar.engine.recipes.searching import Similarity
+from lodestar.engine.recipes.triples import ChooseEnds, RegEntity, RegTriple
+from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
+from lodestar.engine.retrieval.triples import first_pairs
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
+from lodestar.engine.training.reg_entity import entity_config, trained_entities
 from lodestar.engine.training.reg_triple import trained_triples, triple_config
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg.config import SubgraphOptions
@@ -72,6 +80,15 @@ def test_right_are_the_triples_on_shortest_paths(engine: Engine, tmp_path: Path)
     assert "currency used" in right[1][0]
     unnamed = np.flatnonzero(graphs.text_of < 0)
     assert len(unnamed) == 2 * len(graphs)
+    for number, (_, topic, answer) in enumerate(LEARNED):
+        assert graphs.texts.topics[number] == {topic: 0}
+        node = graphs.texts.answers[number][answer]
+        assert graphs.text_of[graphs.nodes_of(number)][node] >= 0
+    names = graphs.texts.relation_names
+    assert [names[graphs.relation_of[row]] for row in np.flatnonzero(graphs.is_positive)[:2]] == [
+        "location.country.capital",
+        "location.country.currency_used",
+    ]
 
 
 def test_triples_come_best_first_with_probabilities(settings: Settings, engine: Engine, checkpoint: str) -> None:
@@ -125,3 +142,90 @@ def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, check
         pytest.raises(CheckpointError, match="was trained on another graph"),
     ):
         asked.retrieve("What is the capital of Chile?")
+
+
+def test_the_ends_that_a_scorer_finds_near_the_best_are_chosen(
+    settings: Settings, engine: Engine, checkpoint: str
+) -> None:
+    asked = "What language is spoken in Peru?"
+
+    def languages(**options: float) -> Evidence[Any]:
+        chosen = [f"choose-ends.{name}={value}" for name, value in options.items()]
+        changes = [f"choose-ends.checkpoint={checkpoint}", *chosen] if options else []
+        recipe = read_recipe(
+            "similarity + choose-ends" if options else "similarity", [*changes, "similarity.max_hop=1"]
+        )
+        with Engine(settings, recipe=recipe) as one:
+            return one.retrieve(asked)
+
+    plain, wide, narrow = languages(), languages(log_odds=100.0), languages(log_odds=0.0)
+    assert [item.score for item in plain.items] == [item.score for item in wide.items]
+    ends = {str(item.value.relation_path): item.value.ends for item in plain.items}
+    assert {len(each) for each in ends.values()} >= {1, 2}
+    for every, one in zip(wide.items, narrow.items, strict=True):
+        assert every.value.ranked
+        assert set(every.value.targets) == set(ends[str(every.value.relation_path)])
+        assert one.value.targets == every.value.targets[:1]
+    with Engine(settings, recipe=RegTriple(checkpoint=checkpoint), options={"top_k": 1_000}) as triples:
+        scores = {item.value: item.score for item in triples.retrieve(asked).items}
+    for item in wide.items:
+        worth = [
+            max(scores[step.triple(link)] for step in item.value.steps[-1:] for link in step.links if link[1] == end)
+            for end in item.value.targets
+        ]
+        assert worth == sorted(worth, reverse=True)
+    (first, *_) = narrow.items
+    with Engine(
+        settings,
+        recipe=read_recipe(
+            "similarity + choose-ends",
+            options={
+                "choose-ends.checkpoint": checkpoint,
+                "choose-ends.log_odds": 100.0,
+                "answerer.min_probability": 0.0,
+            },
+        ),
+    ) as one:
+        answer = one.ask(asked)
+    assert [entity.id for entity in answer.entities][: len(first.value.targets)] == [e.id for e in first.value.targets]
+
+
+def test_triples_beyond_the_subgraph_are_scored_with_it(settings: Settings, engine: Engine, checkpoint: str) -> None:
+    """Chains of two hops from a subgraph of one: what it lacks is added to it."""
+    recipe = Similarity(max_hop=2) + ChooseEnds(checkpoint=checkpoint, log_odds=0.0, chains=1_000)
+    with Engine(settings, recipe=recipe) as one:
+        model = one.resources.triple_model(checkpoint)
+        object.__setattr__(model, "description", replace(model.description, subgraph=SubgraphOptions(num_hops=1)))
+        evidence = one.retrieve(Question("Which languages are spoken there?", ("m.south_america",)), top_k=100)
+    long = [item.value for item in evidence.items if len(item.value.steps) > 1 and len(item.value.ends) > 1]
+    assert long
+    assert all(len(chain.targets) == 1 for chain in long)
+
+
+def test_entities_are_scored_by_a_network_of_their_own(settings: Settings, engine: Engine, tmp_path: Path) -> None:
+    train, dev = (graphs_of(engine, tmp_path, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
+    config = entity_config(["hidden=16"], encoder=None, epochs=4, seed=0)
+    folder = tmp_path / "reg"
+    trained_entities(config, [train], [dev], engine.resources.vectors, folder, fresh=False, watcher=Watcher())
+    questions = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
+    with Engine(settings, recipe=RegEntity(checkpoint=str(folder))) as asked:
+        together = asked.retrieve_batch(questions, top_k=100)
+        alone = [asked.retrieve(question, top_k=100) for question in questions]
+    for left, right in zip(together, alone, strict=True):
+        assert {item.value for item in left.items} == {item.value for item in right.items}
+        scores = [item.score for item in left.items]
+        assert scores == sorted(scores, reverse=True)
+        np.testing.assert_allclose(scores, [item.score for item in right.items], rtol=1e-3, atol=1e-4)
+    with Engine(settings, recipe=RegEntity(checkpoint=str(folder), keep=1), options={"top_k": 1}) as asked:
+        (best, *_) = asked.retrieve(questions[0]).items
+    assert best.value == together[0].items[0].value
+    with pytest.raises(UsageError, match=r"--set reg-entity\.checkpoint=FOLDER.*lodestar train reg-entity"):
+        RegEntity().check()
+
+
+def test_parallel_triples_count_as_one() -> None:
+    columns = {"heads": np.array([0, 1, 0, 2, 1]), "tails": np.array([1, 0, 2, 0, 2])}
+    batch = cast(SubgraphBatch, SimpleNamespace(**columns))
+    rows = np.array([4, 1, 3, 0, 2])
+    assert first_pairs(batch, rows, 2).tolist() == [True, True, False, True, False]
+    assert first_pairs(batch, rows, 9).all()

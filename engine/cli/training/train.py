@@ -6,6 +6,7 @@ import click
 
 from .train_fi import command as fi
 from .train_linker import linker
+from .train_reg_entity import reg_entity
 from .train_reg_triple import reg_triple
 from .train_star import star
 
@@ -23,4 +24,5 @@ def command() -> None:
 command.add_command(star)
 command.add_command(reg_triple)
 command.add_command(linker)
+command.add_command(reg_entity)
 command.add_command(fi, "fi")

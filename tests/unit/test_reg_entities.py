@@ -1,0 +1,139 @@
+"""ReG@Entity: PNA's scalers by hand and against a dense reference, and a training that learns, is taken up, read, at work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from lodestar.models.reg.entities.checkpoint import EntityDescription, read_entity_scorer
+from lodestar.models.reg.entities.config import EntityConfig
+from lodestar.models.reg.entities.learning import degree_histogram
+from lodestar.models.reg.entities.network import AGGREGATORS, SCALERS, EntityScorer, node_questions, triple_logits
+from lodestar.models.reg.entities.scoring import EntityModel
+from lodestar.models.reg.entities.train_entities import train_entities
+from lodestar.models.reg.inputs import EncodedGraphs
+from lodestar.models.text_vectors import TextVectors
+from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.trainer import Watcher
+from torch_geometric.nn.aggr import DegreeScalerAggregation
+
+from tests.letter_encoder import LetterEncoder
+from tests.reg_graphs import question_graphs
+from tests.unit.test_reg_training import columns_of
+
+CONFIG = EntityConfig(
+    hidden=16,
+    num_layers=1,
+    batch_size=4,
+    training=TrainingOptions(epochs=12, head_learning_rate=0.02, weight_decay=0.0, patience=99),
+)
+
+
+def train(folder: Path, config: EntityConfig = CONFIG, watcher: Watcher | None = None) -> EntityDescription:
+    encode = LetterEncoder().encode
+    return train_entities(config, [question_graphs(0, 18)], [question_graphs(18, 30)], encode, folder, watcher=watcher)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    train(folder)
+    return folder
+
+
+class TestScalers:
+    """Corso et al. 2020, equation 5: S(d, α) = (log(d + 1) / δ)^α, δ the mean of log(d + 1) in the training graphs."""
+
+    def test_by_hand(self) -> None:
+        """Training degrees 1, 1, 3: δ = (2 ln 2 + ln 4) / 3 = 4/3 ln 2. A node with messages 2 and 4: log(3) / δ."""
+        aggregation = DegreeScalerAggregation(["mean"], list(SCALERS), torch.tensor([0, 2, 0, 1]))
+        found = aggregation(torch.tensor([[2.0], [4.0]]), torch.tensor([0, 0]), dim_size=1, dim=0)
+        delta = 4 / 3 * np.log(2)
+        np.testing.assert_allclose(found[0], [3, 3 * np.log(3) / delta, 3 * delta / np.log(3)], rtol=1e-6)
+
+    def test_a_dense_reference(self) -> None:
+        torch.manual_seed(0)
+        degrees = torch.tensor([1, 4, 2, 0, 3])
+        messages, index = torch.randn(20, 3), torch.randint(0, 6, (20,))
+        index[index == 4] = 5  # one node without a message
+        aggregation = DegreeScalerAggregation(list(AGGREGATORS), list(SCALERS), degrees)
+        found = aggregation(messages, index, dim_size=6, dim=0)
+        delta = float((degrees * torch.log(torch.arange(5) + 1)).sum() / degrees.sum())
+        for node in range(6):
+            own = messages[index == node]
+            empty = torch.zeros(3)
+            parts = [
+                own.mean(0) if len(own) else empty,
+                own.min(0).values if len(own) else empty,
+                own.max(0).values if len(own) else empty,
+                (own.var(0, unbiased=False).clamp(min=0)).sqrt() if len(own) else empty,
+            ]
+            joined = torch.cat(parts)
+            up = np.log(len(own) + 1) / delta
+            down = delta / np.log(max(len(own), 1) + 1)
+            np.testing.assert_allclose(found[node], torch.cat([joined, joined * up, joined * down]), atol=5e-3)
+
+
+def test_degrees_count_both_ends() -> None:
+    """A question of five nodes: the topic has three triples, one node two, the others one."""
+    encoded = EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))
+    assert degree_histogram([encoded]) == (0, 6, 2, 2)
+
+
+def test_questions_of_a_batch_do_not_mix() -> None:
+    torch.manual_seed(0)
+    graphs = question_graphs(0, 6)
+    encoded = EncodedGraphs(graphs, LetterEncoder().encode, 2, torch.device("cpu"))
+    network = EntityScorer(encoded.dimension, 10, 8, 2, (0, 3, 1, 1)).eval()
+    rows = [np.arange(span.start, span.stop) for span in map(graphs.triples_of, range(6))]
+    together = encoded.inputs(range(6), rows)
+    assert node_questions(together).tolist() == [number for number in range(6) for _ in range(5)]
+    with torch.no_grad():
+        alone = torch.cat([network(encoded.inputs([number], [rows[number]])) for number in range(6)])
+        np.testing.assert_allclose(network(together), alone, atol=1e-5)
+        worth = triple_logits(network(together), together)
+    np.testing.assert_allclose(worth[0], (alone[0] + alone[1]) / 2, atol=1e-5)
+
+
+def test_right_entities_of_new_questions_come_first(trained: Path) -> None:
+    description, network = read_entity_scorer(trained)
+    graphs = question_graphs(30, 42)
+    scores = EntityModel(description, network, TextVectors(LetterEncoder())).score(columns_of(graphs))
+    assert scores[graphs.is_positive].mean() > scores[~graphs.is_positive].mean() + 1
+    assert description.degrees == (0, 54, 18, 18)
+    assert description.calibration[0] > 0
+    assert description.figures["entity scorer"]["recall_at_10"] == 1
+
+
+def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(_name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
+        if (epoch, done) == (3, 2):
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(tmp_path, watcher=Watcher(step=stop))
+    train(tmp_path)
+    weights = [folder / "gnn" / "model.safetensors" for folder in (tmp_path, trained)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_a_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "gnn").mkdir()
+    for name in ("reg-entity.json", "gnn/model.safetensors"):
+        (tmp_path / name).write_bytes((trained / name).read_bytes())
+    read_entity_scorer(tmp_path)
+    (tmp_path / "gnn" / "model.safetensors").write_bytes(b"")
+    with pytest.raises(CheckpointError, match="not the file that was written"):
+        read_entity_scorer(tmp_path)
+
+
+def test_ranges_are_kept() -> None:
+    with pytest.raises(ValueError, match="expected 1 to 8 for num_layers, found 9"):
+        replace(CONFIG, num_layers=9)
