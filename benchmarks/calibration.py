@@ -1,50 +1,127 @@
-"""How often the best path is right, by its score: the constants of the extractive answerer's confidence.
+"""How often the best path is right, by its score, on several graphs, questions that have no answer among them.
 
-Run ``python -m benchmarks.calibration --data FOLDER`` with FB15k-237 loaded. Fits P(a gold entity is at the best path's
-end) = σ(slope · score + intercept) on the training questions, and reports on dev how far it is off.
+Make a run for each question set, on its graph, and fit those of the train splits:
+
+    lodestar eval TRAIN --unanswerable --no-diagnosis --set answerer.min_probability=0 --out runs/GRAPH-train
+    python -m benchmarks.calibration --train runs/*-train --dev runs/*-dev
+
+Fits P(a right answer is at the best path's end) = σ(slope · score + intercept) by maximum likelihood (Platt 1999), each
+graph with the same weight, and holds it on dev against the constants that are in use: `SIMILARITY` of
+`engine/evidence/calibration.py`. Runs over one graph are added up. A question that was asked without its relations is
+never answered rightly; a question without a path is left out.
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from lodestar.engine.api import Engine
+import numpy.typing as npt
 from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error
-from lodestar.engine.settings import resolve
+from lodestar.engine.evaluation.metrics.selective import false_answers, risk_coverage
+from lodestar.engine.evaluation.records.record import Record
+from lodestar.engine.evaluation.reporting.folder import read_records, read_report
+from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, sigmoid
 from sklearn.linear_model import LogisticRegression
 
-from .accuracy import judged, retrieved
-from .question_sets import gold_questions
+Floats = npt.NDArray[np.float64]
+
+BOUNDS = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 
 
-def scores_and_hits(engine: Engine, path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return the score of each question's best path and whether it was right; questions without a path are left out."""
-    golds, _ = gold_questions(path)
-    pairs = [(g, r) for g, r in zip(golds, retrieved(engine, golds), strict=True) if r.items]
-    scores = np.array([r.items[0].score for _, r in pairs])
-    return scores, np.array([judged(g, r).any_hit for g, r in pairs])
+@dataclass(frozen=True)
+class Scored:
+    """The questions of one graph that got a path: (num_questions,) each."""
+
+    scores: Floats
+    right: npt.NDArray[np.bool_]
+    unanswerable: npt.NDArray[np.bool_]
+
+    def probabilities(self, calibration: Calibration) -> Floats:
+        """Return what the calibration says of each."""
+        return np.array([calibration.probability(score) for score in self.scores])
+
+
+def scored(records: Sequence[Record]) -> Scored:
+    """Return the best path's score of each question, and whether it leads to a right answer."""
+    found = [record for record in records if record.paths]
+    return Scored(
+        np.array([record.paths[0].score for record in found]),
+        np.array([record.paths[0].num_right > 0 for record in found], dtype=np.bool_),
+        np.array([bool(record.without) for record in found], dtype=np.bool_),
+    )
+
+
+def by_graph(runs: Sequence[str]) -> dict[str, Scored]:
+    """Return the questions of all runs by the graph they were asked of, named by the source of its first load."""
+    records: dict[str, list[Record]] = {}
+    for run in runs:
+        (first, *_) = read_report(run)["what"]["graph"]["loads"]
+        records.setdefault(f"{first['source']} {first['sha256'][:6]}", []).extend(read_records(run))
+    return {graph: scored(found) for graph, found in records.items()}
+
+
+def fitted(graphs: Mapping[str, Scored]) -> Calibration:
+    """Return the constants that fit all graphs, each with the same weight."""
+    weights = np.concatenate([np.full(len(each.scores), 1 / len(each.scores)) for each in graphs.values()])
+    scores = np.concatenate([each.scores for each in graphs.values()])
+    right = np.concatenate([each.right for each in graphs.values()])
+    # By its mean, a weight is 1: the penalty is next to nothing whatever the number of questions.
+    model = LogisticRegression(C=1e6).fit(scores[:, None], right, sample_weight=weights / weights.mean())
+    return Calibration("similarity", float(model.coef_[0, 0]), float(model.intercept_[0]))
+
+
+def rows(graphs: Mapping[str, Scored], calibration: Calibration) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each graph, and one of their means."""
+    figures = []
+    for graph, each in graphs.items():
+        sure = each.probabilities(calibration)
+        answerable = ~each.unanswerable
+        false = false_answers(sure.tolist(), each.right.tolist(), each.unanswerable.tolist())
+        figures.append(
+            (
+                expected_calibration_error(sure, each.right),
+                expected_calibration_error(sure[answerable], each.right[answerable]),
+                log_loss(sure, each.right),
+                risk_coverage(sure.tolist(), each.right.tolist()).area,
+                false.share if false else float("nan"),
+            )
+        )
+        yield (graph, f"{len(sure):,}", *(f"{value:.3f}" for value in figures[-1]))
+    yield ("mean of graphs", "", *(f"{value:.3f}" for value in np.mean(figures, axis=0)))
+
+
+def log_loss(probabilities: Floats, right: npt.NDArray[np.bool_]) -> float:
+    """Return −mean ln P of what happened, probabilities kept 10⁻⁶ from 0 and 1."""
+    kept = np.clip(probabilities, 1e-6, 1 - 1e-6)
+    return float(-np.where(right, np.log(kept), np.log1p(-kept)).mean())
 
 
 def main() -> None:
     """Print the constants and how well they hold on dev."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with questions-<split>.jsonl.gz")
+    parser.add_argument("--train", nargs="+", required=True, help="runs over train splits")
+    parser.add_argument("--dev", nargs="+", required=True, help="runs over dev splits")
     arguments = parser.parse_args()
-    with Engine(resolve()) as engine:
-        train, hits = scores_and_hits(engine, arguments.data / "questions-train.jsonl.gz")
-        model = LogisticRegression(C=1e6).fit(train[:, None], hits)
-        dev, dev_hits = scores_and_hits(engine, arguments.data / "questions-dev.jsonl.gz")
-    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
-    probabilities = model.predict_proba(dev[:, None])[:, 1]
-    print(f"train: n = {len(train)}; slope {slope:.2f}, intercept {intercept:.2f}")
-    print(f"dev:   n = {len(dev)}; ECE {expected_calibration_error(probabilities, dev_hits):.3f}")
-    fitted = model.predict_proba(train[:, None])[:, 1]
-    for low in (0.15, 0.2, 0.25, 0.3, 0.35):
-        below = fitted < low
-        right = hits[below].mean() if below.any() else float("nan")
-        print(f"  below {low:.2f}: {below.mean():.1%} of train questions, {right:.1%} of them right")
+    train, dev = by_graph(arguments.train), by_graph(arguments.dev)
+    new = fitted(train)
+    for graph, each in train.items():
+        print(f"train: {graph}: n = {len(each.scores):,}, {each.unanswerable.sum():,} without their relations")
+    print(f"fitted: slope {new.slope:.2f}, intercept {new.intercept:.2f}")
+    print(f"in use: slope {SIMILARITY.slope:.2f}, intercept {SIMILARITY.intercept:.2f}")
+    for name, calibration in (("in use", SIMILARITY), ("fitted", new)):
+        print(f"\n| dev, {name} | n | ECE | ECE, answerable | log loss | AURC | false answers@80% |")
+        print("|---|---|---|---|---|---|---|")
+        for row in rows(dev, calibration):
+            print(f"| {' | '.join(row)} |")
+    scores, right = (np.concatenate([getattr(each, name) for each in train.values()]) for name in ("scores", "right"))
+    bare = np.concatenate([each.unanswerable for each in train.values()])
+    print("\n| train, bound of fitted P | right answers lost | unanswerable ones answered |\n|---|---|---|")
+    sure = np.array([sigmoid(new.slope * score + new.intercept) for score in scores])
+    for bound in BOUNDS:
+        print(f"| {bound} | {(sure[right] < bound).mean():.3f} | {(sure[bare] >= bound).mean():.3f} |")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,14 @@ class Runs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is named, or that which makes a run."""
-        if args[0] in self.commands or args[0].startswith("-"):
+        if args[0] in self.commands:
             return super().resolve_command(ctx, args)
         return "run", self.commands["run"], args
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Leave options that stand before the question set to the command that makes a run."""
+        is_option = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names
+        return super().parse_args(ctx, ["run", *args] if is_option else args)
 
 
 @click.group(cls=Runs)
