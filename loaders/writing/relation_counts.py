@@ -15,8 +15,10 @@ from ...engine.database.templates import template
 from ...engine.errors import DatabaseError
 from .relation_types import RelationRow
 
-ASKED_ONE_BY_ONE = 10
-"""Up to so many relations are asked for with a query each; beyond, the counts of all come at once."""
+ASKED_ONE_BY_ONE = 1
+"""Up to so many relations are asked for with a query each, which the database plans anew for each of them: that takes
+longer than to run it. Beyond, the counts of all come at once, by a query that is always the same.
+"""
 
 
 class _KeptCounts(NamedTuple):
