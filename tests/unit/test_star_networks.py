@@ -37,6 +37,7 @@ from lodestar.models.star.networks.backbone import (
 from lodestar.models.star.networks.bert import Bert, is_plain
 from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
 from lodestar.models.star.networks.dual_encoder import DualEncoder
+from lodestar.models.star.networks.plain_tokenizer import PlainTokenizer
 from lodestar.models.star.scoring import Hops, StarModel
 from lodestar.models.training.objective import Objective
 from lodestar.models.training.options import TrainingOptions
@@ -115,6 +116,22 @@ def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> 
         for precision in (None, torch.bfloat16):
             wanted = hidden_states(trained.model, ids, mask, precision)
             torch.testing.assert_close(hidden_states(scoring, ids, mask, precision)[mask], wanted[mask])
+
+
+def test_a_stored_tokenizer_gives_what_transformers_does(tmp_path: Path) -> None:
+    """Without its import; the texts are longer than what the tokenizer was made for, odd or have special tokens."""
+    trained = pretrained_backbone("all-MiniLM-L6-v2")
+    describe_backbone(trained, tmp_path)
+    stored = stored_backbone("", tmp_path).tokenizer
+    assert isinstance(stored, PlainTokenizer)
+    ours, theirs = Texts(stored), Texts(trained.tokenizer)
+    texts = ("What is Zürich's capital?", "日本 😀", "[QSP] a [PSP] [END] [UNK]", "", " ", "x" * 300, "word " * 700)
+    for text in texts:
+        assert ours.alone(text) == theirs.alone(text)
+        assert ours.tokens(text) == theirs.tokens(text)
+        tokens, _ = ours.pair(text, "lima, capital")
+        assert tokens == theirs.pair(text, "lima, capital")[0]
+        assert stored.convert_ids_to_tokens(list(tokens)) == trained.tokenizer.convert_ids_to_tokens(list(tokens))
 
 
 @pytest.mark.parametrize("change", [{"hidden_act": "relu"}, {"is_decoder": True}, {"model_type": "roberta"}])

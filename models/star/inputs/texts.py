@@ -13,7 +13,7 @@ from ...kept import Kept
 from ..networks.backbone import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from ..networks.plain_tokenizer import TextTokenizer
 
 MAX_QUESTION_TOKENS = 64
 MAX_PATH_TOKENS = 96
@@ -70,7 +70,7 @@ Tokens = tuple[int, ...]
 class Texts:
     """A tokenizer that keeps the ids of what it has seen, of `MAX_KEPT` texts."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: TextTokenizer) -> None:
         self.tokenizer = tokenizer
         self._kept: Kept[str, Tokens] = Kept(MAX_KEPT)
         self._first = _id(tokenizer.cls_token_id, tokenizer.bos_token_id)

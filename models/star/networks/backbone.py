@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from ...encoder import EncoderUnavailableError, SentenceEncoder
-from .bert import Bert, is_plain
+from .bert import Bert, BertConfig, is_plain
+from .plain_tokenizer import TextTokenizer, plain_tokenizer
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig
 
 QUESTION = "[QSP]"
 PATH = "[PSP]"
@@ -28,7 +31,7 @@ class Backbone:
 
     name: str
     model: nn.Module
-    tokenizer: PreTrainedTokenizerBase
+    tokenizer: TextTokenizer
 
     @property
     def dimension(self) -> int:
@@ -75,11 +78,20 @@ def device_of(network: nn.Module) -> torch.device:
 def stored_backbone(name: str, folder: Path) -> Backbone:
     """Return the encoder of a checkpoint as `folder` describes it, for scoring; its weights are still to be loaded."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    plain, tokenizer_of_file = _plain_config(folder), plain_tokenizer(folder)
+    if plain is not None and tokenizer_of_file is not None:
+        return Backbone(name, Bert(plain), tokenizer_of_file)
     from transformers import AutoConfig, AutoTokenizer
 
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     return Backbone(name, _model(config), tokenizer)
+
+
+def _plain_config(folder: Path) -> BertConfig | None:
+    """Return the configuration of a folder where it is one that `Bert` is for."""
+    config: Any = SimpleNamespace(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    return config if is_plain(config) else None
 
 
 def _model(config: PretrainedConfig) -> nn.Module:
@@ -96,11 +108,12 @@ def _model(config: PretrainedConfig) -> nn.Module:
 def describe_backbone(backbone: Backbone, folder: Path) -> None:
     """Write into `folder` what `stored_backbone` needs beside the weights."""
     model: Any = backbone.model
+    tokenizer: Any = backbone.tokenizer
     model.config.save_pretrained(folder)
-    backbone.tokenizer.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
-def _with_special_tokens(name: str, model: Any, tokenizer: PreTrainedTokenizerBase) -> Backbone:
+def _with_special_tokens(name: str, model: Any, tokenizer: Any) -> Backbone:
     """Add the special tokens; each begins as the mean of all others."""
     before = len(tokenizer)
     if tokenizer.add_special_tokens({"additional_special_tokens": list(SPECIAL_TOKENS)}):

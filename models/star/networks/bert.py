@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
-if TYPE_CHECKING:
-    from transformers import PretrainedConfig
+
+class BertConfig(Protocol):
+    """What of a configuration the network's form depends on."""
+
+    model_type: str
+    hidden_act: str
+    hidden_size: int
+    intermediate_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    vocab_size: int
+    max_position_embeddings: int
+    type_vocab_size: int
+    layer_norm_eps: float
 
 
 class States(NamedTuple):
@@ -21,7 +33,7 @@ class States(NamedTuple):
 class Bert(nn.Module):
     """The network without dropout, for scoring, its weights still to be loaded; `config` is one that `is_plain`."""
 
-    def __init__(self, config: PretrainedConfig) -> None:
+    def __init__(self, config: BertConfig) -> None:
         super().__init__()
         self.config = config
         width, inner = config.hidden_size, config.intermediate_size
@@ -62,7 +74,7 @@ class Bert(nn.Module):
 _MAPS = ("query", "key", "value")
 
 
-def is_plain(config: PretrainedConfig) -> bool:
+def is_plain(config: BertConfig) -> bool:
     """Whether `Bert` computes what transformers would for this configuration."""
     return (
         config.model_type == "bert"
@@ -72,7 +84,7 @@ def is_plain(config: PretrainedConfig) -> bool:
     )
 
 
-def _layer(config: PretrainedConfig, width: int, inner: int) -> nn.ModuleDict:
+def _layer(config: BertConfig, width: int, inner: int) -> nn.ModuleDict:
     attention = {"self": nn.ModuleDict({name: nn.Linear(width, width) for name in _MAPS})}
     attention["output"] = nn.ModuleDict({"dense": nn.Linear(width, width), "LayerNorm": _norm(config)})
     return nn.ModuleDict(
@@ -84,5 +96,5 @@ def _layer(config: PretrainedConfig, width: int, inner: int) -> nn.ModuleDict:
     )
 
 
-def _norm(config: PretrainedConfig) -> nn.LayerNorm:
+def _norm(config: BertConfig) -> nn.LayerNorm:
     return nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
