@@ -88,12 +88,12 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
     found = []
     for start in range(0, len(questions), BATCH):
         batch = questions[start : start + BATCH]
-        topics = topics_of(batch, gateway)
-        batch, topics = zip(*((q, t) for q, t in zip(batch, topics, strict=True) if t), strict=True) or ((), ())
+        known = [(q, of_q) for q, of_q in zip(batch, topics_of(batch, gateway), strict=True) if of_q]
+        batch = [q for q, _ in known]
         linked = []
         pools = gateway.fetch(find_entity_candidates([linker.queries(q.text) for q in batch]))
         found_here = gateway.run(linker.mentioned([q.text for q in batch]))
-        for question, of_question, pool, (words, some) in zip(batch, topics, pools, found_here, strict=True):
+        for (question, of_question), pool, (words, some) in zip(known, pools, found_here, strict=True):
             x = likelihood.features(words, some, linker.type_words)
             order = _order(likelihood.probabilities(x), [m.named.entity.id for m in some])[: linker.considered]
             linked.append(Linked(question, of_question, pool, some, x, order, np.zeros((0, 0))))

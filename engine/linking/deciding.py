@@ -17,7 +17,7 @@ from . import likelihood, relation_evidence
 from .relation_evidence import Floats
 
 FEATURES = ("1", "log-odds by words", *relation_evidence.FEATURES)
-WEIGHTS = (-0.36, 1.09, 1.41, 3.28, 0.18, 0.23, -0.22)
+WEIGHTS = (-0.63, 0.98, 1.33, 3.01, 0.49, 0.27, -0.45)
 TRAINED_FEATURES = (*likelihood.FEATURES[1:], "log-odds by words", "below the best", *relation_evidence.FEATURES)
 """What a trained linker is given."""
 _LEAST = 1e-6

@@ -32,12 +32,12 @@ FEATURES = (
     "a word for a type, in small letters",
 )
 WEIGHTS = (
-    -3.29, -2.53, -0.06, -0.93, -0.72, -1.29, -0.01, -2.28, -2.31, -0.99, -1.0, 1.34,
-    2.43, -2.41, -0.04, 2.65, 4.78, -1.47, -2.48, -2.65, -2.71,
+    -4.81, -9.90, -0.59, -1.29, -0.93, -1.56, 0.69, -2.25, -2.16, -1.52, -2.00, 1.86,
+    3.61, -1.47, 0.07, 3.80, 9.15, -1.96, -3.29, -1.83, -3.98,
 )  # fmt: skip
 
 
-def probabilities(x: Floats, weights: Sequence[float] = WEIGHTS) -> Floats:
+def probabilities(x: Floats, weights: npt.ArrayLike = WEIGHTS) -> Floats:
     """Return (num_mentions,): of each mention the probability that its entity is what the question is about; `x` are
     its `features`."""
     likelihood: Floats = 1 / (1 + np.exp(-(x @ np.asarray(weights))))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.cli.understood import about, close_ones
+from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.values import Entity, Question, Topic
 
@@ -17,7 +18,7 @@ FRANCE = topic("m.3", "France", 0.6, (20, 26), mention="France")
 
 def understood(*topics: Topic) -> tuple[str, str]:
     taken = tuple(topics)
-    evidence = Evidence(Question("where is paris in France"), taken, "chain")
+    evidence: Evidence[Chain] = Evidence(Question("where is paris in France"), taken, "chain")
     return about(evidence), close_ones(evidence)
 
 

@@ -1,0 +1,113 @@
+"""The entity index of a real graph: made, brought up to date, taken up, and asked where words name nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lodestar.engine.api import Engine
+from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.entities.index import DESCRIPTION, VECTORS, open_entity_index, read_meta
+from lodestar.engine.entities.indexing import index_entities
+from lodestar.engine.errors import UsageError
+from lodestar.engine.relations.index import index_folder
+from lodestar.engine.settings import Settings
+from lodestar.models.encoder import FloatArray, SentenceEncoder
+
+from tests.graphs import COUNTRY_NAMES, TripleSource, load
+
+ENCODER = "all-MiniLM-L6-v2"
+
+
+class Interrupted(SentenceEncoder):
+    """Fails after so many texts, as a process that is ended does."""
+
+    left = 4
+
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        if self.left < len(texts):
+            raise KeyboardInterrupt
+        self.left -= len(texts)
+        return super().encode(texts)
+
+
+def test_the_index_is_made_and_what_stays_is_not_encoded_again(
+    engine: Engine, gateway: Gateway, tmp_path: Path
+) -> None:
+    assert engine.link("Peru")
+    encoder = SentenceEncoder(ENCODER, device="cpu")
+    first = index_entities(gateway, tmp_path, encoder)
+    assert (first.num_entities, first.num_encoded) == (len(COUNTRY_NAMES), len(COUNTRY_NAMES))
+    assert index_entities(gateway, tmp_path, encoder).num_encoded == 0
+    index = open_entity_index(tmp_path, encoder.revision, whole=True)
+    assert index is not None
+    ((best, cosine), *_) = index.search(encoder.encode(["Peru, country"]), 3)[0]
+    assert best == "m.peru"
+    assert 0.8 < cosine <= 1.01
+    names = COUNTRY_NAMES | {"m.bolivia": "Bolivia"}
+    load(TripleSource([("m.bolivia", "location.country.currency_used", "m.sol")], names), gateway, mode="append")
+    second = index_entities(gateway, tmp_path, encoder)
+    assert second.num_entities == first.num_entities + 1
+    assert 1 <= second.num_encoded <= 2  # Bolivia; and the sol, should its kind be another now
+    with pytest.raises(UsageError, match="expected at most 3; raise it with --max-entities"):
+        index_entities(gateway, tmp_path, encoder, max_entities=3)
+
+
+def test_interrupted_it_goes_on_and_the_one_before_is_left(
+    engine: Engine, gateway: Gateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert engine.link("Peru")
+    monkeypatch.setattr("lodestar.engine.entities.building.BATCH", 2)
+    with pytest.raises(KeyboardInterrupt):
+        index_entities(gateway, tmp_path, Interrupted(ENCODER, device="cpu"))
+    assert read_meta(tmp_path) is None
+    encoder = SentenceEncoder(ENCODER, device="cpu")
+    report = index_entities(gateway, tmp_path, encoder)
+    assert report.num_encoded == report.num_entities - 4
+    index = open_entity_index(tmp_path, encoder.revision)
+    assert index is not None
+    assert [some[0][0] for some in index.search(encoder.encode(["Lima", "Quechua"]), 1)] == ["m.lima", "m.quechua"]
+    assert sorted(path.name for path in tmp_path.glob("entities*")) == [
+        "entities.arrow",
+        "entities.faiss",
+        "entities.json",
+    ]
+
+
+def test_a_damaged_index_or_one_of_another_encoder_is_not_used(
+    engine: Engine, gateway: Gateway, tmp_path: Path
+) -> None:
+    assert engine.link("Peru")
+    encoder = SentenceEncoder(ENCODER, device="cpu")
+    index_entities(gateway, tmp_path, encoder)
+    assert open_entity_index(tmp_path, "another") is None
+    vectors = (tmp_path / VECTORS).read_bytes()
+    (tmp_path / VECTORS).write_bytes(vectors[:-1])
+    assert open_entity_index(tmp_path, encoder.revision) is None
+    (tmp_path / VECTORS).write_bytes(bytes([vectors[-1] ^ 1]).join([vectors[:-1], b""]))
+    assert open_entity_index(tmp_path, encoder.revision, whole=True) is None
+    (tmp_path / DESCRIPTION).write_text("{}")
+    assert open_entity_index(tmp_path, encoder.revision) is None
+
+
+def test_a_question_whose_words_name_nothing_is_given_near_names(
+    engine: Engine, gateway: Gateway, settings: Settings
+) -> None:
+    text = "Which continent is Andean Latin America on?"
+    folder = index_folder(settings, gateway.connection)
+    with Engine(settings) as without:
+        before = {each.value.entity.id for each in without.link(text)}
+    try:
+        index_entities(gateway, folder, SentenceEncoder(ENCODER, device="cpu"))
+        with Engine(settings) as asked:
+            found = {each.value.entity.id: each for each in asked.link(text)}
+        with Engine(settings, options={"linker.nearest": False}) as refused:
+            assert {each.value.entity.id for each in refused.link(text)} == before
+    finally:
+        for path in folder.glob("entities*"):
+            path.unlink()
+    assert "m.south_america" in found
+    assert found["m.south_america"].value.mention in text
+    assert np.isfinite([each.score for each in found.values()]).all()
