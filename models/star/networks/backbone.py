@@ -7,17 +7,14 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ...encoder import EncoderUnavailableError, SentenceEncoder
-from .bert import Bert, BertConfig, is_plain
-from .plain_tokenizer import TextTokenizer, plain_tokenizer
-
-if TYPE_CHECKING:
-    from transformers import PretrainedConfig
+from .bert import Bert, is_plain
+from .plain_tokenizer import plain_tokenizer
 
 QUESTION = "[QSP]"
 PATH = "[PSP]"
@@ -31,7 +28,8 @@ class Backbone:
 
     name: str
     model: nn.Module
-    tokenizer: TextTokenizer
+    tokenizer: Any
+    """Of transformers, or as little as scoring asks of one: `plain_tokenizer.TextTokenizer`."""
 
     @property
     def dimension(self) -> int:
@@ -88,13 +86,13 @@ def stored_backbone(name: str, folder: Path) -> Backbone:
     return Backbone(name, _model(config), tokenizer)
 
 
-def _plain_config(folder: Path) -> BertConfig | None:
+def _plain_config(folder: Path) -> SimpleNamespace | None:
     """Return the configuration of a folder where it is one that `Bert` is for."""
-    config: Any = SimpleNamespace(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    config = SimpleNamespace(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
     return config if is_plain(config) else None
 
 
-def _model(config: PretrainedConfig) -> nn.Module:
+def _model(config: Any) -> nn.Module:
     """Return the network of a configuration; transformers' own, slow to import, only where it has to be."""
     if is_plain(config):
         return Bert(config)
@@ -108,9 +106,8 @@ def _model(config: PretrainedConfig) -> nn.Module:
 def describe_backbone(backbone: Backbone, folder: Path) -> None:
     """Write into `folder` what `stored_backbone` needs beside the weights."""
     model: Any = backbone.model
-    tokenizer: Any = backbone.tokenizer
     model.config.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    backbone.tokenizer.save_pretrained(folder)
 
 
 def _with_special_tokens(name: str, model: Any, tokenizer: Any) -> Backbone:

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
-
-
-class BertConfig(Protocol):
-    """What of a configuration the network's form depends on."""
-
-    model_type: str
-    hidden_act: str
-    hidden_size: int
-    intermediate_size: int
-    num_hidden_layers: int
-    num_attention_heads: int
-    vocab_size: int
-    max_position_embeddings: int
-    type_vocab_size: int
-    layer_norm_eps: float
 
 
 class States(NamedTuple):
@@ -33,7 +18,7 @@ class States(NamedTuple):
 class Bert(nn.Module):
     """The network without dropout, for scoring, its weights still to be loaded; `config` is one that `is_plain`."""
 
-    def __init__(self, config: BertConfig) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__()
         self.config = config
         width, inner = config.hidden_size, config.intermediate_size
@@ -74,7 +59,7 @@ class Bert(nn.Module):
 _MAPS = ("query", "key", "value")
 
 
-def is_plain(config: BertConfig) -> bool:
+def is_plain(config: Any) -> bool:
     """Whether `Bert` computes what transformers would for this configuration."""
     return (
         config.model_type == "bert"
@@ -84,7 +69,7 @@ def is_plain(config: BertConfig) -> bool:
     )
 
 
-def _layer(config: BertConfig, width: int, inner: int) -> nn.ModuleDict:
+def _layer(config: Any, width: int, inner: int) -> nn.ModuleDict:
     attention = {"self": nn.ModuleDict({name: nn.Linear(width, width) for name in _MAPS})}
     attention["output"] = nn.ModuleDict({"dense": nn.Linear(width, width), "LayerNorm": _norm(config)})
     return nn.ModuleDict(
@@ -96,5 +81,5 @@ def _layer(config: BertConfig, width: int, inner: int) -> nn.ModuleDict:
     )
 
 
-def _norm(config: BertConfig) -> nn.LayerNorm:
+def _norm(config: Any) -> nn.LayerNorm:
     return nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)

@@ -58,7 +58,7 @@ class PlainTokenizer:
 
     def convert_ids_to_tokens(self, ids: list[int]) -> list[str]:
         """Return the tokens of ids."""
-        return [self._tokenizer.id_to_token(id_) for id_ in ids]
+        return [self._tokenizer.id_to_token(id_) or "" for id_ in ids]
 
 
 def plain_tokenizer(folder: Path) -> PlainTokenizer | None:
