@@ -53,9 +53,9 @@ class Engine:
     Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server).
     recipe: the name of a recipe, a TOML file, a line of parts, or parts joined in Python; that of the settings without.
     options: what to change in it, as ``{"star.checkpoint": "folder", "top_k": 5}``. A `linker`, `retriever` or
-    `answerer` takes the place of the recipe's. It holds connections: use it as a (sync or async) context manager or
-    call `close` / `aclose`. Every call sees what was loaded before it. That a load is half there is logged as a
-    warning, once.
+    `answerer` takes the place of the recipe's. resources: what engines over the same graph share. It holds connections:
+    use it as a (sync or async) context manager or call `close` / `aclose`. Every call sees what was loaded before it.
+    That a load is half there is logged as a warning, once.
 
     Example::
 
@@ -73,6 +73,7 @@ class Engine:
         retriever: Retriever | None = None,
         answerer: Answerer | None = None,
         connection: Connection | None = None,
+        resources: Resources | None = None,
     ) -> None:
         self.settings = settings or resolve()
         given = self.settings.recipe if recipe is None else recipe
@@ -80,7 +81,7 @@ class Engine:
         if retriever is None:
             self.recipe.check()
         self.connection = connection or connection_of(self.settings)
-        self.resources = Resources(self.settings, self.connection)
+        self.resources = resources or Resources(self.settings, self.connection)
         self._own: dict[str, Any] = {"linker": linker, "retriever": retriever, "answerer": answerer}
         self._opening = threading.Lock()
         self._gateway: Gateway | None = None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..questions.gold import QuestionSet
 from ..recipes.filtering import FI, Filter
 from ..recipes.line import Joined, Leaf, Node
 from ..recipes.recipe import Recipe
+from ..resources import Resources
+from ..server.connecting import connection_of
 from ..settings import Settings
 from .baselines.parts import Noise
 from .running import Run, RunOptions, run_all
@@ -48,14 +51,19 @@ def noise_curves(
 
     Each run has a folder of its own in that of the options, and is taken up again where it was interrupted.
     """
+    resources = Resources(settings, connection_of(settings))
+
+    def made(asked: Recipe, folder: str, num: int) -> Run:
+        name = f"{folder}-{num}"
+        own = replace(options, folder=options.folder / name)
+        shown = partial(progress, name)
+        return run_all(questions, with_noise(asked, num), settings, own, shown, resources)
+
     return [
         NoiseCurve(
             str(asked.stages),
             is_filtered,
-            tuple(
-                NoiseRun(num, _run(questions, with_noise(asked, num), folder, num, settings, options, progress))
-                for num in (0, *nums)
-            ),
+            tuple(NoiseRun(num, made(asked, folder, num)) for num in (0, *nums)),
         )
         for asked, folder, is_filtered in _variants(recipe)
     ]
@@ -92,20 +100,6 @@ def _variants(recipe: Recipe) -> Iterator[tuple[Recipe, str, bool]]:
     yield recipe, "filtered" if is_filtered else "plain", is_filtered
     if is_filtered:
         yield without_filter(recipe), "plain", False
-
-
-def _run(
-    questions: QuestionSet,
-    recipe: Recipe,
-    folder: str,
-    num: int,
-    settings: Settings,
-    options: RunOptions,
-    progress: Progress,
-) -> Run:
-    name = f"{folder}-{num}"
-    own = replace(options, folder=options.folder / name)
-    return run_all(questions, recipe, settings, own, lambda done, total: progress(name, done, total))
 
 
 def _filters(recipe: Recipe) -> list[str]:

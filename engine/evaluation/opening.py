@@ -11,6 +11,7 @@ from ..database.catalogue import read_graph_state
 from ..questions.gold import GoldQuestion
 from ..questions.in_graph import with_known_answers, with_topic_ids
 from ..recipes.recipe import Recipe
+from ..resources import Resources
 from ..settings import Settings
 from .baselines.parts import OVER_THE_WHOLE_GRAPH, WholeSet
 from .diagnosis import Diagnosis
@@ -37,12 +38,14 @@ def opened(
     *,
     diagnose: bool,
     unanswerable: bool = False,
+    resources: Resources | None = None,
 ) -> Iterator[Opened]:
     """Open the engine of a recipe, and the whole graph where baselines or the diagnosis of misses need it.
 
     With `unanswerable` each question follows again without its relations, which the whole graph is needed for, too.
+    resources: what runs over the same graph share.
     """
-    with Engine(settings, recipe=recipe) as engine:
+    with Engine(settings, recipe=recipe, resources=resources) as engine:
         gateway = engine.gateway()
         known = with_known_answers(asked, gateway)
         questions = with_topic_ids(known.questions, gateway)
@@ -50,7 +53,7 @@ def opened(
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
         if needed or unanswerable or (diagnose and fits):
-            gold = GoldIds(WholeGraph.read(gateway))
+            gold = engine.resources.once("whole graph", lambda: GoldIds(WholeGraph.read(gateway)))
             if unanswerable:
                 questions += without_their_relations(
                     questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe)

@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import UsageError
 from ..questions.gold import GoldQuestion, QuestionSet
 from ..recipes.recipe import Recipe
+from ..resources import Resources
 from ..server.file_lock import locked
 from ..settings import Settings
 from ..whole_file import storing, write_whole
@@ -58,15 +59,24 @@ def run_all(
     settings: Settings,
     options: RunOptions,
     progress: Progress = lambda _done, _total: None,
+    resources: Resources | None = None,
 ) -> Run:
     """Ask the questions that have no record yet, and return all records.
 
-    Raises `UsageError` when the folder keeps another run, `LodestarError` for what no question could be asked with.
+    resources: what runs over the same graph share. Raises `UsageError` when the folder keeps another run,
+    `LodestarError` for what no question could be asked with.
     """
     asked = questions.sampled(options.limit, recipe.seed)
     with (
         _held(options.folder),
-        opened(asked, recipe, settings, diagnose=options.diagnose, unanswerable=options.unanswerable) as run,
+        opened(
+            asked,
+            recipe,
+            settings,
+            diagnose=options.diagnose,
+            unanswerable=options.unanswerable,
+            resources=resources,
+        ) as run,
     ):
         if run.warning:
             _log.warning(run.warning)
