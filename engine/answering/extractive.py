@@ -26,7 +26,7 @@ class ExtractiveAnswerer:
     Triples are read as the chains that they make.
     """
 
-    min_probability: float = 0.3
+    min_probability: float = 0.2
     sure_from: float = 0.5
     max_named: int = 10
 

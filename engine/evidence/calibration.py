@@ -36,8 +36,9 @@ class Calibration:
         return difference / slope
 
 
-SIMILARITY = Calibration("similarity", 3.17, -2.26)
-"""Of `models.similarity`, fitted on the training questions of FB15k-237 (``benchmarks.calibration``)."""
+SIMILARITY = Calibration("similarity", 3.36, -3.04)
+"""Of `models.similarity`, fitted on training questions of FB15k-237, MetaQA and PathQuestion, a fifth of them by weight
+without an answer (``benchmarks.calibration``, docs/retrieval.md)."""
 
 
 def sigmoid(x: float) -> float:

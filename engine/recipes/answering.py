@@ -19,7 +19,7 @@ class Extractive(AnswererPart):
 
     name: ClassVar[str] = "extractive"
 
-    min_probability: float = option(0.3, "below this probability of the best chain there is no answer", least=0, most=1)
+    min_probability: float = option(0.2, "below this probability of the best chain there is no answer", least=0, most=1)
     sure_from: float = option(0.5, "below this probability of the best chain an answer is unsure", least=0, most=1)
 
     def answerer(self, _graph: GraphResources) -> Answerer:

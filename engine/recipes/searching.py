@@ -79,7 +79,8 @@ class Similarity(Searching):
 
     name: ClassVar[str] = "similarity"
 
-    meeting_bonus: float = option(0.634, "log-odds that a path gains which meets another topic's", least=0)
+    link_weight: float = option(1.68, "log-odds that a link lacking 1 to the best one costs a path", least=0)
+    meeting_bonus: float = option(0.672, "log-odds that a path gains which meets another topic's", least=0)
     shortlist: int = option(16, "candidates of a hop whose text is encoded whole", least=1, most=1_000)
     weights: Weights = field(
         default_factory=Weights, metadata=described("what hops cost and are worth (docs/retrieval.md)")
