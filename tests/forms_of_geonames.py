@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import neo4j
+from lodestar.engine.evidence.answer import Answer
 from lodestar.loaders.formats.geonames import freebase_vocabulary as fb
 
 FILE = Path(__file__).parent / "kept" / "questions-of-forms.toml"
@@ -36,7 +37,7 @@ class FormQuestion:
 
     def expected(self, session: neo4j.Session) -> set[str]:
         """What is right: names, a number, "yes", or that it is not in the graph."""
-        found = {str(value) for value in session.run(self.query).value()}  # type: ignore[arg-type]
+        found = {str(value) for value in session.run(self.query).value()}
         if self.form == "yes-no":
             return {"yes"} if found else {NOT_THERE}
         return found
@@ -56,3 +57,15 @@ def _written_out(query: str, macros: dict[str, str]) -> str:
     for short, whole in _NUMBERS.items():
         query = query.replace(short, whole)
     return re.sub(r"\[(\w*):(\w+)\]", lambda m: f"[{m[1]}:`{_RELATIONS[m[2]]}`]", query)
+
+
+def said(form: str, answer: Answer) -> set[str]:
+    """What an answer says, as `FormQuestion.expected` has it."""
+    formed = answer.evidence.form
+    if not answer.found and not (formed and (formed.counted or formed.says) and not formed.reason):
+        return set()
+    if form == "how-many":
+        return {str(formed.total if formed and formed.counted else 0)}
+    if form == "yes-no":
+        return {formed.says if formed else ""}
+    return {entity.name for entity in answer.entities}

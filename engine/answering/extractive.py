@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.bridges import to_chains
 from ..evidence.evidence import Evidence, Item
+from ..evidence.form import Formed
 from ..steps import Steps
 from ..values import AnswerEntity
 
@@ -37,6 +38,8 @@ class ExtractiveAnswerer:
 
     def answer_of(self, evidence: Evidence[Item]) -> Answer:
         """Return the answer that one question's evidence gives."""
+        if evidence.form is not None:
+            return self._formed(evidence, evidence.form)
         chains = to_chains(evidence)
         items = chains.items
         right = 0.0
@@ -69,6 +72,23 @@ class ExtractiveAnswerer:
         unsure = right < self.sure_from
         text = f"unsure: {self._text(entities)}" if unsure else self._text(entities)
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
+
+    def _formed(self, evidence: Evidence[Item], form: Formed) -> Answer:
+        """Return what came of a form, with how it was found; the items are the paths that it rests on."""
+        right = 1.0 if form.probability is None else form.probability
+        if form.reason or right < self.min_probability:
+            reason = form.reason or "no path fits the question"
+            return Answer(evidence, (), f"{NO_ANSWER}: {reason} ({form.text})", "extractive", confidence=right)
+        rests_on = tuple(range(len(evidence.items)))
+        entities = tuple(
+            AnswerEntity(each.entity.label, each.entity.id, right, "graph", rests_on) for each in form.found
+        )
+        unsure = right < self.sure_from
+        said = form.says or (f"{form.total:,}" if form.counted else self._text(list(entities)))
+        if not form.counted and form.total > len(entities) and not form.says:
+            said = f"{self._text(list(entities)[: self.max_named])} and {form.total - self.max_named:,} more"
+        text = f"{'unsure: ' if unsure else ''}{said} ({form.text})"
+        return Answer(evidence, entities, text, "extractive", confidence=right, unsure=unsure)
 
     def _text(self, entities: list[AnswerEntity]) -> str:
         named = ", ".join(entity.name for entity in entities[: self.max_named])

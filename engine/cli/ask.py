@@ -13,6 +13,9 @@ from .options import database_options, json_option, question_options, search_opt
 @click.command()
 @question_options
 @click.option("--llm", is_flag=True, help="Let a language model answer from the evidence (see docs/llm.md).")
+@click.option(
+    "--forms", is_flag=True, help="Take how many, yes/no, most, more than, both, or, not apart (docs/forms.md)."
+)
 @click.option("--paths", "max_paths", type=click.IntRange(0), default=3, show_default=True, help="Items to print.")
 @click.option("--browse", is_flag=True, help="Open the retrieved paths in Neo4j Browser.")
 @search_options
@@ -23,6 +26,7 @@ def command(
     file: str | None,
     topics: tuple[str, ...],
     llm: bool,
+    forms: bool,
     max_paths: int,
     browse: bool,
     as_json: bool,
@@ -34,16 +38,20 @@ def command(
     Examples:
       lodestar ask "What is the capital of Peru?"
       lodestar ask --topic geo.country.PE "Which currency is used there?"
+      lodestar ask --forms "How many countries border both Brazil and Argentina?"
       lodestar ask --json --file questions.txt > answers.jsonl
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
     from ..api import Engine
     from ..evidence.plain import answer_data
+    from ..recipes.recipe import read_recipe
     from .asking.questions import questions_from
     from .render import answer_lines
 
     questions = questions_from(texts, file, topics)
     settings, recipe = settings_and_recipe(flags, llm=llm)
+    if forms:
+        recipe = read_recipe(recipe, options={"forms": True})
     with Engine(settings, recipe=recipe) as engine:
         if len(questions) == 1:
             answers = engine.answered([engine.retrieve(questions[0])])

@@ -10,6 +10,7 @@ from ..chat.prompts import ChatUsage
 from ..values import Entity, Question, RelationPath, Scored, Topic, Triple
 from .calibration import Calibration
 from .chain import Chain
+from .form import Formed
 
 Item = Triple | Chain
 ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
@@ -41,6 +42,7 @@ class Evidence(Generic[ItemT_co]):
     on or took for a result, each with its topic's id: all others were pruned; empty where a retriever does not say.
     `note` says why there is nothing, where there is nothing, and `did_you_mean` has the entities with the nearest names
     where none is known by what was asked about.
+    `form` has what came of a question that is no plain one (how many, yes or no, …); None of a plain one.
     """
 
     question: Question
@@ -54,6 +56,7 @@ class Evidence(Generic[ItemT_co]):
     did_you_mean: tuple[Entity, ...] = ()
     trace: tuple[Cost, ...] = field(default=(), compare=False)
     walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
+    form: Formed | None = None
 
     def __post_init__(self) -> None:
         if self.groups and len(self.groups) != len(self.items):

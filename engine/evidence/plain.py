@@ -13,6 +13,7 @@ from ..values import Entity, EntityCandidate, Path, Scored, Topic, Triple
 from .answer import Answer
 from .chain import Chain
 from .evidence import Cost, Evidence, Item
+from .form import Formed
 
 FORMAT = 1
 
@@ -126,9 +127,26 @@ def evidence_data(evidence: Evidence[Item]) -> dict[str, Any]:
         "cuts": list(evidence.cuts),
         "note": evidence.note,
         "did_you_mean": [entity_data(entity) for entity in evidence.did_you_mean],
+        **({} if evidence.form is None else {"form": form_data(evidence.form)}),
         "trace": [cost_data(cost) for cost in evidence.trace],
         "seconds": round(evidence.seconds, 4),
         "round_trips": evidence.round_trips,
+    }
+
+
+def form_data(form: Formed) -> dict[str, Any]:
+    """Return what came of a question of a form: the rule, the paths it rests on, what was found."""
+    return {
+        "forms": list(form.forms),
+        "rule": form.rule,
+        "parts": [{"asked": asked, "relation_path": path} for asked, path in form.parts],
+        "total": form.total,
+        "counted": form.counted,
+        "says": form.says,
+        "found": [
+            {**entity_data(each.entity), "key": None if each.key is None else number(each.key)} for each in form.found
+        ],
+        "reason": form.reason,
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from .. import recipes
 from ..errors import InputError, UsageError
+from ..forms.forming import Forming
 from ..pipeline import Pipeline
 from ..resolving import filled, key_and_value, put
 from ..resources import GraphResources
@@ -25,14 +26,15 @@ MAX_TOP_K = 1_000
 EXAMPLE = "star.checkpoint=FOLDER"
 
 _KINDS = {"linker": "full-text", "answerer": "extractive"}
-_OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "parts", "linker", "answerer")
+_OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "forms", "parts", "linker", "answerer")
 
 
 @dataclass(frozen=True)
 class Recipe:
     """The stages of a pipeline: `stages` is the line, `parts` has the options of each name in it.
 
-    `top_k` items are kept in the end. `seed` draws the sample of a run with a limit. `own` has the parts that are not
+    `top_k` items are kept in the end. `seed` draws the sample of a run with a limit. `forms`: questions
+    of a form (how many, both, not, …) are taken apart (docs/forms.md). `own` has the parts that are not
     Lodestar's, by name. Raises `UsageError` for parts that do not fit together.
     """
 
@@ -44,6 +46,7 @@ class Recipe:
     description: str = ""
     top_k: int = 10
     seed: int = 0
+    forms: bool = False
     own: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -70,6 +73,8 @@ class Recipe:
         if retriever is None:
             self.check()
             retriever = joined(self.stages, self.parts, graph)
+        if self.forms:
+            retriever = Forming(retriever, linker, graph.catalogue.stored_as)
         return Pipeline(linker, retriever, answerer)
 
     def _answerer(self, graph: GraphResources) -> Answerer:
@@ -92,6 +97,7 @@ class Recipe:
             "resolved": check_fits(self.stages, self.parts),
             "top_k": self.top_k,
             "seed": self.seed,
+            "forms": self.forms,
             **({"parts": dict(self.own)} if self.own else {}),
             **{name: asdict(part) for name, part in self.parts.items()},
             "linker": {"kind": self.linker.name, **asdict(self.linker)},
@@ -124,6 +130,7 @@ class Recipe:
             answerer=cast(AnswererPart, _of_kind(data.get("answerer", {}), "answerer", ANSWERERS, where)),
             top_k=_whole(data.get("top_k", 10), "top_k", where),
             seed=_whole(data.get("seed", 0), "seed", where),
+            forms=_yes(data.get("forms", False), "forms", where),
             own=own,
         )
 
@@ -230,6 +237,12 @@ def _of_kind(options: Any, role: str, known: Mapping[str, str], where: str) -> P
         raise UsageError(f"{where}: expected one of {', '.join(sorted(known))} for {role}.kind, found {name!r}")
     given = {key: value for key, value in options.items() if key != "kind"}
     return filled(part_class(name, known=known), given, f"{where}: {role}")
+
+
+def _yes(value: Any, name: str, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{where}: expected true or false for {name}, found {value!r}")
+    return value
 
 
 def _whole(value: Any, name: str, where: str) -> int:

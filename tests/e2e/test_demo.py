@@ -15,15 +15,27 @@ ANSWERS = [
     {"Austria", "France", "Germany", "Italy", "Liechtenstein"},
     {"Kenya"},
     set(),
+    {"French", "German", "Italian"},
+    {"Portugal"},
+    {"Brazil"},
+    {"Luxembourg"},
+    {"Milan", "Rome"},
+    {"Argentina", "Bolivia", "Peru"},
+    {"Bolivia", "Paraguay", "Uruguay"},
+    {"Andorra", "France", "Gibraltar", "Morocco", "Portugal", "Spain"},
+    {"Andorra", "Italy", "Monaco", "Spain"},
+    {"1,098,580 km²"},
 ]
 
 
 @pytest.mark.usefixtures("empty_graph")
-def test_five_questions_twice(lodestar: Lodestar, server: Instance) -> None:
+def test_questions_of_each_form_twice(lodestar: Lodestar, server: Instance) -> None:
     first = lodestar("demo", "--json", "--name", server.name)
     assert first.code == 0, first.err
     records = [json.loads(line) for line in first.out.splitlines()]
     assert [{entity["name"] for entity in record["answers"]} for record in records] == ANSWERS
+    assert records[5]["answer"].startswith("3 (how many: ")
+    assert records[6]["answer"].startswith("yes (")
     assert server.status().browser_url in first.err
     again = lodestar("demo", "--name", server.name)
     assert again.code == 0, again.err

@@ -1,4 +1,4 @@
-"""`lodestar demo`: the whole way, from nothing to five answers."""
+"""`lodestar demo`: the whole way, from nothing to answers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,26 @@ QUESTIONS = (
 )
 """One hop; two hops; several answers; against the direction of the relation; not in the graph."""
 
+FORMS = (
+    "How many official languages does Switzerland have?",
+    "Does Spain border Portugal?",
+    "Which country in South America has the largest area?",
+    "Which neighbouring country of Germany has the smallest population?",
+    "Which cities in Italy have a population over 1,000,000?",
+    "Which countries in South America border Chile?",
+    "Which countries border both Brazil and Argentina?",
+    "Which countries border Portugal or Spain?",
+    "Which countries border France but not Germany?",
+    "How big is Bolivia?",
+)
+"""One of each form (docs/forms.md)."""
+
 
 @click.command()
 @json_option
 @server_options
 def command(as_json: bool, **flags: Any) -> None:
-    """Load a small world into a Neo4j of its own, ask five questions, show the answers.
+    """Load a small world into a Neo4j of its own, ask five questions and one of each form, show the answers.
 
     Safe to run again: what is there already is used.
 
@@ -67,11 +81,11 @@ def command(as_json: bool, **flags: Any) -> None:
     _say(f"   {report}")
 
     _say("3. The sentence encoder")
-    with Engine(settings, connection=instance.connection()) as engine:
+    with Engine(settings, options={"forms": True}, connection=instance.connection()) as engine:
         engine.prepare()
         _say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
         answers: list[Answer] = []
-        for text in QUESTIONS:
+        for text in QUESTIONS + FORMS:
             question = Question(text)
             answers.append(engine.ask_batch([question])[0])
             if as_json:

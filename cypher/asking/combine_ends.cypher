@@ -1,0 +1,123 @@
+// What several relation paths lead to, combined: the ends of all of them, or of any, without those of the negated ones, and
+// for each end the value that it is ordered or filtered by. A set is {topic, steps, negated, only}: at most four steps,
+// {relation, type, inverse} each, are walked from the topic, at most $max_ends triples of one kind at each entity; `only`
+// are the ends that count of a path that meets another one, null for all. A path does not lead back to its topic; of a
+// negated one the topic is left out as well. $value_steps, at most four, lead from an end to its values: a number, with a
+// unit or without, or a date, which is year · 10000 + month · 100 + day; with $by_count how many there are is the value. Of
+// an end with several the greatest counts, the smallest where $order is 'least'. $least and $most bound numbers,
+// $first and $last dates, each null where it does not, excluded itself unless its $with is true. All are counted;
+// the first $limit come back, by $order.
+// mode:    read
+// params:  $sets :: LIST<MAP>, $any_of :: BOOLEAN, $excluded :: LIST<STRING>, $value_steps :: LIST<MAP>,
+//          $by_count :: BOOLEAN, $order :: STRING, $least :: FLOAT, $with_least :: BOOLEAN, $most :: FLOAT,
+//          $with_most :: BOOLEAN, $first :: FLOAT, $last :: FLOAT, $max_ends :: INTEGER, $limit :: INTEGER
+// returns: total :: INTEGER, ends :: LIST<LIST<ANY>>
+// needs:   constraint entity_id
+UNWIND range(0, size($sets) - 1) AS place
+WITH place, $sets[place] AS set
+MATCH (topic:Entity {id: set.topic})
+WITH place, set, topic, set.steps AS steps, topic AS e
+CALL (steps, e) {
+  WITH steps, 0 AS at, e
+  CALL (steps, at, e) {
+    {{> take_step}}
+  }
+  RETURN t
+}
+WITH DISTINCT place, set, topic, steps, t AS e
+CALL (steps, e) {
+  WITH steps, 1 AS at, e
+  CALL (steps, at, e) {
+    {{> take_step}}
+  }
+  RETURN t
+}
+WITH DISTINCT place, set, topic, steps, t AS e
+CALL (steps, e) {
+  WITH steps, 2 AS at, e
+  CALL (steps, at, e) {
+    {{> take_step}}
+  }
+  RETURN t
+}
+WITH DISTINCT place, set, topic, steps, t AS e
+CALL (steps, e) {
+  WITH steps, 3 AS at, e
+  CALL (steps, at, e) {
+    {{> take_step}}
+  }
+  RETURN t
+}
+WITH DISTINCT place, set, topic, steps, t AS e
+WHERE e <> topic AND (e:Literal OR e.name IS NOT NULL) AND (set.only IS NULL OR e.id IN set.only)
+WITH collect([place, e]) AS found
+CALL (found) {
+  UNWIND found AS pair
+  RETURN pair[0] AS place, pair[1] AS e
+UNION
+  UNWIND range(0, size($sets) - 1) AS place
+  WITH place WHERE $sets[place].negated
+  MATCH (e:Entity {id: $sets[place].topic})
+  RETURN place, e
+}
+WITH e, collect(DISTINCT place) AS places
+WHERE CASE WHEN $any_of THEN true
+      ELSE all(place IN range(0, size($sets) - 1) WHERE $sets[place].negated <> (place IN places)) END
+  AND NOT e.id IN $excluded
+WITH e AS found
+CALL (found) {
+  WITH $value_steps AS steps, found AS e
+  CALL (steps, e) {
+    WITH steps, 0 AS at, e
+    CALL (steps, at, e) {
+      {{> take_step}}
+    }
+    RETURN t
+  }
+  WITH DISTINCT steps, t AS e
+  CALL (steps, e) {
+    WITH steps, 1 AS at, e
+    CALL (steps, at, e) {
+      {{> take_step}}
+    }
+    RETURN t
+  }
+  WITH DISTINCT steps, t AS e
+  CALL (steps, e) {
+    WITH steps, 2 AS at, e
+    CALL (steps, at, e) {
+      {{> take_step}}
+    }
+    RETURN t
+  }
+  WITH DISTINCT steps, t AS e
+  CALL (steps, e) {
+    WITH steps, 3 AS at, e
+    CALL (steps, at, e) {
+      {{> take_step}}
+    }
+    RETURN t
+  }
+  WITH DISTINCT steps, t AS e
+  RETURN collect(DISTINCT trim(coalesce(e.value, e.name, ''))) AS values, count(DISTINCT e) AS size
+}
+WITH found, CASE WHEN $by_count THEN [[toFloat(size), false]] ELSE
+  [value IN values WHERE value =~ '\\d{4}-\\d{2}(-\\d{2})?(T.*)?' |
+   [toFloat(replace(left(value + '-01', 10), '-', '')), true]] +
+  [value IN values WHERE toFloatOrNull(replace(split(value, ' ')[0], ',', '')) IS NOT NULL |
+   [toFloat(replace(split(value, ' ')[0], ',', '')), false]] END AS numbers
+WITH found, [number IN numbers WHERE CASE
+  WHEN $least IS NULL AND $most IS NULL AND $first IS NULL AND $last IS NULL THEN true
+  WHEN number[1] THEN NOT ($first IS NULL AND $last IS NULL)
+    AND ($first IS NULL OR number[0] > $first OR ($with_least AND number[0] = $first))
+    AND ($last IS NULL OR number[0] < $last OR ($with_most AND number[0] = $last))
+  ELSE NOT ($least IS NULL AND $most IS NULL)
+    AND ($least IS NULL OR number[0] > $least OR ($with_least AND number[0] = $least))
+    AND ($most IS NULL OR number[0] < $most OR ($with_most AND number[0] = $most)) END | number[0]] AS kept
+WHERE size($value_steps) = 0 OR size(kept) > 0
+WITH found, CASE WHEN size($value_steps) = 0 THEN null WHEN $order = 'least'
+  THEN reduce(best = kept[0], number IN kept | CASE WHEN number < best THEN number ELSE best END)
+  ELSE reduce(best = kept[0], number IN kept | CASE WHEN number > best THEN number ELSE best END) END AS key
+ORDER BY CASE WHEN $order = 'least' THEN key ELSE -key END, coalesce(found.name, found.value), found.id
+WITH collect([found.id, coalesce(found.name, found.value), found:Literal, key]) AS ends
+RETURN size(ends) AS total, ends[..$limit] AS ends

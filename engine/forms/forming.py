@@ -1,0 +1,334 @@
+"""A retriever around another one: what the rules take apart is asked in parts and put together in the database."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...models.forms.plan import Plan
+from ...models.forms.reading import read
+from ...models.forms.values import is_value
+from ..database.ends import MAX_STEPS, Bound, Combination, Combined, EndSet, combine_ends
+from ..evidence.bridges import to_chains
+from ..evidence.chain import Chain
+from ..evidence.evidence import Cost, Evidence, Kind
+from ..evidence.form import Formed, Found
+from ..linking.topics import looked_up
+from ..stages import Linker, Retriever
+from ..steps import Steps, measured, together
+from ..values import LinkedQuestion, Question, Scored, Topic
+
+MAX_SHOWN = 100
+"""Of the ends that are found, those that come back; all are counted."""
+SAMPLED = 3
+"""Ends that are asked for the property which orders or filters them."""
+PATHS = 10
+"""Best paths among which one is looked for that leads to what a form needs."""
+NOT_THERE = "not in the graph"
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A question that is taken apart, with what was found for each part."""
+
+    linked: LinkedQuestion
+    plan: Plan
+    parts: list[Evidence[Chain]] = field(default_factory=list)
+    chosen: list[Scored[Chain] | None] = field(default_factory=list)
+    """The chain of each part."""
+    sampled: list[Evidence[Chain]] = field(default_factory=list)
+    value: Chain | None = None
+    by_count: bool = False
+    reason: str = ""
+
+
+class Forming:
+    """Retrieves plain questions as the retriever inside does, and others part by part; a `Retriever` of chains.
+
+    The evidence of the latter are the chains that the answer rests on, the result stands in its `form`. A part's chain
+    is its best one, of less probability than `least` none. Two more retrievals a batch at most, and one query for each
+    question that is taken apart.
+    """
+
+    gives: Kind = "chain"
+
+    def __init__(
+        self, retriever: Retriever, linker: Linker, stored_as: Mapping[str, str], *, least: float = 0.3
+    ) -> None:
+        self._retriever = retriever
+        self._linker = linker
+        self._stored_as = stored_as
+        self._least = least
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+        """Return the evidence of each question, that of one of a form with what came of it."""
+        started_s = time.perf_counter()
+        asked = [self._begun(linked) for linked in questions]
+        taken = [each for each in asked if each is not None]
+        steps = self._parts(taken, [q for q, each in zip(questions, asked, strict=True) if each is None], top_k)
+        (plain, formed), num_requests, _ = yield from measured(steps)
+        cost = Cost("forms", time.perf_counter() - started_s, num_requests)
+        rest, done = iter(plain), iter(formed)
+        return [next(rest) if each is None else next(done).charged([cost]) for each in asked]
+
+    def _begun(self, linked: LinkedQuestion) -> _Asked | None:
+        names = [name for topic in linked.topics for name in (topic.mention, topic.entity.label) if name]
+        plan = read(linked.question.text, names)
+        return None if plan is None or not linked.topics else _Asked(linked, plan)
+
+    def _parts(
+        self, asked: Sequence[_Asked], plain: Sequence[LinkedQuestion], top_k: int
+    ) -> Steps[tuple[list[Evidence[Any]], list[Evidence[Any]]]]:
+        yes_no = [each for each in asked if each.plan.forms == ("yes or no",)]
+        others = [each for each in asked if each.plan.forms != ("yes or no",)]
+        texts = [(each, part.text) for each in others for part in each.plan.parts]
+        linked = yield from self._linked([(each.linked, text) for each, text in texts])
+        sides = [side for each in yes_no for side in _sides(each.linked)]
+        found = yield from self._retriever.retrieve([*plain, *linked, *sides], max(top_k, PATHS))
+        chains = iter([to_chains(each) for each in found[len(plain) :]])
+        for each, _ in texts:
+            each.parts.append(next(chains))
+        for each in yes_no:
+            each.parts.extend(next(chains) for _ in _sides(each.linked))
+        for each in others:
+            each.chosen = self._chosen(each)
+        yield from self._values(others)
+        combined = yield from self._combined(others)
+        results = {id(each): _yes_or_no(each) for each in yes_no}
+        results |= {id(each): self._result(each, result) for each, result in zip(others, combined, strict=True)}
+        return list(found[: len(plain)]), [self._evidence(each, results[id(each)]) for each in asked]
+
+    def _linked(self, texts: Sequence[tuple[LinkedQuestion, str]]) -> Steps[list[LinkedQuestion]]:
+        """Link each part by its own words; where the asker gave ids, by those of them that it names, or else by all."""
+        if not texts:
+            return []
+        questions = [replace(whole.question, text=text, topic_entities=_given(whole, text)) for whole, text in texts]
+        free = [question for question in questions if not question.topic_entities]
+        candidates = iter((yield from self._linker.link(free)) if free else [])
+        return (yield from looked_up(questions, [() if q.topic_entities else next(candidates) for q in questions]))
+
+    def _values(self, asked: Sequence[_Asked]) -> Steps[None]:
+        """Find the path from an end to what the ends are ordered or filtered by, by asking some of them for it."""
+        questions: list[tuple[_Asked, Question]] = []
+        for each in asked:
+            if each.plan.words and each.chosen and (chosen := each.chosen[0]) is not None:
+                ends = [end for end in chosen.value.answers if not end.is_literal and end.name][:SAMPLED]
+                text = f"What is the {each.plan.words} of "
+                questions += [(each, Question(f"{text}{end.label}?", (end.id,))) for end in ends]
+        if not questions:
+            return
+        linked = yield from looked_up([question for _, question in questions], [()] * len(questions))
+        found = yield from self._retriever.retrieve(linked, PATHS)
+        for (each, _), evidence in zip(questions, found, strict=True):
+            each.sampled.append(to_chains(evidence))
+        for each in asked:
+            if each.plan.words:
+                self._choose_value(each)
+
+    def _choose_value(self, asked: _Asked) -> None:
+        """Take the path that is best for most of the ends that were asked: where it leads to values these, where it
+        leads to things and the words are a plural how many there are."""
+        best = [chain for evidence in asked.sampled for chain in (self._best(evidence),) if chain is not None]
+        how_often = Counter(str(chain.relation_path) for chain in best)
+        chain = max(best, key=lambda each: how_often[str(each.relation_path)], default=None)
+        if chain is not None and _leads_to_values(chain):
+            asked.value = chain
+        elif chain is not None and _is_plural(asked.plan.words):
+            asked.value, asked.by_count = chain, True
+        else:
+            path = f"{chain.relation_path} leads to neither numbers nor dates" if chain else "no relation fits"
+            asked.reason = f"nothing to compare by {asked.plan.words!r}: {path}"
+
+    def _combined(self, asked: Sequence[_Asked]) -> Steps[list[Combined | None]]:
+        wanted: list[Combination | None] = [self._combination(each) for each in asked]
+        requests = [combine_ends(each, self._stored_as, MAX_SHOWN) for each in wanted if each is not None]
+        found = iter((yield from together(requests)))
+        return [None if each is None else next(found) for each in wanted]
+
+    def _combination(self, asked: _Asked) -> Combination | None:
+        plan = asked.plan
+        missing = [part.text for part, item in zip(plan.parts, asked.chosen, strict=True) if item is None]
+        if missing and (not plan.any_of or len(missing) == len(plan.parts)):
+            asked.reason = asked.reason or f"nothing was found for “{missing[0]}”"
+        if asked.reason:
+            return None
+        sets = [
+            _end_set(item.value, evidence, negated=part.negated)
+            for part, item, evidence in zip(plan.parts, asked.chosen, asked.parts, strict=True)
+            if item is not None
+        ]
+        value = tuple(step.step for step in asked.value.steps) if asked.value else ()
+        if any(len(each.steps) > MAX_STEPS for each in sets) or len(value) > MAX_STEPS:
+            asked.reason = f"a path of more than {MAX_STEPS} triples cannot be combined"
+            return None
+        within, dates = plan.within, plan.dates
+        bound = Bound()
+        if within is not None:
+            span = dates or replace(within, least=None, most=None)
+            bound = Bound(within.least, within.most, span.least, span.most, within.with_least, within.with_most)
+        excluded = tuple(
+            topic.entity.id
+            for topic in asked.linked.topics
+            if plan.excluded and plan.excluded.lower() in {topic.mention.lower(), topic.entity.label.lower()}
+        )
+        return Combination(tuple(sets), plan.any_of, excluded, value, asked.by_count, plan.order, bound)
+
+    def _chosen(self, asked: _Asked) -> list[Scored[Chain] | None]:
+        """Return the chain of each part: of the best ones the first that leads to values, or to things, as the form
+        wants it; of parts that differ by a name alone those over the same relations, where there are such."""
+        plan = asked.plan
+        lists = [
+            [item for item in self._likely(evidence) if _leads_to_values(item.value) == plan.wants_values]
+            for evidence in asked.parts
+        ]
+        if plan.words:  # of one thing nobody asks for the greatest
+            lists = [[item for item in items if len(item.value.answers) > 1] or items for items in lists]
+        if plan.wants_values:
+            lists = [items or self._likely(evidence)[:1] for items, evidence in zip(lists, asked.parts, strict=True)]
+        firsts = [items[0] if items else None for items in lists]
+        if not plan.alike or len({str(item.value.relation_path) for item in firsts if item}) < 2:
+            return list(firsts)
+        by_path = [{str(item.value.relation_path): item for item in reversed(items)} for items in lists]
+        shared = set.intersection(*map(set, by_path))
+        if not shared:
+            return list(firsts)
+        best = max(sorted(shared), key=lambda path: sum(each[path].score for each in by_path))
+        return [each[best] for each in by_path]
+
+    def _likely(self, evidence: Evidence[Chain]) -> list[Scored[Chain]]:
+        """Return the best chains, as far as they are likely enough to be right."""
+        found = []
+        for place, item in enumerate(evidence.items[:PATHS]):
+            probability = evidence.probability(place)
+            if probability is None or probability >= self._least:
+                found.append(item)
+        return found
+
+    def _best(self, evidence: Evidence[Chain]) -> Chain | None:
+        if not evidence.items:
+            return None
+        probability = evidence.probability(0)
+        return evidence.items[0].value if probability is None or probability >= self._least else None
+
+    def _result(self, asked: _Asked, combined: Combined | None) -> Formed:
+        paths = [
+            (part.text, f"{item.value.topic.label}: {item.value.relation_path}" if item else "")
+            for part, item in zip(asked.plan.parts, asked.chosen, strict=True)
+        ]
+        if asked.value is not None:
+            paths.append((f"{asked.plan.words}:", str(asked.value.relation_path)))
+        probabilities = [
+            evidence.calibration.probability(item.score)
+            for evidence, item in zip(asked.parts, asked.chosen, strict=True)
+            if item is not None and evidence.calibration is not None
+        ]
+        formed = Formed(
+            asked.plan.forms,
+            asked.plan.rule,
+            tuple(paths),
+            counted=asked.plan.counted,
+            probability=min(probabilities, default=None),
+            reason=asked.reason,
+        )
+        if combined is None:
+            return formed
+        ends = combined.ends
+        if asked.plan.order and ends:
+            ends = tuple(end for end in ends if end.key == ends[0].key)
+        total = len(ends) if asked.plan.order else combined.total
+        reason = "" if total or asked.plan.counted else "its paths are in the graph, and nothing is left that fits"
+        return replace(formed, found=tuple(Found(e.entity, e.key) for e in ends), total=total, reason=reason)
+
+    def _evidence(self, asked: _Asked, formed: Formed) -> Evidence[Chain]:
+        """Return the chains that the result rests on: of each part its best, then that of the value."""
+        items = [item for item in asked.chosen if item is not None]
+        if asked.value is not None:
+            items.append(Scored(asked.value, min((item.score for item in items), default=0.0)))
+        first = asked.parts[0] if asked.parts else None
+        topics = dict.fromkeys(topic for evidence in asked.parts for topic in evidence.topics)
+        return Evidence(
+            asked.linked.question,
+            tuple(topics) or asked.linked.topics,
+            "chain",
+            tuple(items),
+            first.calibration if first else None,
+            trace=tuple(cost for evidence in asked.parts[:1] for cost in evidence.trace),
+            form=formed,
+        )
+
+
+def _sides(linked: LinkedQuestion) -> list[LinkedQuestion]:
+    """Return a yes-or-no question as asked from each of the two entities that it is about; none where it has one."""
+    both = _both(linked)
+    return [
+        replace(linked, question=replace(linked.question, topic_entities=(topic.entity.id,)), topics=(topic,))
+        for topic in both or ()
+    ]
+
+
+def _both(linked: LinkedQuestion) -> tuple[Topic, Topic] | None:
+    """Return the best entities of two different mentions."""
+    first = linked.topics[0]
+    others = [topic for topic in linked.topics[1:] if _apart(first, topic)]
+    return (first, others[0]) if others else None
+
+
+def _yes_or_no(asked: _Asked) -> Formed:
+    """Say yes where the best of all paths, from either entity, leads to the other one."""
+    both = _both(asked.linked)
+    formed = Formed(asked.plan.forms, asked.plan.rule, ())
+    if both is None:
+        return replace(formed, reason="it has to be about two entities of the graph, and one was found")
+    best = max(
+        ((each.items[0].score, side) for side, each in enumerate(asked.parts) if each.items), default=(0.0, None)
+    )[1]
+    if best is None:
+        return replace(formed, reason="no path leads on from its entities")
+    evidence = asked.parts[best]
+    item, other = evidence.items[0], both[1 - best].entity
+    asked.parts, asked.chosen = [evidence], [item]
+    is_there = other.id in {end.id for end in item.value.ends}
+    path = f"{both[best].entity.label}: {item.value.relation_path}"
+    return replace(
+        formed,
+        parts=((f"from {both[best].entity.label} to {other.label}?", path),),
+        found=(Found(other),) if is_there else (),
+        total=int(is_there),
+        says="yes" if is_there else NOT_THERE,
+        probability=evidence.probability(0),
+    )
+
+
+def _apart(one: Topic, two: Topic) -> bool:
+    """Whether two topics are of different words of the question."""
+    words = [set(re.findall(r"\w+", topic.mention.lower())) for topic in (one, two)]
+    return one.is_given or two.is_given or not words[0] & words[1]
+
+
+def _leads_to_values(chain: Chain) -> bool:
+    return all(is_value(end.label) for end in chain.answers[:SAMPLED])
+
+
+def _end_set(chain: Chain, evidence: Evidence[Chain], *, negated: bool) -> EndSet:
+    """Return the ends of a chain; those at which it meets another one alone where the part names two entities."""
+    topic = next((topic for topic in evidence.topics if topic.entity == chain.topic), None)
+    is_about_two = topic is not None and any(
+        _apart(topic, each) and each.score >= topic.score / 2 for each in evidence.topics if each is not topic
+    )
+    only = tuple(end.id for end in chain.targets) or None if is_about_two else None
+    return EndSet(chain.topic.id, tuple(step.step for step in chain.steps), negated, only)
+
+
+def _given(whole: LinkedQuestion, text: str) -> tuple[str, ...]:
+    if not whole.question.topic_entities:
+        return ()
+    named = tuple(t.entity.id for t in whole.topics if t.entity.label.lower() in text.lower())
+    return named or whole.question.topic_entities
+
+
+def _is_plural(words: str) -> bool:
+    return bool(re.search(r"\w{2,}s\b|people\b|children\b", words))

@@ -1,0 +1,302 @@
+"""The classifier of forms: rules over the words of a question, tried in this order; the first that fits wins.
+
+Every rule is a pattern and what it makes of it: plain questions, and what is done with what they lead to. What fits no
+rule is a plain question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Literal
+
+from .plan import Part, Plan, Range
+from .subjects import ONE_NAME, Subject, split_subject, subject_of
+from .values import DATE, NUMBER, date_range, number_of
+
+_MOST = "largest biggest highest greatest most longest tallest richest newest latest last youngest heaviest".split()
+_LEAST = "smallest lowest least fewest shortest oldest first earliest poorest lightest".split()
+_SUPERLATIVE = "|".join(_MOST + _LEAST)
+_MEASURED = {
+    "big": "area", "large": "area", "populous": "population", "populated": "population", "tall": "height",
+    "high": "height", "long": "length", "old": "date of birth", "heavy": "weight", "expensive": "price", "far": "distance",
+    "wide": "width", "deep": "depth", "fast": "speed", "rich": "net worth",
+}  # fmt: skip
+"""What "how big is" asks for."""
+_ORDERED = {
+    "largest": "area", "biggest": "area", "smallest": "area", "oldest": "date", "youngest": "date", "newest": "date",
+    "latest": "date", "last": "date", "first": "date", "earliest": "date", "longest": "length", "shortest": "length",
+    "tallest": "height", "highest": "height", "lowest": "height", "richest": "net worth", "poorest": "net worth",
+    "heaviest": "weight", "lightest": "weight",
+}  # fmt: skip
+"""What "the biggest" is by, where the question does not say."""
+_INHABITANTS = re.compile(r"^(?:people|inhabitants|residents)\b", re.I)
+_ABOVE = "more than|over|above|greater than|larger than|bigger than|higher than|longer than|after|at least|no less than|since"
+_BELOW = "less than|below|under|fewer than|smaller than|lower than|shorter than|before|at most|no more than|up to|until"
+_WITH = frozenset(("at least", "no less than", "since", "at most", "no more than", "up to", "until"))
+_COMPARED = rf"(?P<how>{_ABOVE}|{_BELOW}|between)"
+
+Rule = Callable[[str], Plan | None]
+
+
+def read(text: str, names: Iterable[str] = ()) -> Plan | None:
+    """Return how a question is answered; None for a plain one. names: of entities in it, which are not taken apart."""
+    kept: dict[str, str] = {}
+    hidden = " ".join(text.split()).rstrip("?.! ")
+    for place, name in enumerate(
+        sorted({n for n in names if re.search(r"\b(?:and|or|not|both)\b", n, re.I)}, key=len, reverse=True)
+    ):
+        stand_in = f"Name{place}Q"
+        if name in hidden:
+            kept[stand_in] = name
+            hidden = hidden.replace(name, stand_in)
+    plan = _read(hidden)
+    if plan is None:
+        return None
+
+    def shown(said: str) -> str:
+        for stand_in, name in kept.items():
+            said = said.replace(stand_in, name)
+        return said
+
+    parts = tuple(replace(part, text=shown(part.text)) for part in plan.parts)
+    return replace(plan, parts=parts, rule=shown(plan.rule), words=shown(plan.words), excluded=shown(plan.excluded))
+
+
+def _read(text: str) -> Plan | None:
+    for rule in (_how_much, _how_many, _yes_no, _superlative, _compared, _not, _and_or, _within):
+        plan = rule(text)
+        if plan is not None:
+            return plan
+    return None
+
+
+def _how_much(text: str) -> Plan | None:
+    """How big is X; how many people live in X: the value of a property."""
+    found = re.match(rf"^how (?P<how>{'|'.join(_MEASURED)}) (?:is|are|was|were) (?P<rest>.+)$", text, re.I)
+    if found:
+        words, rest = _MEASURED[found["how"].lower()], found["rest"]
+        named = re.match(r"^the (?P<words>[a-z ]+?) of (?P<rest>.+)$", rest)
+        if named and found["how"].lower() in {"big", "large", "high"} and named["words"] != "capital":
+            words, rest = named["words"], named["rest"]
+        return Plan(
+            ("how much",),
+            f"“how {found['how'].lower()}” asks for the {words}",
+            (Part(f"What is the {words} of {rest}?"),),
+        )
+    found = re.match(
+        r"^how many (?:people live|inhabitants live|people are living) in (?P<rest>.+)$", text, re.I
+    ) or re.match(r"^how many (?:inhabitants|residents|people) (?:does|do|has) (?P<rest>.+?)(?: have)?$", text, re.I)
+    if found:
+        return Plan(
+            ("how much",),
+            "“how many people” asks for the population",
+            (Part(f"What is the population of {found['rest']}?"),),
+        )
+    if re.match(rf"^what (?:is|was) the (?:{'|'.join(sorted(set(_MEASURED.values())))}) of ", text, re.I):
+        return Plan(("how much",), "a measure is asked for: a number or a date answers", (Part(f"{text}?"),))
+    return None
+
+
+def _how_many(text: str) -> Plan | None:
+    """How many X: what the question leads to, counted."""
+    found = re.match(r"^(?P<before>in |on |for |to )?how many (?P<rest>.+)$", text, re.I)
+    counted = re.match(r"^(?:the )?(?:number of|count(?: the)?) (?P<rest>.+)$", text, re.I)
+    rest = (found or counted)["rest"] if found or counted else ""  # type: ignore[index]
+    if not rest:
+        return None
+    if counted:
+        subject = split_subject(rest)
+        rest = (
+            f"{subject.type} are {subject.modifier or subject.rest}"
+            if subject and (subject.modifier or subject.rest)
+            else rest
+        )
+        rest = re.sub(r"\bare (of|with) ", r"\1 ", rest)
+    asked = re.sub(r"\bare there\b", "are", rest)
+    asked = re.sub(r"\bare are\b", "are", asked)
+    whole = f"{(found['before'] or '').capitalize() if found else ''}which {asked}"
+    whole = whole[:1].upper() + whole[1:]
+    inner = _read(whole)
+    if inner is not None and "yes or no" not in inner.forms:
+        return replace(inner.also("how many", "“how many” counts what is found"), counted=True)
+    return Plan(("how many",), "“how many” counts what is found", (Part(f"{whole}?"),), counted=True)
+
+
+def _yes_no(text: str) -> Plan | None:
+    """Is X the Y of Z: whether the best path leads from one to the other."""
+    if re.match(r"^(?:is|are|was|were|does|do|did|has|have)\b", text, re.I) and " or " not in text:
+        return Plan(
+            ("yes or no",), "a question that begins with a verb asks whether the path is there", (Part(f"{text}?"),)
+        )
+    return None
+
+
+def _superlative(text: str) -> Plan | None:
+    """Which X has the largest Y; the most populous X; the largest X by Y."""
+    found = re.match(
+        rf"^(?P<base>(?:which|what|who) .+?) (?:has|have|had) the (?P<how>{_SUPERLATIVE})(?: number of)? (?P<words>.+)$",
+        text,
+        re.I,
+    )
+    if found:
+        return _ordered(subject_of(found["base"]), found["how"], found["words"])
+    leading = r"^(?:(?:which|what|who) (?:is|are|was|were) )?the "
+    found = re.match(rf"{leading}(?P<how>most|least) (?P<adjective>{'|'.join(_MEASURED)}) (?P<base>.+)$", text, re.I)
+    if found:
+        return _ordered(split_subject(found["base"]), found["how"], _MEASURED[found["adjective"].lower()])
+    found = re.match(rf"{leading}(?P<how>{_SUPERLATIVE}) (?P<base>.+?)(?: by (?P<words>[a-z ]+))?$", text, re.I)
+    if found and (found["words"] or found["how"].lower() in _ORDERED):
+        return _ordered(split_subject(found["base"]), found["how"], found["words"] or _ORDERED[found["how"].lower()])
+    found = re.match(
+        r"^(?P<base>(?:which|what|who) .+?) (?:was|were|is|are) (?P<words>[a-z]+ed|born|made|built) (?P<how>first|last)$",
+        text,
+        re.I,
+    )
+    if found:
+        return _ordered(subject_of(found["base"]), found["how"], f"{found['words']} date")
+    return None
+
+
+def _ordered(subject: Subject | None, how: str, words: str) -> Plan | None:
+    if subject is None or not (subject.modifier or subject.rest):
+        return None
+    order: Literal["most", "least"] = "most" if how.lower() in _MOST else "least"
+    words = "population" if _INHABITANTS.match(words) else words
+    base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
+    what = f"“{how.lower()}” orders what is found by {words}, {'greatest' if order == 'most' else 'smallest'} first"
+    return Plan((order,), what, (Part(base.question()),), words=words, order=order)
+
+
+def _compared(text: str) -> Plan | None:
+    """X with a Y of more than N; X with more than N Y; X released after 2016."""
+    value = rf"(?P<value>{NUMBER}|{DATE})(?: and (?P<other>{NUMBER}|{DATE}))?(?: (?P<unit>.+))?"
+    found = re.match(
+        rf"^(?P<base>.+?) (?:that |who )?(?:have|has|had|with|having) (?:an? |the )?(?:(?P<words>[a-z ]+?) )?(?:of |is |are )?"
+        rf"{_COMPARED} {value}$",
+        text,
+        re.I,
+    )
+    found = found or re.match(
+        rf"^(?P<base>.+?) (?:that |who )?(?:was |were |is |are )?(?P<words>[a-z]+ed|born|made|built) {_COMPARED} {value}$",
+        text,
+        re.I,
+    )
+    if not found:
+        return None
+    subject = subject_of(found["base"]) or split_subject(found["base"][:1].lower() + found["base"][1:])
+    if subject is None or not (subject.modifier or subject.rest):
+        return None
+    words = (found["words"] or "").strip() or found["unit"] or ""
+    words = "population" if _INHABITANTS.match(words) else words
+    if not words:
+        return None
+    within, dates = _ranges(found["how"].lower(), found["value"], found["other"])
+    base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
+    said = f"only those are kept whose {words} is {found['how'].lower()} {found['value']}"
+    said += f" and {found['other']}" if found["other"] else ""
+    return Plan(("filter",), said, (Part(base.question()),), words=words, within=within, dates=dates)
+
+
+def _ranges(how: str, value: str, other: str | None) -> tuple[Range, Range | None]:
+    """Return what numbers have to be, and dates where the value can be one."""
+    is_date = bool(re.fullmatch(DATE, value))
+    number = None if is_date and "-" in value else number_of(value)
+    if how == "between":
+        assert number is not None or is_date
+        second = other or value
+        span = (date_range(value)[0], date_range(second)[1]) if is_date and re.fullmatch(DATE, second) else None
+        within = Range(number, number_of(second) if "-" not in second else None)
+        return within, Range(*span) if span else None
+    with_it = how in _WITH
+    above = how in _ABOVE.split("|")
+    first, last = date_range(value) if is_date else (0.0, 0.0)
+    if above:
+        dates = Range(least=first if with_it else last, with_least=with_it) if is_date else None
+        return Range(least=number, with_least=with_it), dates
+    dates = Range(most=last if with_it else first, with_most=with_it) if is_date else None
+    return Range(most=number, with_most=with_it), dates
+
+
+def _not(text: str) -> Plan | None:
+    """X that do not Y; X but not Y; X except Y; X without doing Y."""
+    rule = "what the part with “not” leads to is left out"
+    found = re.match(rf"^(?P<base>.+?),? except(?: for)? (?P<name>{ONE_NAME})$", text)
+    if found:
+        inner = _read(found["base"])
+        plan = inner or Plan((), "", (Part(f"{found['base']}?"),))
+        return replace(plan.also("not", f"{found['name']} is left out"), excluded=found["name"])
+    found = re.match(r"^(?P<base>.+?),? (?:but|and) not (?P<rest>.+)$", text)
+    if found:
+        other = _other(found["base"], found["rest"])
+        return Plan(("not",), rule, (Part(f"{found['base']}?"), Part(f"{other}?", negated=True))) if other else None
+    found = re.match(r"^(?P<base>.+?) without (?P<verb>[a-z]+)ing (?P<rest>.+)$", text)
+    if found and (subject := subject_of(found["base"])):
+        return Plan(
+            ("not",),
+            rule,
+            (Part(f"{found['base']}?"), Part(subject.asked(f"{found['verb']} {found['rest']}"), negated=True)),
+        )
+    found = re.match(
+        r"^(?P<base>.+?) (?:that |who )?(?P<verb>do|does|did|are|is|was|were) (?:not|n't) (?P<rest>.+)$", text
+    )
+    if found and (subject := subject_of(found["base"])) and subject.modifier:
+        be = f"{found['verb']} " if found["verb"] in {"are", "is", "was", "were"} else ""
+        return Plan(("not",), rule, (Part(subject.question()), Part(subject.asked(be + found["rest"]), negated=True)))
+    return None
+
+
+def _and_or(text: str) -> Plan | None:
+    """Both X and Y; X as well as Y; either X or Y."""
+    found = re.match(
+        rf"^(?P<head>.+?)\b(?:both|either) (?P<one>{ONE_NAME}|[\w.-]+) (?P<how>and|or) (?:of |in )?(?P<two>{ONE_NAME}|[\w.-]+)(?P<tail>.*)$",
+        text,
+    )
+    found = found or re.match(
+        rf"^(?P<head>.+?\b(?:do|does|did|are|is) )(?P<one>{ONE_NAME}) (?P<how>and|or) (?P<two>{ONE_NAME})(?: both)?(?P<tail> .+)$",
+        text,
+    )
+    found = found or re.match(
+        rf"^(?P<head>.+? )(?P<one>{ONE_NAME}) (?P<how>and|or|as well as) (?:(?:of|in|with) )?(?P<two>{ONE_NAME})(?P<tail> .+)?$",
+        text,
+    )
+    if found:
+        how, tail = found["how"], found["tail"] or ""
+        tail = tail.removesuffix(" both").replace(" both ", " ")
+        parts = tuple(Part(f"{found['head']}{found[name]}{tail}?") for name in ("one", "two"))
+    else:
+        found = re.match(
+            r"^(?P<base>.+?),? (?P<how>and also|and|or|as well as) (?:that |who )?(?P<rest>[a-z].+)$", text
+        )
+        subject = subject_of(found["base"]) if found else None
+        if not found or subject is None or not (subject.rest or subject.modifier):
+            return None
+        how = found["how"]
+        parts = (Part(f"{found['base']}?"), Part(subject.asked(found["rest"])))
+    alike = "one" in found.groupdict()
+    if how == "or":
+        return Plan(("or",), "“or” takes what either part leads to", parts, any_of=True, alike=alike)
+    return Plan(("and",), "“and” takes what both parts lead to", parts, alike=alike)
+
+
+def _within(text: str) -> Plan | None:
+    """Which X in A do B: a subject that is narrowed down, and what is said of it."""
+    subject = subject_of(text)
+    if subject is None or not subject.modifier or not subject.rest:
+        return None
+    return Plan(
+        ("filter",),
+        f"only those are kept that are found for “{subject.question()}” as well",
+        (Part(subject.question()), Part(subject.asked(subject.rest))),
+    )
+
+
+def _other(base: str, rest: str) -> str | None:
+    """Return the question with its last name, or its last phrase, in another's place."""
+    bare = re.fullmatch(rf"(?:(?P<before>in|of|from|with|by) )?(?P<name>{ONE_NAME})", rest)
+    if bare:
+        found = re.match(rf"^(?P<head>.+ )(?:{ONE_NAME})$", base)
+        return f"{found['head']}{bare['name']}" if found else None
+    subject = subject_of(base)
+    return subject.asked(rest).removesuffix("?") if subject else None

@@ -1,0 +1,109 @@
+"""The rules that take a question apart: which form it is, what is asked instead, what is done with it."""
+
+from __future__ import annotations
+
+import pytest
+from lodestar.models.forms.plan import Range
+from lodestar.models.forms.reading import read
+from lodestar.models.forms.values import date_range, is_value, number_of
+
+from tests.forms_of_geonames import form_questions
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What is the capital of Peru?", "Who directed Alien?", "where was ann born", "capital of Peru", "?", "which",
+     "What is the name of the capital?", "Who is married to Ann and", "the most", "how many"],
+)  # fmt: skip
+def test_plain_questions_stay_plain(text: str) -> None:
+    assert read(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "forms", "parts"),
+    [
+        ("How many films did Ann direct?", ("how many",), ["Which films did Ann direct?"]),
+        ("How many countries border both Peru and Chile?", ("how many", "and"),
+         ["Which countries border Peru?", "Which countries border Chile?"]),
+        ("Is Ann the boss of Bob?", ("yes or no",), ["Is Ann the boss of Bob?"]),
+        ("Which people in Sales do not report to Ann?", ("not",),
+         ["Which people are in Sales?", "Which people report to Ann?"]),
+        ("Which films starring Ann were directed by Bob?", ("filter",),
+         ["Which films star Ann?", "Which films were directed by Bob?"]),
+        ("How tall is Ann?", ("how much",), ["What is the height of Ann?"]),
+    ],
+)  # fmt: skip
+def test_what_is_asked_instead(text: str, forms: tuple[str, ...], parts: list[str]) -> None:
+    plan = read(text)
+    assert plan is not None
+    assert plan.forms == forms
+    assert [part.text for part in plan.parts] == parts
+    assert plan.rule
+
+
+def test_a_negated_part() -> None:
+    plan = read("Which countries border France but not Germany?")
+    assert plan is not None
+    assert [part.negated for part in plan.parts] == [False, True]
+
+
+def test_names_are_not_taken_apart() -> None:
+    plan = read("Which countries border Bosnia and Herzegovina or Serbia?", ["Bosnia and Herzegovina", "Serbia"])
+    assert plan is not None
+    assert [part.text for part in plan.parts] == [
+        "Which countries border Bosnia and Herzegovina?", "Which countries border Serbia?",
+    ]  # fmt: skip
+    assert plan.any_of
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "within", "dates"),
+    [
+        ("Which people in Sales have a salary of more than 50,000?", "salary", Range(50_000, None, False), None),
+        ("Which films by Ann were released after 2016?", "released", Range(2016, None, False),
+         Range(20_161_231, None, False)),
+        ("Which people in Sales were hired before 2016-07-16?", "hired", Range(None, None, True, False),
+         Range(None, 20_160_716, True, False)),
+        ("Which cities in Peru have between 1 million and 2 million inhabitants?", "population", Range(1e6, 2e6), None),
+    ],
+)  # fmt: skip
+def test_values(text: str, words: str, within: Range, dates: Range | None) -> None:
+    plan = read(text)
+    assert plan is not None
+    assert plan.forms == ("filter",)
+    assert (plan.words, plan.within, plan.dates) == (words, within, dates)
+
+
+def test_orders() -> None:
+    most, least = read("Which person in Sales has the highest salary?"), read("Which person in Sales was hired first?")
+    assert most is not None
+    assert least is not None
+    assert (most.order, most.words, least.order, least.words) == ("most", "salary", "least", "hired date")
+
+
+def test_numbers_and_dates() -> None:
+    assert [number_of(text) for text in ("40 million", "1,000,000", "five", "2.5 billion")] == [4e7, 1e6, 5, 2.5e9]
+    assert date_range("2016") == (20_160_101, 20_161_231)
+    assert date_range("2016-07-16") == (20_160_716, 20_160_716)
+    values = {
+        "1,285,216 km²": True,
+        "2016-07-16": True,
+        "1999": True,
+        "-3.5": True,
+        "Lima": False,
+        "": False,
+        "7up": False,
+    }
+    assert {text: is_value(text) for text in values} == values
+
+
+def test_the_questions_over_geonames_are_a_dozen_of_each_form() -> None:
+    questions = list(form_questions())
+    assert len(questions) == len({question.text for question in questions}) == 120
+    assert {sum(q.form == form for q in questions) for form in {q.form for q in questions}} == {12}
+    kept = {"how-many": "how many", "yes-no": "yes or no", "most": "most", "least": "least", "not": "not", "or": "or"}
+    for question in questions:
+        if question.form in kept:
+            plan = read(question.text)
+            assert plan is not None
+            assert plan.forms == (kept[question.form],)
