@@ -12,15 +12,15 @@ from typing import Any
 from ...models.forms.plan import Plan
 from ...models.forms.reading import read
 from ...models.forms.values import is_value
-from ..database.ends import MAX_STEPS, Bound, Combination, Combined, EndSet, combine_ends
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
 from ..evidence.evidence import Cost, Evidence, Kind
 from ..evidence.form import Formed, Found
 from ..linking.topics import looked_up
-from ..stages import Linker, Retriever
+from ..stages import DecidingLinker, Linker, Retriever
 from ..steps import Steps, measured, together
 from ..values import LinkedQuestion, Question, Scored, Topic
+from .ends import MAX_STEPS, Bound, Combination, Combined, EndSet, combine_ends
 
 MAX_SHOWN = 100
 """Of the ends that are found, those that come back; all are counted."""
@@ -109,7 +109,13 @@ class Forming:
         questions = [replace(whole.question, text=text, topic_entities=_given(whole, text)) for whole, text in texts]
         free = [question for question in questions if not question.topic_entities]
         candidates = iter((yield from self._linker.link(free)) if free else [])
-        return (yield from looked_up(questions, [() if q.topic_entities else next(candidates) for q in questions]))
+        return (
+            yield from looked_up(
+                questions,
+                [() if q.topic_entities else next(candidates) for q in questions],
+                self._linker if isinstance(self._linker, DecidingLinker) else None,
+            )
+        )
 
     def _values(self, asked: Sequence[_Asked]) -> Steps[None]:
         """Find the path from an end to what the ends are ordered or filtered by, by asking some of them for it."""

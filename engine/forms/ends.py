@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..database.requests import Request, Row
+from ..database.templates import template
 from ..values import Entity, Step
-from .requests import Request, Row
-from .templates import template
 
 MAX_STEPS = 4
 MAX_ENDS = 10_000
