@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
     from ..models.causal_lm import CausalLM
+    from ..models.gril.checkpoint import GrilDescription
+    from ..models.gril.hops import HopPredictor
+    from ..models.gril.scoring import GrilModel
     from ..models.reg.entities.scoring import EntityModel
     from ..models.reg.scoring import TripleModel
     from ..models.star.checkpoint import Description
@@ -167,6 +170,34 @@ class Resources:
 
         return self.once(("reg-entity", folder), read)
 
+    def gril_model(self, folder: str) -> GrilModel:
+        """Return a trained graph retriever; raise `CheckpointError` where it cannot be read."""
+        from ..models.gril.checkpoint import read_graph_retriever
+        from ..models.gril.scoring import GrilModel
+        from ..models.training.description import CheckpointError as Unreadable
+
+        def read() -> GrilModel:
+            try:
+                description, network = read_graph_retriever(Path(folder), self.device)
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+            return GrilModel(description, network, self.vectors_of(description.encoder))
+
+        return self.once(("gril", folder), read)
+
+    def hop_predictor(self, folder: str) -> tuple[GrilDescription, HopPredictor]:
+        """Return what predicts a question's hops; raise `CheckpointError` where it cannot be read."""
+        from ..models.gril.checkpoint import read_hop_predictor
+        from ..models.training.description import CheckpointError as Unreadable
+
+        def read() -> tuple[GrilDescription, HopPredictor]:
+            try:
+                return read_hop_predictor(Path(folder), self.device)
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+
+        return self.once(("hops", folder), read)
+
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""
         from ..models.causal_lm import CausalLM
@@ -272,6 +303,13 @@ class GraphResources:
     def entity_model(self, folder: str, *, any_graph: bool = False) -> EntityModel:
         """Return a trained scorer of entities; raise `CheckpointError` where it was trained on another graph."""
         model = self.shared.entity_model(folder)
+        if not any_graph:
+            self._check_trained_here(folder, model.description)
+        return model
+
+    def gril_model(self, folder: str, *, any_graph: bool = False) -> GrilModel:
+        """Return a trained graph retriever; raise `CheckpointError` where it was trained on another graph."""
+        model = self.shared.gril_model(folder)
         if not any_graph:
             self._check_trained_here(folder, model.description)
         return model

@@ -12,7 +12,7 @@ ANSWERS = ("town", "coin", "tongue")
 def question_graphs(first: int, after: int) -> QuestionGraphs:
     """Questions of these numbers: a topic with a triple of each relation, each to a node of its own, and one beyond it."""
     numbers = range(first, after)
-    heads, tails, relation_of, positive, text_of, topics = [], [], [], [], [], []
+    heads, tails, relation_of, positive, text_of, topics, answers = [], [], [], [], [], [], []
     for place, number in enumerate(numbers):
         topic = place * 5
         heads += [topic, topic, topic, topic + 1]
@@ -21,6 +21,7 @@ def question_graphs(first: int, after: int) -> QuestionGraphs:
         positive += [relation == number % 3 for relation in range(3)] + [False]
         text_of += [place * 4, place * 4 + 1, place * 4 + 2, place * 4 + 3, UNNAMED]
         topics += [True, False, False, False, False]
+        answers += [False, *(relation == number % 3 for relation in range(3)), False]
     texts = GraphTexts(
         "questions",
         "1" * 64,
@@ -42,6 +43,8 @@ def question_graphs(first: int, after: int) -> QuestionGraphs:
         is_positive=np.array(positive, dtype=np.bool_),
         text_of=np.array(text_of, dtype=np.int64),
         is_topic=np.array(topics, dtype=np.bool_),
+        is_literal=np.zeros(len(topics), dtype=np.bool_),
+        is_answer=np.array(answers, dtype=np.bool_),
         node_starts=np.arange(len(numbers) + 1) * 5,
         triple_starts=np.arange(len(numbers) + 1) * 4,
         sha256="3" * 64,

@@ -88,20 +88,25 @@ class TripleScoring(Protocol):
         ...
 
 
-class SubgraphScorer:
-    """Reads the subgraphs of questions and scores their triples with a trained network, all questions together.
+class SubgraphColumns:
+    """Reads the subgraphs of questions, all together, as a trained network gets to see them.
 
     max_topics, min_link: see `linking.topics.started_from`.
     """
 
     def __init__(
-        self, relations: GraphRelations, vectors: TextVectors, model: TripleScoring, *, max_topics: int, min_link: float
+        self,
+        relations: GraphRelations,
+        vectors: TextVectors,
+        options: SubgraphOptions,
+        *,
+        max_topics: int,
+        min_link: float,
     ) -> None:
         self.names = relations.names
-        self.model = model
         self._texts = relations.texts()
         self._vectors = vectors
-        self._options = model.description.subgraph
+        self._options = options
         self._subgraphs = subgraphs_of(relations, vectors, self._options)
         self._max_topics, self._min_link = max_topics, min_link
 
@@ -118,27 +123,75 @@ class SubgraphScorer:
         """Return the subgraphs."""
         return self._subgraphs.extract(
             [
-                subgraph_query(each.question.text, [topic.entity.id for topic in self.topics(each)], self._options)
+                subgraph_query(
+                    each.question.text,
+                    [topic.entity.id for topic in self.topics(each)],
+                    self._options,
+                    each.question.without,
+                )
                 for each in questions
             ]
         )
 
-    def score(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> npt.NDArray[np.float32]:
-        """Return the logit of each triple of a batch, (num_triples,)."""
+    def columns(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> TripleColumns:
+        """Return what a network gets to see of a batch."""
         numbers, relation_of = np.unique(batch.relations, return_inverse=True)
         texts = [entity_text(batch.table[place]) for place in range(len(batch.table.ids))]
-        return self.model.score(
-            TripleColumns(
-                questions=[each.question.text for each in questions],
-                relations=[self._texts[int(number)] for number in numbers],
-                names=[texts[place] for place in batch.entities.tolist()],
-                is_topic=batch.is_topic,
-                heads=batch.heads,
-                relation_of=relation_of,
-                tails=batch.tails,
-                question_of=batch.triple_questions,
-            )
+        return TripleColumns(
+            questions=[each.question.text for each in questions],
+            relations=[self._texts[int(number)] for number in numbers],
+            names=[texts[place] for place in batch.entities.tolist()],
+            is_topic=batch.is_topic,
+            heads=batch.heads,
+            relation_of=relation_of,
+            tails=batch.tails,
+            question_of=batch.triple_questions,
         )
+
+    def evidence(
+        self,
+        linked: LinkedQuestion,
+        batch: SubgraphBatch,
+        number: int,
+        rows: npt.NDArray[np.int64],
+        scores: npt.NDArray[np.float32],
+        calibration: tuple[float, float],
+    ) -> Evidence[Triple]:
+        """Return some triples of a batch, `rows`, as the evidence of its question `number`, best first."""
+        items = [
+            Scored(
+                Triple(
+                    batch.table[int(batch.entities[batch.heads[row]])],
+                    self.names[int(batch.relations[row])],
+                    batch.table[int(batch.entities[batch.tails[row]])],
+                ),
+                float(scores[row]),
+            )
+            for row in rows
+        ]
+        return Evidence(
+            linked.question,
+            self.topics(linked),
+            "triple",
+            tuple(sorted(items, key=item_order)),
+            Calibration("logit", *calibration),
+            left_out=(CUT,) if batch[number].is_cut else (),
+            note="" if items else NOTHING,
+        )
+
+
+class SubgraphScorer(SubgraphColumns):
+    """Scores the triples of questions' subgraphs with a trained network, all questions together."""
+
+    def __init__(
+        self, relations: GraphRelations, vectors: TextVectors, model: TripleScoring, *, max_topics: int, min_link: float
+    ) -> None:
+        super().__init__(relations, vectors, model.description.subgraph, max_topics=max_topics, min_link=min_link)
+        self.model = model
+
+    def score(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> npt.NDArray[np.float32]:
+        """Return the logit of each triple of a batch, (num_triples,)."""
+        return self.model.score(self.columns(questions, batch))
 
 
 class TripleRetriever:
@@ -162,43 +215,14 @@ class TripleRetriever:
         scores = self._scorer.score(questions, batch)
         cost = Cost("encode", self._scorer.encoding_s - encoding_s)
         keep = max(self._keep, top_k)
-        return [
-            self._evidence(question, self._scorer.topics(question), batch, number, scores, keep).charged([cost])
-            for number, question in enumerate(questions)
-        ]
-
-    def _evidence(
-        self,
-        linked: LinkedQuestion,
-        topics: tuple[Topic, ...],
-        batch: SubgraphBatch,
-        number: int,
-        scores: npt.NDArray[np.float32],
-        keep: int,
-    ) -> Evidence[Triple]:
-        rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
-        ranked = rows[np.argsort(-scores[rows], kind="stable")]
-        best = ranked[first_pairs(batch, ranked, keep)] if self._merge_parallel else ranked[:keep]
-        items = [
-            Scored(
-                Triple(
-                    batch.table[int(batch.entities[batch.heads[row]])],
-                    self._scorer.names[int(batch.relations[row])],
-                    batch.table[int(batch.entities[batch.tails[row]])],
-                ),
-                float(scores[row]),
-            )
-            for row in best
-        ]
-        return Evidence(
-            linked.question,
-            topics,
-            "triple",
-            tuple(sorted(items, key=item_order)),
-            Calibration("logit", *self._scorer.model.description.calibration),
-            left_out=(CUT,) if batch[number].is_cut else (),
-            note="" if items else NOTHING,
-        )
+        calibration = self._scorer.model.description.calibration
+        found: list[Evidence[Triple]] = []
+        for number, question in enumerate(questions):
+            rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
+            ranked = rows[np.argsort(-scores[rows], kind="stable")]
+            best = ranked[first_pairs(batch, ranked, keep)] if self._merge_parallel else ranked[:keep]
+            found.append(self._scorer.evidence(question, batch, number, best, scores, calibration).charged([cost]))
+        return found
 
 
 def first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: int) -> npt.NDArray[np.bool_]:

@@ -111,6 +111,8 @@ class _Columns:
                 dtype=np.int64,
             ),
             "is_topic": subgraph.is_topic,
+            "is_literal": subgraph.is_literal,
+            "is_answer": is_answer,
         }
         self._topics.append({id_: node for node, id_ in enumerate(ids) if id_ in topics})
         self._answers.append({ids[node]: node for node in np.flatnonzero(is_answer).tolist()})

@@ -28,7 +28,7 @@ Bools = npt.NDArray[np.bool_]
 UNNAMED = -1
 WEAK = "weak"
 """Supervision: the triples on shortest paths."""
-VERSION = 2
+VERSION = 3
 """Of the file: a file of another is made anew, since its name has the number."""
 
 
@@ -64,7 +64,7 @@ class QuestionGraphs:
 
     heads, tails: (num_triples,) nodes. relation_of: (num_triples,) places in `texts.relations`. is_positive:
     (num_triples,). text_of: (num_nodes,) places in `texts.entities`, `UNNAMED` where there is no name. is_topic:
-    (num_nodes,). node_starts, triple_starts: (num_questions + 1,).
+    (num_nodes,), as is_literal and is_answer, which topics are not. node_starts, triple_starts: (num_questions + 1,).
     """
 
     texts: GraphTexts
@@ -74,6 +74,8 @@ class QuestionGraphs:
     is_positive: Bools
     text_of: Ints
     is_topic: Bools
+    is_literal: Bools
+    is_answer: Bools
     node_starts: Ints
     triple_starts: Ints
     sha256: str = ""

@@ -19,7 +19,7 @@ def on_shortest_paths(heads: Ints, tails: Ints, is_literal: Bools, topics: Ints,
     """
     found = np.zeros(len(heads), dtype=np.bool_)
     for topic in topics.tolist():
-        hops = _hops(heads, tails, is_literal, topic)
+        hops = hops_from(heads, tails, is_literal, topic)
         wanted = is_answer & (hops > 0)
         for level in range(int(hops[wanted].max(initial=0)), 0, -1):
             for sources, targets in ((heads, tails), (tails, heads)):
@@ -29,7 +29,8 @@ def on_shortest_paths(heads: Ints, tails: Ints, is_literal: Bools, topics: Ints,
     return found
 
 
-def _hops(heads: Ints, tails: Ints, is_literal: Bools, topic: int) -> Ints:
+def hops_from(heads: Ints, tails: Ints, is_literal: Bools, topic: int) -> Ints:
+    """Return how many triples each node is from a topic, (num_nodes,), `UNREACHED` where no path leads to it."""
     hops = np.full(len(is_literal), UNREACHED, dtype=np.int64)
     hops[topic] = 0
     level = 0

@@ -54,7 +54,7 @@ def _epochs(trained: Mapping[str, Trained], names: Sequence[str]) -> Iterator[st
     yield f"| --- | --- |{' --- |' * len(names)} --- |"
     for name, each in trained.items():
         for epoch, figures in enumerate(each.history):
-            values = " | ".join(f"{figures[metric]:.3f}" for metric in names)
+            values = " | ".join(f"{figures[metric]:.3f}" if metric in figures else "" for metric in names)
             yield f"| {name} | {epoch + 1} | {values} | {'kept' if epoch == each.best_epoch else ''} |"
 
 

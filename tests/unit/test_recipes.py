@@ -91,7 +91,7 @@ def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
         ("(star", r"expected a \), found the end"),
         ("star merge", r"expected a \+ or a \|, found 'merge'"),
         ("star & merge", r"expected names of parts, \+ and \|, found '&'"),
-        ("star + nova", "there is no part 'nova': expected one of fi, filter, merge, noise, oracle"),
+        ("star + nova", "there is no part 'nova': expected one of adaptive-k, fi, filter, gril, merge, noise, oracle"),
         (
             "merge + star",
             r"merge is a reorganiser, which needs evidence: put it after a retriever, as similarity \+ merge",

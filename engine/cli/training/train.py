@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from .train_fi import command as fi
+from .train_gril import gril
 from .train_linker import linker
 from .train_reg_entity import reg_entity
 from .train_reg_triple import reg_triple
@@ -25,4 +26,5 @@ command.add_command(star)
 command.add_command(reg_triple)
 command.add_command(linker)
 command.add_command(reg_entity)
+command.add_command(gril)
 command.add_command(fi, "fi")

@@ -182,4 +182,4 @@ def print_trained(
 
 
 def _shown(figures: Mapping[str, float], names: Sequence[str]) -> str:
-    return ", ".join(f"{name} {figures[name]:.3f}" for name in names)
+    return ", ".join(f"{name} {figures[name]:.3f}" for name in names if name in figures)

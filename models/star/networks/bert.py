@@ -33,14 +33,18 @@ class Bert(nn.Module):
         self.encoder = nn.ModuleDict({"layer": layers})
         self.pooler = nn.ModuleDict({"dense": nn.Linear(width, width)})
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> States:
-        """Return the last hidden states; both (num_texts, length)."""
+    def forward(
+        self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, inputs_embeds: Tensor | None = None
+    ) -> States:
+        """Return the last hidden states. input_ids, attention_mask: (num_texts, length); in the place of ids may stand
+        the embeddings of words, (num_texts, length, dimension)."""
         embeddings: Any = self.embeddings
         layers: Any = self.encoder["layer"]
-        states: Tensor = embeddings["word_embeddings"](input_ids)
+        states: Tensor = embeddings["word_embeddings"](input_ids) if inputs_embeds is None else inputs_embeds
         states = states + embeddings["token_type_embeddings"].weight[0]
-        states = states + embeddings["position_embeddings"].weight[: input_ids.shape[1]]
+        states = states + embeddings["position_embeddings"].weight[: states.shape[1]]
         states = embeddings["LayerNorm"](states)
+        assert attention_mask is not None
         seen = attention_mask[:, None, None, :].bool()
         for layer in layers:
             after = layer["attention"]["output"]

@@ -1,0 +1,79 @@
+"""The parts of GRIL: what grows and prunes a question's subgraph, and what says how many triples it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..errors import UsageError
+from ..evidence.evidence import Kind
+from ..resources import GraphResources
+from ..stages import Reorganiser, Retriever
+from .part import ReorganiserPart, RetrieverPart, option
+
+
+@dataclass(frozen=True)
+class Gril(RetrieverPart):
+    """The triples that a trained network attends to as it grows and prunes a subgraph (GRIL, docs/gril.md)."""
+
+    name: ClassVar[str] = "gril"
+    gives: ClassVar[Kind] = "triple"
+
+    checkpoint: str = option("", "folder of the trained retriever (docs/gril.md)", source="lodestar train gril")
+    keep: int = option(100, "triples kept", least=1)
+    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
+    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def check(self) -> None:
+        """Raise `UsageError` without a checkpoint."""
+        if not self.checkpoint:
+            raise UsageError(
+                f"part {self.name}: expected the folder of a trained retriever, found none: give --checkpoint FOLDER "
+                f"or --set {self.name}.checkpoint=FOLDER, or train one with `lodestar train gril`"
+            )
+
+    def retriever(self, graph: GraphResources) -> Retriever:
+        """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        from ..retrieval.growing import GrowingRetriever
+        from ..retrieval.triples import GraphRelations
+
+        model = graph.gril_model(self.checkpoint, any_graph=self.any_graph)
+        words = {number: graph.words[name] for number, name in graph.relations.items()}
+        return GrowingRetriever(
+            GraphRelations(graph.relations, words, graph.catalogue.stored_as),
+            graph.shared.vectors_of(model.description.encoder),
+            model,
+            keep=self.keep,
+            max_topics=self.max_topics,
+            min_link=self.min_link,
+        )
+
+
+@dataclass(frozen=True)
+class AdaptiveK(ReorganiserPart):
+    """As many triples as a question takes: so many for each hop that is predicted from its text (docs/gril.md)."""
+
+    name: ClassVar[str] = "adaptive-k"
+    takes: ClassVar[Kind | None] = None
+    gives: ClassVar[Kind | None] = None
+
+    checkpoint: str = option(
+        "", "folder that `lodestar train gril` wrote, over any graph", source="lodestar train gril"
+    )
+    per_hop: int = option(5, "triples kept for each hop", source="GRIL, appendix C.2", least=1)
+
+    def check(self) -> None:
+        """Raise `UsageError` without a checkpoint."""
+        if not self.checkpoint:
+            raise UsageError(
+                f"part {self.name}: expected the folder that `lodestar train gril` wrote, found none: give "
+                f"--set {self.name}.checkpoint=FOLDER"
+            )
+
+    def reorganiser(self, graph: GraphResources) -> Reorganiser:
+        """Return the stage; raises `CheckpointError` for a damaged checkpoint."""
+        from ..reorganising.adaptive import AdaptiveK as Stage
+
+        description, network = graph.shared.hop_predictor(self.checkpoint)
+        return Stage(network, graph.shared.vectors_of(description.encoder), per_hop=self.per_hop)

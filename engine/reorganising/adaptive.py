@@ -1,0 +1,60 @@
+"""GRIL's complexity assessment as a stage: as many triples as the hops that the question seems to take allow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import torch
+
+from ...models.gril.hops import HopPredictor
+from ...models.text_vectors import TextVectors
+from ..evidence.bridges import triples_of
+from ..evidence.evidence import Cost, Evidence, Item, Kind
+from ..steps import Steps
+
+
+class AdaptiveK:
+    """A `Reorganiser` of either kind: the best `per_hop` · c triples, c hops predicted from the question's text.
+
+    Of chains, ours: the best ones whose triples together are no more, and at least one.
+    """
+
+    takes: Kind | None = None
+    gives: Kind | None = None
+
+    def __init__(self, network: HopPredictor, vectors: TextVectors, *, per_hop: int) -> None:
+        self._network = network
+        self._vectors = vectors
+        self._per_hop = per_hop
+
+    def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
+        """Return the evidence, cut."""
+        yield from ()
+        started_s = time.perf_counter()
+        hops = self.hops([each.question.text for each in evidence])
+        cost = Cost("adaptive-k", time.perf_counter() - started_s)
+        return [
+            each.cut_to(number_kept(each, self._per_hop * c)).charged([cost])
+            for each, c in zip(evidence, hops, strict=True)
+        ]
+
+    def hops(self, questions: Sequence[str]) -> list[int]:
+        """Return the hops of each question."""
+        if not questions:
+            return []
+        self._vectors.encode(questions)
+        vectors = torch.stack([torch.from_numpy(self._vectors.sentence(each)) for each in questions])
+        with torch.no_grad():
+            logits = self._network(vectors.to(self._network.out.weight.device))
+        return [place + 1 for place in logits.argmax(dim=1).tolist()]
+
+
+def number_kept(evidence: Evidence[Item], num_triples: int) -> int:
+    """Return how many items have no more than so many triples together; one where there is one."""
+    found: set[object] = set()
+    for place, item in enumerate(evidence.items):
+        found.update(triples_of(item.value))
+        if len(found) > num_triples and place:
+            return place
+    return len(evidence.items)

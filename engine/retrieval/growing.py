@@ -1,0 +1,60 @@
+"""GRIL as a retriever: what attention leads to from the topics, in subgraphs that are read as in its training.
+
+The subgraphs of a batch are read by one query a hop, within the bounds that the checkpoint was trained with; growing
+and pruning are then done for all of them together, by the code that learned it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...models.gril.scoring import GrilModel
+from ...models.text_vectors import TextVectors
+from ..evidence.evidence import Cost, Evidence, Kind
+from ..steps import Steps
+from ..values import LinkedQuestion, Triple
+from .triples import GraphRelations, SubgraphColumns
+
+
+class GrowingRetriever:
+    """A `Retriever`: of each question the `keep` best triples that were seen as its subgraph grew."""
+
+    gives: Kind = "triple"
+
+    def __init__(
+        self,
+        relations: GraphRelations,
+        vectors: TextVectors,
+        model: GrilModel,
+        *,
+        keep: int,
+        max_topics: int,
+        min_link: float,
+    ) -> None:
+        self._columns = SubgraphColumns(
+            relations, vectors, model.description.subgraph, max_topics=max_topics, min_link=min_link
+        )
+        self._model = model
+        self._keep = keep
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Triple]]]:
+        """Return the triples, best first: at least `top_k` where as many were seen."""
+        encoding_s = self._columns.encoding_s
+        batch = yield from self._columns.extract(questions)
+        found = self._model.grow(
+            self._columns.columns(questions, batch), batch.table.is_literal[batch.entities], batch.node_questions
+        )
+        cost = Cost("encode", self._columns.encoding_s - encoding_s)
+        keep = max(self._keep, top_k)
+        evidence: list[Evidence[Triple]] = []
+        for number, question in enumerate(questions):
+            rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
+            seen = rows[found.is_seen[rows]]
+            best = seen[np.argsort(-found.logits[seen], kind="stable")[:keep]]
+            one = self._columns.evidence(
+                question, batch, number, best, found.logits, self._model.description.calibration
+            )
+            evidence.append(one.charged([cost]))
+        return evidence

@@ -1,0 +1,113 @@
+"""What a training of GRIL is asked for, resolved: every option with its value, as the checkpoint keeps it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from ..reg.config import SubgraphOptions
+from ..training.options import TrainingOptions, check_ranges
+
+Pruning = Literal["threshold", "top-k", "none"]
+Score = Literal["mlp", "linear"]
+Combine = Literal["product", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class GrowOptions:
+    """How a subgraph grows and is pruned, layer by layer (GRIL, section 4.1, algorithm 1, table 4).
+
+    pruning: by the threshold `sigma` where more than `budget` edges of a question fall under it (the paper's), the
+    `top_k` best edges of each source, or none. entity_update: equation 4 after each layer. combine, ours: an edge's
+    probability is the product of attention along the way to it, or its own attention. temperature: τ of equation 5,
+    which the paper does not state.
+    """
+
+    num_layers: int = 3
+    pruning: Pruning = "threshold"
+    sigma: float = 0.1
+    budget: int = 16
+    top_k: int = 10
+    entity_update: bool = True
+    combine: Combine = "product"
+    temperature: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_ranges(
+            self,
+            num_layers=(1, 8),
+            sigma=(0.0, 1.0),
+            budget=(0, math.inf),
+            top_k=(1, math.inf),
+            temperature=(0.01, 10.0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JointOptions:
+    """How retriever and reader learn together (section 4.3).
+
+    reader: an encoder, by name or path; empty for none, and no joint training. token, text: whether the reader is given
+    the graph token and the verbalised triples (table 9). Without the token nothing of the reader reaches the retriever:
+    the paper's separate training. graph_supervision: off in the open domain. num_triples: given to the reader; 0 for
+    five for each hop that is predicted. inner: of the projector, G-Retriever's. prior_weight: of −log P(G_s | q), ours.
+    max_tokens: of what is read. checkpointing: compute twice what would not fit into memory.
+    """
+
+    reader: str = ""
+    token: bool = True
+    text: bool = True
+    graph_supervision: bool = True
+    num_triples: int = 0
+    inner: int = 2_048
+    prior_weight: float = 0.1
+    max_tokens: int = 384
+    checkpointing: bool = False
+
+    def __post_init__(self) -> None:
+        check_ranges(
+            self,
+            num_triples=(0, 1_000),
+            inner=(1, 65_536),
+            prior_weight=(0.0, 100.0),
+            max_tokens=(16, 8_192),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GrilConfig:
+    """encoder: of texts, by name or path; it stays as it is. hidden: of entities and of the score (the paper's 512).
+    max_hops: the most that are told from a question. score: `linear` is equation 3 to the letter, which no question can
+    change (see `network`). batch_size: questions of a step, ours; the paper's is 2, at a learning rate of 1e-5.
+    """
+
+    encoder: str = "all-MiniLM-L6-v2"
+    hidden: int = 512
+    score: Score = "mlp"
+    max_hops: int = 4
+    batch_size: int = 8
+    grow: GrowOptions = field(default_factory=GrowOptions)
+    subgraph: SubgraphOptions = field(default_factory=SubgraphOptions)
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=30, learning_rate=1e-5, head_learning_rate=1e-3, weight_decay=0.05, patience=5
+        )
+    )
+
+    joint: JointOptions = field(default_factory=JointOptions)
+    joint_training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=10, learning_rate=5e-5, head_learning_rate=5e-4, weight_decay=0.05, patience=3
+        )
+    )
+    hop_training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(epochs=30, head_learning_rate=1e-3, weight_decay=0.05, patience=5)
+    )
+
+    def __post_init__(self) -> None:
+        check_ranges(self, hidden=(1, 8_192), max_hops=(1, 16), batch_size=(1, math.inf))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every option with its value, as plain data."""
+        return asdict(self)

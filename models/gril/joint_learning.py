@@ -1,0 +1,146 @@
+"""How retriever, bridge and reader learn together, and what they are chosen by: Hits@1 of the reader on dev."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from ..training.objective import Figures, ParameterGroup
+from .config import GrilConfig
+from .hops import TRIPLES_PER_HOP, HopPredictor
+from .inputs import EncodedQuestions
+from .joint import JointNetwork
+
+HITS, F1 = "hits_at_1", "f1"
+TIE_BREAK = 1e-3
+"""Of equal Hits@1 the better F1 counts."""
+SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
+"""Of the best candidate's probability, what another needs to be an answer as well: the best of these on dev."""
+
+Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
+
+class JointObjective:
+    """An `Objective`. Figures are over all dev questions with an answer in their subgraph, found or not."""
+
+    def __init__(
+        self,
+        network: JointNetwork,
+        hops: HopPredictor,
+        train: Sequence[EncodedQuestions],
+        dev: Sequence[EncodedQuestions],
+        config: GrilConfig,
+    ) -> None:
+        self.network = network
+        self._train, self._dev, self._config = train, dev, config
+        self._numbers = {id(each): numbers_of_triples(hops, each, config) for each in (*train, *dev)}
+        self._questions = [(place, question) for place, each in enumerate(train) for question in answered(each)]
+        self._order = list(range(len(self._questions)))
+
+    def groups(self) -> list[ParameterGroup]:
+        """Return the parameters of the reader's encoder, and all others, which are new."""
+        inside = {id(parameter) for parameter in self.network.reader.encoder.parameters()}
+        parts = [[p for p in self.network.parameters() if (id(p) in inside) is within] for within in (True, False)]
+        options = self._config.joint_training
+        rates = (options.learning_rate, options.head_learning_rate)
+        return [ParameterGroup(part, rate) for part, rate in zip(parts, rates, strict=True)]
+
+    def saved(self) -> Mapping[str, Tensor]:
+        """Return all weights."""
+        return self.network.state_dict()
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches of questions."""
+        return -(-len(self._questions) // self._config.batch_size)
+
+    def begin(self, epoch: int) -> None:
+        """Order the questions anew."""
+        rng = np.random.default_rng((self._config.joint_training.seed, epoch))
+        self._order = rng.permutation(len(self._questions)).tolist()
+
+    def state(self) -> dict[str, Tensor]:
+        """Return nothing: an epoch depends on its number alone."""
+        return {}
+
+    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
+        """Order the questions as `begin` did."""
+        del state
+        self.begin(epoch)
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        """Return the mean loss of a batch of questions."""
+        size = self._config.batch_size
+        batch = self._order[step * size : (step + 1) * size]
+        batch = batch[shard[0] :: shard[1]] or batch[:1]
+        losses = []
+        for place, encoded in enumerate(self._train):
+            chosen = [self._questions[each][1] for each in batch if self._questions[each][0] == place]
+            if chosen:
+                numbers = [self._numbers[id(encoded)][each] for each in chosen]
+                read = network(encoded, chosen, numbers, self._config.joint_training.dtype)
+                losses.append(read.loss * len(chosen))
+        return torch.stack(losses).sum() / len(batch)
+
+    def evaluate(self) -> Figures:
+        """Return Hits@1 and F1 on dev, F1 by the best of `SHARES`."""
+        found = list(self.scored())
+        hits = float(np.mean([hit(scores, right) for scores, right, _ in found])) if found else 0.0
+        f1: float = max(f1_at(share, found) for share in SHARES)
+        return {HITS: hits, F1: f1, "choose_by": hits + TIE_BREAK * f1}
+
+    def best_share(self) -> float:
+        """Return that of `SHARES` with the best F1 on dev, the highest of equal ones."""
+        found = list(self.scored())
+        best: float = max(SHARES, key=lambda share: (f1_at(share, found), share))
+        return best
+
+    def scored(self) -> Iterator[tuple[Floats, Bools, int]]:
+        """Yield of each dev question the candidates' probabilities, which are right, and how many answers there are."""
+        with torch.no_grad():
+            for encoded in self._dev:
+                for question in answered(encoded):
+                    numbers = [self._numbers[id(encoded)][question]]
+                    read = self.network(encoded, [question], numbers, self._config.joint_training.dtype)
+                    answers = int(encoded.graphs.is_answer[encoded.graphs.nodes_of(question)].sum())
+                    yield read.pointed.probabilities.cpu().numpy(), read.is_right.bool().cpu().numpy(), answers
+
+
+def answered(encoded: EncodedQuestions) -> list[int]:
+    """Return the questions that have an answer in their subgraph."""
+    graphs = encoded.graphs
+    return [each for each in range(len(graphs)) if graphs.is_answer[graphs.nodes_of(each)].any()]
+
+
+def numbers_of_triples(hops: HopPredictor, encoded: EncodedQuestions, config: GrilConfig) -> list[int]:
+    """Return how many triples the reader is given of each question."""
+    if config.joint.num_triples:
+        return [config.joint.num_triples] * len(encoded.graphs)
+    with torch.no_grad():
+        predicted = hops(encoded.questions).argmax(dim=1) + 1
+    return [TRIPLES_PER_HOP * c for c in predicted.tolist()]
+
+
+def hit(scores: Floats, right: Bools) -> bool:
+    """Return whether the best candidate is right; none that is written down is not."""
+    return bool(len(scores) and scores.max() > 0 and right[scores.argmax()])
+
+
+def is_answer(scores: Floats, share: float) -> Bools:
+    """Return which candidates are answers: those with a share of the best one's probability."""
+    said: Bools = (scores > 0) & (scores >= share * scores.max(initial=0.0))
+    return said
+
+
+def f1_at(share: float, found: Sequence[tuple[Floats, Bools, int]]) -> float:
+    """Return the mean F1 of what is an answer by a share."""
+    figures = []
+    for scores, right, answers in found:
+        said = is_answer(scores, share)
+        figures.append(2 * int((said & right).sum()) / max(int(said.sum()) + answers, 1))
+    return float(np.mean(figures)) if figures else 0.0

@@ -1,0 +1,116 @@
+"""GRIL from a real graph to an answer: subgraphs read, a retriever trained, asked; the same on both sides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from lodestar import Engine
+from lodestar.engine.errors import CheckpointError, UsageError
+from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.recipes.growing import Gril
+from lodestar.engine.recipes.reorganising import Reorganise
+from lodestar.engine.settings import Settings
+from lodestar.engine.supervision.subgraphs import write_question_graphs
+from lodestar.engine.training.gril import gril_config, trained_gril
+from lodestar.engine.values import Question, Triple
+from lodestar.models.gril.checkpoint import read_graph_retriever
+from lodestar.models.gril.inputs import EncodedQuestions
+from lodestar.models.reg.config import SubgraphOptions
+from lodestar.models.reg.graphs import QuestionGraphs, read_graphs
+from lodestar.models.training.trainer import Watcher
+
+LEARNED = (
+    ("What is the capital of Peru?", "m.peru", "m.lima"),
+    ("Which currency is used in Peru?", "m.peru", "m.sol"),
+    ("What language is spoken in Peru?", "m.peru", "m.quechua"),
+    ("Which country borders Chile?", "m.chile", "m.peru"),
+)
+CHOSEN = (("What is the capital of Chile?", "m.chile", "m.santiago"),)
+
+
+def graphs_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str, str], ...]) -> QuestionGraphs:
+    questions = tuple(
+        GoldQuestion(f"{name}-{place}", text, (GoldAnswer(answer),), (topic,))
+        for place, (text, topic, answer) in enumerate(asked)
+    )
+    path = folder / f"{name}.safetensors"
+    write_question_graphs(
+        QuestionSet(name, "test", "1" * 64, questions), engine, engine.resources.vectors, path, SubgraphOptions()
+    )
+    return read_graphs(path)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("gril")
+    train, dev = (graphs_of(engine, folder, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
+    config = gril_config(["training.head_learning_rate=0.01", "hidden=32"], encoder=None, epochs=10, seed=0)
+    trained_gril(config, [train], [dev], engine.resources.vectors, folder / "gril", fresh=False, watcher=Watcher())
+    return str(folder / "gril")
+
+
+def test_answers_and_literals_of_subgraphs_are_known(engine: Engine, tmp_path: Path) -> None:
+    graphs = graphs_of(engine, tmp_path, "train", LEARNED)
+    answers = [
+        [
+            graphs.texts.entities[graphs.text_of[node]]
+            for node in np.flatnonzero(graphs.is_answer[graphs.nodes_of(each)])
+        ]
+        if not each
+        else int(graphs.is_answer[graphs.nodes_of(each)].sum())
+        for each in range(len(graphs))
+    ]
+    assert answers == [["Lima"], 1, 1, 1]
+    assert not (graphs.is_literal & graphs.is_topic).any()
+
+
+def test_what_is_asked_is_what_was_trained_on(
+    settings: Settings, engine: Engine, checkpoint: str, tmp_path: Path
+) -> None:
+    """The same logits from a file of subgraphs and from the graph, for every triple, one question or a batch."""
+    asked = (*LEARNED, *CHOSEN)
+    graphs = graphs_of(engine, tmp_path, "asked", asked)
+    _, network = read_graph_retriever(Path(checkpoint))
+    encoded = EncodedQuestions(graphs, engine.resources.vectors.encoder.encode, torch.device("cpu"))
+    with Engine(settings, recipe=Gril(checkpoint=checkpoint, keep=1_000)) as one:
+        questions = [Question(text, (topic,)) for text, topic, _ in asked]
+        together = one.retrieve_batch(questions, top_k=1_000)
+        alone = [one.retrieve(question, top_k=1_000) for question in questions]
+    for number, (batched, single) in enumerate(zip(together, alone, strict=True)):
+        with torch.no_grad():
+            grown = network(encoded.inputs([number]))
+        seen = grown.probabilities[grown.is_seen].double().clamp(1e-6, 1 - 1e-6)
+        expected = sorted((seen / (1 - seen)).log().tolist(), reverse=True)
+        assert 0 < len(batched.items) == int(grown.is_seen.sum())
+        np.testing.assert_allclose([item.score for item in batched.items], expected, rtol=1e-3, atol=1e-3)
+        assert {item.value for item in single.items} == {item.value for item in batched.items}
+        np.testing.assert_allclose([i.score for i in single.items], expected, rtol=1e-3, atol=1e-3)
+
+
+def test_triples_come_best_first_with_probabilities_and_answer(
+    settings: Settings, engine: Engine, checkpoint: str
+) -> None:
+    recipe = Gril(checkpoint=checkpoint) + Reorganise(max_length=2)
+    with Engine(settings, recipe=Gril(checkpoint=checkpoint)) as asked:
+        evidence = asked.retrieve("What is the capital of Chile?", top_k=100)
+    assert all(0 < (evidence.probability(rank) or 0) < 1 for rank in range(len(evidence.items)))
+    facts = {(i.value.head.id, i.value.tail.id) for i in evidence.items if isinstance(i.value, Triple)}
+    assert ("m.chile", "m.santiago") in facts
+    with Engine(settings, recipe=recipe, options={"answerer.min_probability": 0.0, "top_k": 100}) as asked:
+        answer = asked.ask("What is the capital of Chile?")
+    assert answer.found
+
+
+def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--set gril\.checkpoint=FOLDER"):
+        Gril().check()
+    with (
+        Engine(settings, recipe=Gril(checkpoint=str(tmp_path))) as asked,
+        pytest.raises(CheckpointError, match=r"expected a checkpoint with gril\.json"),
+    ):
+        asked.retrieve("What is the capital of Chile?")
+    with pytest.raises(UsageError, match="train gril"):
+        gril_config(["grow.nothing=1"], encoder=None, epochs=None, seed=0)

@@ -1,0 +1,110 @@
+"""Laws of GRIL's retriever: relabelled nodes leave scores unchanged, a batch is its questions alone, more is seen."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lodestar.models.gril.config import GrowOptions, Pruning
+from lodestar.models.gril.network import GraphRetriever, GrowInputs
+
+from tests.gril_graphs import DIMENSION, inputs_of
+
+NODES = 8
+
+graphs = st.lists(
+    st.tuples(st.integers(0, NODES - 1), st.integers(0, 2), st.integers(0, NODES - 1)), max_size=25, unique=True
+)
+prunings = st.sampled_from(["threshold", "top-k", "none"])
+
+
+def network(pruning: Pruning, sigma: float = 0.3) -> GraphRetriever:
+    torch.manual_seed(3)
+    options = GrowOptions(pruning=pruning, budget=2, sigma=sigma, top_k=2)
+    return GraphRetriever(DIMENSION, 6, "mlp", options).eval()
+
+
+def one(triples: list[tuple[int, int, int]], topics: list[int], seed: int = 1) -> GrowInputs:
+    inputs = inputs_of(triples, topics=topics, num_nodes=NODES, seed=seed)
+    numbers = torch.Generator().manual_seed(seed + 100)
+    return replace(inputs, relations=torch.randn(3, DIMENSION, generator=numbers))
+
+
+def joined(first: GrowInputs, second: GrowInputs) -> GrowInputs:
+    """Two questions as one disjoint graph."""
+    nodes, relations = len(first.is_topic), len(first.relations)
+    moved = replace(
+        second,
+        heads=second.heads + nodes,
+        tails=second.tails + nodes,
+        relation_of=second.relation_of + relations,
+        question_of=second.question_of + len(first.questions),
+    )
+    names = [name for name in GrowInputs.__slots__ if name != "grown_anyway"]
+    return GrowInputs(*(torch.cat([getattr(first, name), getattr(moved, name)]) for name in names))
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs, st.sets(st.integers(0, NODES - 1), min_size=1, max_size=3), prunings, st.randoms(use_true_random=False))
+def test_relabelled_nodes_leave_scores_unchanged(
+    triples: list[tuple[int, int, int]], topics: set[int], pruning: Pruning, rng: random.Random
+) -> None:
+    inputs = one(triples, sorted(topics))
+    new = torch.tensor(rng.sample(range(NODES), NODES))
+    order = torch.tensor(rng.sample(range(len(triples)), len(triples)), dtype=torch.int64)
+    old = torch.argsort(new)
+    relabelled = replace(
+        inputs,
+        entities=inputs.entities[old],
+        is_topic=inputs.is_topic[old],
+        heads=new[inputs.heads][order],
+        tails=new[inputs.tails][order],
+        relation_of=inputs.relation_of[order],
+    )
+    with torch.no_grad():
+        before, after = network(pruning)(inputs), network(pruning)(relabelled)
+    torch.testing.assert_close(after.probabilities, before.probabilities[order])
+    torch.testing.assert_close(after.reached, before.reached[old])
+    torch.testing.assert_close(after.entities, before.entities[old])
+    assert torch.equal(after.is_kept, before.is_kept[order])
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs, graphs, prunings)
+def test_a_batch_is_each_question_alone(
+    first: list[tuple[int, int, int]], second: list[tuple[int, int, int]], pruning: Pruning
+) -> None:
+    alone = [one(first, [0], 1), one(second, [1, 2], 2)]
+    with torch.no_grad():
+        together = network(pruning)(joined(*alone))
+        apart = [network(pruning)(each) for each in alone]
+    for name in ("probabilities", "reached", "entities", "is_kept"):
+        torch.testing.assert_close(getattr(together, name), torch.cat([getattr(each, name) for each in apart]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs)
+def test_probabilities_are_some_and_those_of_a_source_sum_to_one(triples: list[tuple[int, int, int]]) -> None:
+    with torch.no_grad():
+        inputs = one(triples, [0])
+        grown = network("none")(inputs)
+    assert bool(((grown.probabilities >= 0) & (grown.probabilities <= 1)).all())
+    assert bool((grown.probabilities[grown.is_seen] > 0).all())
+    assert bool((grown.probabilities[~grown.is_seen] == 0).all())
+    for layer in grown.layers:
+        sources = torch.where(layer.is_inverse, inputs.tails[layer.triples], inputs.heads[layer.triples])
+        for source in sources.unique():
+            assert float(layer.attention[sources == source].sum()) == pytest.approx(1, abs=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs, st.floats(0.05, 0.9))
+def test_what_pruning_leaves_is_seen_without_it_too(triples: list[tuple[int, int, int]], sigma: float) -> None:
+    with torch.no_grad():
+        pruned, whole = network("threshold", sigma)(one(triples, [0])), network("none")(one(triples, [0]))
+    assert not bool((pruned.is_seen & ~whole.is_seen).any())
+    assert not bool((pruned.is_kept & ~pruned.is_seen).any())

@@ -1,0 +1,67 @@
+"""GRIL's complexity assessment after any retriever: five triples for each hop that the question seems to take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from lodestar.engine.errors import UsageError
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.recipes.growing import AdaptiveK as Part
+from lodestar.engine.reorganising.adaptive import AdaptiveK, number_kept
+from lodestar.engine.steps import drive
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+from lodestar.models.gril.hops import HopPredictor
+from lodestar.models.text_vectors import TextVectors
+
+from tests.evidence import evidence_of, leads, ranked
+from tests.letter_encoder import LetterEncoder
+
+PERU = Entity("m.peru", "Peru")
+
+
+def triples(question: str, number: int) -> Evidence[Triple]:
+    items = [
+        Scored(Triple(PERU, f"r{place}", Entity(f"m.{place}", None)), 1.0 - place / 100) for place in range(number)
+    ]
+    return Evidence(Question(question), (Topic(PERU),), "triple", tuple(items))
+
+
+def stage(per_hop: int = 5) -> AdaptiveK:
+    """As many hops as the letter z stands in the question, and one."""
+    network = HopPredictor(26, 4, 4)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+        network.inner.weight[0, 25] = 1.0
+        network.out.weight[1, 0] = 1.0
+        network.out.bias.copy_(torch.tensor([0.5, 0.0, -1.0, -1.0]))
+    return AdaptiveK(network, TextVectors(LetterEncoder()), per_hop=per_hop)
+
+
+def kept(evidence: Sequence[Evidence[Triple]], per_hop: int = 5) -> list[int]:
+    return [len(each.items) for each in drive(stage(per_hop).reorganise(evidence), list)]
+
+
+def test_five_triples_for_each_hop_and_never_more_than_there_are() -> None:
+    assert kept([triples("where", 30), triples("zzz", 30), triples("zzz", 7), triples("zzz", 0)]) == [5, 10, 7, 0]
+    assert kept([triples("where", 30), triples("zzz", 30)], per_hop=2) == [2, 4]
+    assert drive(stage().reorganise([]), list) == []
+
+
+def test_the_best_stay_in_their_order_and_it_is_charged() -> None:
+    (found,) = drive(stage().reorganise([triples("where", 30)]), list)
+    assert [item.value.relation for item in found.items] == ["r0", "r1", "r2", "r3", "r4"]
+    assert [cost.stage for cost in found.trace] == ["adaptive-k"]
+
+
+def test_chains_count_their_triples_and_one_always_stays() -> None:
+    ends = [Entity(f"m.{place}", f"End {place}") for place in range(4)]
+    chains = evidence_of(*ranked(*(leads(f"r{place}", *ends, topic=PERU) for place in range(3))))
+    assert [number_kept(chains, num) for num in (1, 4, 7, 8, 11, 12)] == [1, 1, 1, 2, 2, 3]
+
+
+def test_without_a_checkpoint_it_is_one_line() -> None:
+    with pytest.raises(UsageError, match=r"--set adaptive-k\.checkpoint=FOLDER"):
+        Part().check()

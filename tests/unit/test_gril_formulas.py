@@ -1,0 +1,193 @@
+"""GRIL's formulas against values computed by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from lodestar.models.gril.config import GrowOptions
+from lodestar.models.gril.groups import among_best, group_noisy_or, group_softmax
+from lodestar.models.gril.mask import concrete_mask, logit
+from lodestar.models.gril.network import GraphRetriever, GrowInputs
+
+from tests.gril_graphs import inputs_of, set_attention
+
+
+def retriever(**options: object) -> GraphRetriever:
+    torch.manual_seed(0)
+    return GraphRetriever(4, 3, "mlp", GrowOptions(**options)).eval()  # type: ignore[arg-type]
+
+
+class TestGroups:
+    def test_softmax_is_within_each_group(self) -> None:
+        scores = torch.tensor([0.0, math.log(3.0), 800.0, -5.0])
+        found = group_softmax(scores, torch.tensor([0, 0, 1, 2]), 4)
+        torch.testing.assert_close(found, torch.tensor([0.25, 0.75, 1.0, 1.0]))
+
+    def test_noisy_or(self) -> None:
+        found = group_noisy_or(torch.tensor([0.5, 0.5, 0.2]), torch.tensor([0, 0, 2]), 3)
+        torch.testing.assert_close(found, torch.tensor([0.75, 0.0, 0.2]))
+
+    def test_who_equals_the_last_is_among_the_best(self) -> None:
+        values = torch.tensor([0.1, 0.4, 0.3, 0.3, 0.3, 0.9])
+        found = among_best(values, torch.tensor([0, 0, 0, 0, 1, 1]), 2, 2)
+        assert found.tolist() == [False, True, True, True, True, True]
+        assert among_best(values, torch.tensor([0, 0, 0, 0, 1, 1]), 2, 1).tolist() == [0, 1, 0, 0, 0, 1]
+
+
+class TestMask:
+    def test_by_hand(self) -> None:
+        """P = .8 is a logit of log 4, ε = .2 of −log 4: together 0; at τ = ½ the median is 4² / (1 + 4²)."""
+        probabilities = torch.tensor([0.8])
+        torch.testing.assert_close(concrete_mask(probabilities, 0.5, torch.tensor([0.2])), torch.tensor([0.5]))
+        torch.testing.assert_close(concrete_mask(probabilities, 0.5), torch.tensor([16 / 17]))
+
+    def test_the_only_neighbour_and_none_are_finite(self) -> None:
+        probabilities = torch.tensor([0.0, 1.0], requires_grad=True)
+        mask = concrete_mask(probabilities, 0.5, torch.tensor([0.0, 1.0]))
+        mask.sum().backward()
+        assert mask.isfinite().all()
+        assert probabilities.grad is not None
+        assert probabilities.grad.isfinite().all()
+
+    def test_a_low_temperature_is_nearly_binary(self) -> None:
+        torch.manual_seed(0)
+        mask = concrete_mask(torch.full((2_000,), 0.3), 0.05, torch.rand(2_000))
+        assert ((mask < 0.05) | (mask > 0.95)).float().mean() > 0.9
+        assert abs(float(mask.mean()) - 0.3) < 0.03
+
+    def test_it_is_a_sample_in_training_and_the_same_always_at_inference(self) -> None:
+        probabilities = torch.full((5,), 0.3)
+        assert torch.equal(concrete_mask(probabilities, 0.5), concrete_mask(probabilities, 0.5))
+        assert not torch.equal(
+            concrete_mask(probabilities, 0.5, torch.rand(5)), concrete_mask(probabilities, 0.5, torch.rand(5))
+        )
+
+
+class TestAttention:
+    def test_the_score_is_a_perceptron_over_four_parts(self) -> None:
+        network, inputs = retriever(num_layers=1), inputs_of([(0, 0, 1), (0, 1, 2), (3, 0, 0)], topics=[0])
+        with torch.no_grad():
+            layer = network(inputs).layers[0]
+            entities = network.of_entity(inputs.entities)
+            expected = []
+            for source, relation, target, inverse in ((0, 0, 1, 0), (0, 1, 2, 0), (0, 0, 3, 1)):
+                hidden = network.score_source(entities[source]) + network.score_target(entities[target])
+                hidden += network.score_relation(inputs.relations[relation] + inverse * network.inverse)
+                hidden += network.score_question(inputs.questions[0])
+                expected.append(network.score_out(hidden.relu()))
+        torch.testing.assert_close(layer.attention, torch.softmax(torch.cat(expected), 0))
+        assert layer.is_inverse.tolist() == [False, False, True]
+
+    @pytest.mark.parametrize(("score", "changes"), [("linear", False), ("mlp", True)])
+    def test_to_the_letter_no_question_changes_what_is_found(self, score: str, changes: bool) -> None:
+        torch.manual_seed(0)
+        network = GraphRetriever(4, 3, score, GrowOptions(pruning="none")).eval()  # type: ignore[arg-type]
+        inputs = inputs_of([(0, 0, 1), (0, 1, 2), (1, 1, 3), (1, 0, 4)], topics=[0])
+        other = replace(inputs, questions=-inputs.questions)
+        with torch.no_grad():
+            difference = network(inputs).probabilities - network(other).probabilities
+        assert bool((difference.abs() > 1e-4).any()) is changes
+
+    def test_nothing_is_walked_from_a_literal_and_a_self_loop_once(self) -> None:
+        inputs = inputs_of([(0, 0, 0), (0, 0, 1), (2, 0, 1)], topics=[0], literals=[1])
+        with torch.no_grad():
+            grown = retriever(pruning="none")(inputs)
+        assert grown.is_seen.tolist() == [True, True, False]
+        assert [len(layer.triples) for layer in grown.layers] == [2, 2, 2]
+        assert grown.reached[2] == 0
+
+
+class TestPruning:
+    """Topic 0 with twenty neighbours: by its first edge goes half of the attention, the rest is shared."""
+
+    EDGES = tuple((0, 0, 1 + place) for place in range(20))
+
+    def kept(self, monkeypatch: pytest.MonkeyPatch, **options: object) -> list[int]:
+        network, inputs = retriever(num_layers=1, **options), inputs_of(self.EDGES, topics=[0])
+        set_attention(monkeypatch, [0.5, *[0.5 / 19] * 19])
+        with torch.no_grad():
+            return torch.nonzero(network(inputs).is_kept).squeeze(1).tolist()
+
+    def test_by_the_threshold_where_more_than_the_budget_fall_under_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.kept(monkeypatch) == [0]
+        assert self.kept(monkeypatch, budget=18) == [0]
+        assert len(self.kept(monkeypatch, budget=19)) == 20
+        assert len(self.kept(monkeypatch, sigma=0.02)) == 20
+        assert self.kept(monkeypatch, sigma=0.5) == []
+
+    def test_top_k_and_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.kept(monkeypatch, pruning="top-k", top_k=1) == [0]
+        assert len(self.kept(monkeypatch, pruning="top-k", top_k=2)) == 20  # all others are equal
+        assert len(self.kept(monkeypatch, pruning="none")) == 20
+
+    def test_each_question_has_its_own_budget(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        network = retriever(num_layers=1, budget=2)
+        inputs = inputs_of([(0, 0, 1), (0, 0, 2), (0, 0, 3), (4, 0, 5), (4, 0, 6)], topics=[0, 4])
+        inputs = replace(
+            inputs,
+            questions=inputs.questions.repeat(2, 1),
+            question_of=torch.tensor([0, 0, 0, 0, 1, 1, 1]),
+        )
+        set_attention(monkeypatch, [0.05, 0.05, 0.05, 0.05, 0.05])
+        with torch.no_grad():
+            assert network(inputs).is_kept.tolist() == [False, False, False, True, True]
+
+
+class TestGrowing:
+    """0 → 1 → 2: with attention of .5 and .4."""
+
+    def grown(self, monkeypatch: pytest.MonkeyPatch, **options: object) -> list[list[float]]:
+        network = retriever(num_layers=2, pruning="none", **options)
+        inputs = inputs_of([(0, 0, 1), (1, 0, 2)], topics=[0])
+        set_attention(monkeypatch, [0.5], [0.5, 0.4, 0.6])  # 0→1; then 0→1, 1→2, and 1→0 against the first
+        with torch.no_grad():
+            found = network(inputs)
+        return [found.probabilities.tolist(), found.reached.tolist()]
+
+    def test_the_product_along_the_way(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        probabilities, reached = self.grown(monkeypatch)
+        assert probabilities == pytest.approx([0.5, 0.2])
+        assert reached == pytest.approx([1.0, 0.5, 0.2])
+
+    def test_or_the_attention_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        probabilities, reached = self.grown(monkeypatch, combine="max")
+        assert probabilities == pytest.approx([0.6, 0.4])
+        assert reached == pytest.approx([1.0, 0.5, 0.4])
+
+    def test_equation_4_by_hand(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """h'_1 = W1 h_1 + W2 · ½ h_0, h'_0 = W1 h_0, and node 2, which was not met, stays."""
+        network, inputs = retriever(num_layers=1, pruning="none"), inputs_of([(0, 0, 1), (1, 0, 2)], topics=[0])
+        set_attention(monkeypatch, [0.5], [0.5])
+        with torch.no_grad():
+            before = network.of_entity(inputs.entities)
+            after = network(inputs).entities
+            first, second = network.update_own, network.update_neighbours
+            torch.testing.assert_close(after[1], first(before[1]) + second(0.5 * before[0]))
+            torch.testing.assert_close(after[0], first(before[0]))
+            torch.testing.assert_close(after[2], before[2])
+            network.options = replace(network.options, entity_update=False)
+            torch.testing.assert_close(network(inputs).entities, before)
+
+    def test_what_is_pruned_is_not_grown_from_but_for_what_is_on_right_paths(self) -> None:
+        edges = [(0, 0, 1 + place) for place in range(30)] + [(1, 0, 40)]
+        inputs = inputs_of(edges, topics=[0])
+        with torch.no_grad():
+            network = retriever(sigma=0.9)
+            assert not network(inputs).is_seen[-1]
+            anyway = torch.zeros_like(inputs.is_topic)
+            anyway[[0, 1, 40]] = True
+            assert network(replace(inputs, grown_anyway=anyway)).is_seen[-1]
+
+
+def test_the_logit_of_a_probability() -> None:
+    assert logit(torch.tensor([0.75])).item() == pytest.approx(math.log(3))
+
+
+def test_inputs_without_topics_and_without_triples() -> None:
+    for inputs in (inputs_of([(0, 0, 1)], topics=[]), inputs_of([], topics=[0], num_nodes=1)):
+        grown = retriever()(inputs)
+        assert not grown.is_seen.any()
+        assert isinstance(inputs, GrowInputs)

@@ -1,0 +1,280 @@
+"""Retriever, bridge and reader together: what reaches which, what the reader points at, a training taken up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from lodestar.models.gril.bridge import Bridge, mask_of
+from lodestar.models.gril.checkpoint import GrilDescription, read_bridge, read_graph_retriever, read_reader
+from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.gril.inputs import EncodedQuestions
+from lodestar.models.gril.joint import JointNetwork, given_triples, passage_of
+from lodestar.models.gril.joint_learning import f1_at, is_answer
+from lodestar.models.gril.network import GraphRetriever
+from lodestar.models.gril.passages import Passage, written
+from lodestar.models.gril.reader import Pointed, Reader, reading_loss
+from lodestar.models.gril.reading import ReaderModel
+from lodestar.models.gril.train_retriever import train_retriever
+from lodestar.models.star.networks.backbone import describe_backbone
+from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.trainer import Watcher
+
+from tests.gril_graphs import inputs_of
+from tests.letter_encoder import LetterEncoder
+from tests.reg_graphs import question_graphs
+from tests.tiny_checkpoint import DIMENSION, tiny_backbone
+
+CPU = torch.device("cpu")
+JOINT = JointOptions(reader="tiny", inner=12, prior_weight=0.0, max_tokens=120, num_triples=4)
+
+
+def network_of(joint: JointOptions = JOINT, **grow: object) -> JointNetwork:
+    torch.manual_seed(0)
+    options = GrowOptions(num_layers=2, **grow)  # type: ignore[arg-type]
+    reader = Reader(tiny_backbone(), joint.max_tokens, has_text=joint.text)
+    return JointNetwork(GraphRetriever(26, 8, "mlp", options), Bridge(8, joint.inner, DIMENSION), reader, joint).eval()
+
+
+def encoded(first: int = 0, after: int = 3) -> EncodedQuestions:
+    return EncodedQuestions(question_graphs(first, after), LetterEncoder().encode, CPU)
+
+
+def gradients(network: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {name: p.grad for name, p in network.named_parameters() if p.grad is not None and bool(p.grad.any())}
+
+
+class TestGradients:
+    """θ is the retriever, ψ the bridge, φ the reader."""
+
+    def test_one_forward_serves_both_terms(self) -> None:
+        """Against two: φ and ψ from a token that is cut off from θ, θ with φ and ψ frozen."""
+        questions, numbers = [0, 1, 2], [4, 4, 4]
+        network = network_of(replace(JOINT, prior_weight=0.5))
+        network(encoded(), questions, numbers).loss.backward()
+        found = gradients(network)
+
+        first = network_of(replace(JOINT, prior_weight=0.0, graph_supervision=False))
+        first.retriever.requires_grad_(False)
+        first(encoded(), questions, numbers).losses["reading"].backward()
+        second = network_of(replace(JOINT, prior_weight=0.5))
+        second.bridge.requires_grad_(False)
+        second.reader.requires_grad_(False)
+        second(encoded(), questions, numbers).loss.backward()
+
+        of_readers, of_retriever = gradients(first), gradients(second)
+        assert {name.split(".")[0] for name in of_readers} == {"bridge", "reader"}
+        assert {name.split(".")[0] for name in of_retriever} == {"retriever"}
+        assert found.keys() == of_readers.keys() | of_retriever.keys()
+        for name, gradient in found.items():
+            torch.testing.assert_close(gradient, (of_readers | of_retriever)[name])
+
+    @pytest.mark.parametrize("supervised", [True, False])
+    def test_the_readers_gradient_reaches_the_retriever(self, supervised: bool) -> None:
+        network = network_of(replace(JOINT, graph_supervision=supervised))
+        network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
+        reached = {name for name in gradients(network) if name.startswith("retriever.")}
+        assert {
+            "retriever.score_out.weight",
+            "retriever.score_question.weight",
+            "retriever.of_entity.weight",
+        } <= reached
+
+    def test_by_the_mask_alone_where_entities_are_not_updated(self) -> None:
+        """The score reaches the token by M and A alone then; without M it could not."""
+        network = network_of(entity_update=False)
+        network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
+        assert "retriever.score_out.weight" in gradients(network)
+        cut = network_of(entity_update=False)
+        inputs = encoded().inputs([0, 1])
+        grown = cut.retriever(inputs)
+        cut.bridge(grown, inputs, torch.ones_like(grown.probabilities)).sum().backward()
+        assert "retriever.score_out.weight" not in gradients(cut)
+
+    def test_separate_no_token_nothing_of_the_reader_reaches_the_retriever(self) -> None:
+        network = network_of(replace(JOINT, token=False))
+        network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
+        assert {name.split(".")[0] for name in gradients(network)} == {"reader"}
+
+    def test_the_parts_of_the_loss(self) -> None:
+        assert network_of()(encoded(), [0], [4]).losses.keys() == {"reading", "graph"}
+        open_domain = replace(JOINT, graph_supervision=False, prior_weight=1.0)
+        assert network_of(open_domain)(encoded(), [0], [4]).losses.keys() == {"reading", "prior"}
+
+
+class TestBridge:
+    def test_shares_by_hand(self) -> None:
+        """0 → 1 (M = .8), 0 → 2 (M = .2), 3 unseen: with weights of nothing A is M over 1 + .8 + .2."""
+        inputs = inputs_of([(0, 0, 1), (0, 0, 2), (3, 0, 3)], topics=[0])
+        bridge = Bridge(3, 5, 7)
+        torch.nn.init.zeros_(bridge.own.weight)
+        torch.nn.init.zeros_(bridge.neighbours.weight)
+        grown = GraphRetriever(4, 3, "mlp", GrowOptions())(inputs)
+        mask = torch.tensor([0.8, 0.2, 0.9])
+        torch.testing.assert_close(bridge.shares(grown, inputs, mask), torch.tensor([0.5, 0.4, 0.1, 0.0]))
+        expected = bridge.out(torch.sigmoid(bridge.inner(torch.tensor([0.5, 0.4, 0.1, 0.0]) @ grown.entities)))
+        torch.testing.assert_close(bridge(grown, inputs, mask)[0], expected)
+
+    def test_messages_are_weighted_by_the_mask(self) -> None:
+        inputs = inputs_of([(0, 0, 1), (0, 0, 2)], topics=[0])
+        torch.manual_seed(0)
+        bridge = Bridge(3, 5, 7)
+        torch.nn.init.zeros_(bridge.own.weight)
+        grown = GraphRetriever(4, 3, "mlp", GrowOptions())(inputs)
+        mask = torch.tensor([0.75, 0.25])
+        heard = bridge.neighbours(grown.entities).squeeze(1)
+        scores = torch.stack([0.75 * heard[1] + 0.25 * heard[2], heard[0], heard[0]])
+        powers = torch.tensor([1.0, 0.75, 0.25]) * scores.exp()
+        torch.testing.assert_close(bridge.shares(grown, inputs, mask), powers / powers.sum())
+
+    def test_the_mask_is_drawn_in_training_and_the_same_at_inference(self) -> None:
+        inputs = inputs_of([(0, 0, 1), (0, 0, 2), (3, 0, 3)], topics=[0])
+        grown = GraphRetriever(4, 3, "mlp", GrowOptions())(inputs)
+        assert torch.equal(mask_of(grown, 0.5, is_sampled=False), mask_of(grown, 0.5, is_sampled=False))
+        assert not torch.equal(mask_of(grown, 0.5, is_sampled=True), mask_of(grown, 0.5, is_sampled=True))
+        assert mask_of(grown, 0.5, is_sampled=True)[2] == 0
+
+
+PASSAGE = Passage("what", ("Peru", "Lima", None, "Sol"), ((0, "capital", 1), (0, "of", 2), (2, "used", 3)), (1, 3))
+
+
+class TestReading:
+    def test_what_is_written(self) -> None:
+        words: list[str] = ["[", "]"]
+
+        def tokenise(text: str) -> list[int]:
+            words.extend(word for word in text.split() if word not in words)
+            return [words.index(word) for word in text.split()]
+
+        def text_of(max_tokens: int, *, has_text: bool = True) -> tuple[str, list[tuple[int, int, int]]]:
+            found = written(PASSAGE, tokenise, 0, 1, max_tokens, has_text=has_text)
+            return " ".join(words[each] for each in found.ids), found.mentions
+
+        whole = "[ what ] Peru → capital → Lima ; Peru → of → ? ; ? → used → Sol ; ]"
+        assert text_of(100) == (whole, [(0, 7, 8), (1, 19, 20)])
+        assert text_of(12) == ("[ what ] Peru → capital → Lima ; ]", [(0, 7, 8)])
+        assert text_of(100, has_text=False) == ("[ what ] Lima ; Sol ; ]", [(0, 3, 4), (1, 5, 6)])
+
+    def test_probabilities_are_of_each_question_and_a_batch_is_its_questions_alone(self) -> None:
+        torch.manual_seed(0)
+        reader = Reader(tiny_backbone(), 120, has_text=True).eval()
+        other = Passage("which", ("Peru", "Sol", "Lima"), ((0, "in", 1), (1, "in", 2), (0, "the", 2)), (1, 2))
+        tokens = torch.randn(2, DIMENSION)
+        with torch.no_grad():
+            both = reader([PASSAGE, other], tokens)
+            alone = [reader([each], tokens[place : place + 1]) for place, each in enumerate((PASSAGE, other))]
+        torch.testing.assert_close(both.probabilities, torch.cat([each.probabilities for each in alone]))
+        for number in (0, 1):
+            assert float(both.probabilities[both.question_of == number].sum()) == pytest.approx(1)
+        with torch.no_grad():
+            assert not torch.allclose(both.probabilities, reader([PASSAGE, other], -tokens).probabilities)
+
+    def test_the_loss_by_hand(self) -> None:
+        """Of three questions the second has no right candidate and does not count."""
+        pointed = Pointed(torch.tensor([0.5, 0.3, 0.2, 1.0, 0.25, 0.75]), torch.tensor([0, 0, 0, 1, 2, 2]))
+        right = torch.tensor([1.0, 1.0, 0.0, 0.0, 1.0, 0.0])
+        expected = -(torch.tensor(0.8).log() + torch.tensor(0.25).log()) / 2
+        torch.testing.assert_close(reading_loss(pointed, right, 3), expected)
+        assert reading_loss(pointed, torch.zeros(6), 3) == 0
+
+    def test_answers_are_those_with_a_share_of_the_best(self) -> None:
+        scores = torch.tensor([0.6, 0.3, 0.1, 0.0]).numpy()
+        right = torch.tensor([True, True, False, False]).numpy()
+        assert is_answer(scores, 0.5).tolist() == [True, True, False, False]
+        assert f1_at(0.5, [(scores, right, 2)]) == 1
+        assert f1_at(1.0, [(scores, right, 2)]) == pytest.approx(2 / 3)
+        assert f1_at(0.5, [(scores[:0], right[:0], 2)]) == 0
+
+    def test_the_given_triples_are_the_most_probable_that_were_seen(self) -> None:
+        sets = encoded()
+        with torch.no_grad():
+            grown = network_of().retriever(sets.inputs([1, 2]))
+        given = given_triples(grown, sets, [1, 2], [2, 99])
+        assert [len(rows) for rows in given] == [2, 4]
+        best = torch.argsort(grown.probabilities[:4], descending=True)[:2]
+        assert sorted(given[0].tolist()) == sorted((4 + best).tolist())
+        passage, nodes = passage_of(sets, 1, given[0])
+        assert passage.question == sets.graphs.texts.questions[1]
+        assert not sets.graphs.is_topic[nodes].any()
+        assert len(passage.candidates) == len(nodes)
+
+
+@pytest.fixture(scope="module")
+def reader_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("tiny")
+    backbone = tiny_backbone()
+    describe_backbone(backbone, folder)
+    backbone.model.save_pretrained(folder)  # type: ignore[operator]
+    yield str(folder)
+
+
+def config(reader: str, **joint: object) -> GrilConfig:
+    options = replace(JOINT, reader=reader, **joint)  # type: ignore[arg-type]
+    few = TrainingOptions(epochs=2, learning_rate=1e-3, head_learning_rate=0.01, patience=99)
+    return GrilConfig(
+        hidden=8,
+        batch_size=3,
+        grow=GrowOptions(num_layers=2),
+        training=few,
+        hop_training=few,
+        joint=options,
+        joint_training=few,
+    )
+
+
+def train(folder: Path, chosen: GrilConfig, watcher: Watcher | None = None) -> GrilDescription:
+    encode = LetterEncoder().encode
+    return train_retriever(chosen, [question_graphs(0, 9)], [question_graphs(9, 15)], encode, folder, watcher=watcher)
+
+
+class TestTraining:
+    def test_it_is_taken_up_read_again_and_at_work(self, reader_folder: str, tmp_path: Path) -> None:
+        class StoppedError(Exception):
+            pass
+
+        def stop(name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
+            if (name, epoch, done) == ("reader", 1, 1):
+                raise StoppedError
+
+        whole, halted = tmp_path / "whole", tmp_path / "halted"
+        description = train(whole, config(reader_folder))
+        with pytest.raises(StoppedError):
+            train(halted, config(reader_folder), Watcher(step=stop))
+        train(halted, config(reader_folder))
+        for part in ("retriever", "hops", "bridge", "reader"):
+            weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
+            assert weights[0].read_bytes() == weights[1].read_bytes(), part
+        assert 0 <= description.figures["reader"]["hits_at_1"] <= 1
+
+        _, retriever = read_graph_retriever(whole)
+        bridge, (_, reader) = read_bridge(whole), read_reader(whole)
+        sets = encoded(9, 12)
+        joint = JointNetwork(retriever, bridge, reader, config(reader_folder).joint).eval()
+        with torch.no_grad():
+            expected = joint(sets, [0, 1, 2], [4, 4, 4])
+            inputs = sets.inputs([0, 1, 2])
+            grown = retriever(inputs)
+            tokens = bridge(grown, inputs, mask_of(grown, 0.5, is_sampled=False))
+        given = given_triples(grown, sets, [0, 1, 2], [4, 4, 4])
+        passages = [passage_of(sets, question, rows)[0] for question, rows in enumerate(given)]
+        model = ReaderModel(description, reader)
+        read = model.read(passages, tokens.tolist())
+        scores = torch.cat([torch.from_numpy(each) for each, _ in read])
+        torch.testing.assert_close(scores, expected.pointed.probabilities, rtol=1e-4, atol=1e-5)
+        assert all(said.any() for _, said in read)
+        assert model.read([], []) == []
+
+    def test_the_open_domain_needs_no_right_triples(self, reader_folder: str, tmp_path: Path) -> None:
+        description = train(tmp_path, config(reader_folder, graph_supervision=False, prior_weight=0.1))
+        assert description.figures.keys() == {"hops", "reader"}
+        assert description.reader is not None
+
+    def test_a_retriever_alone_has_no_reader(self, tmp_path: Path) -> None:
+        description = train(tmp_path, config(""))
+        assert description.reader is None
+        with pytest.raises(CheckpointError, match="--reader all-MiniLM-L6-v2"):
+            read_reader(tmp_path)

@@ -1,0 +1,184 @@
+"""GRIL's retriever learned from small subgraphs: better than chance, the same when taken up, read again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from lodestar.models.gril.checkpoint import GrilDescription, read_graph_retriever, read_hop_predictor
+from lodestar.models.gril.config import GrilConfig, GrowOptions
+from lodestar.models.gril.hops import HopObjective, HopPredictor, hops_of
+from lodestar.models.gril.inputs import EncodedQuestions, on_right_paths
+from lodestar.models.gril.learning import graph_supervision
+from lodestar.models.gril.network import GraphRetriever
+from lodestar.models.gril.scoring import GrilModel
+from lodestar.models.gril.train_retriever import train_retriever
+from lodestar.models.reg.learning import NothingToLearnError
+from lodestar.models.reg.scoring import TripleColumns
+from lodestar.models.text_vectors import TextVectors
+from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.state import TrainingStateError
+from lodestar.models.training.trainer import Watcher
+
+from tests.letter_encoder import LetterEncoder
+from tests.reg_graphs import question_graphs
+
+CPU = torch.device("cpu")
+CONFIG = GrilConfig(
+    hidden=24,
+    batch_size=4,
+    grow=GrowOptions(num_layers=2),
+    training=TrainingOptions(epochs=20, head_learning_rate=0.02, weight_decay=0.0, patience=99),
+)
+
+
+def train(folder: Path, config: GrilConfig = CONFIG, watcher: Watcher | None = None) -> GrilDescription:
+    encode = LetterEncoder().encode
+    return train_retriever(config, [question_graphs(0, 18)], [question_graphs(18, 30)], encode, folder, watcher=watcher)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    train(folder)
+    return folder
+
+
+def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
+    description, network = read_graph_retriever(trained)
+    graphs = question_graphs(30, 42)
+    encoded = EncodedQuestions(graphs, LetterEncoder().encode, CPU)
+    with torch.no_grad():
+        found = network(encoded.inputs(range(12))).probabilities.numpy()
+    assert (found.reshape(-1, 4).argmax(axis=1) == [number % 3 for number in range(30, 42)]).all()
+    assert description.calibration[0] > 0
+    assert found[graphs.is_positive].mean() > found[~graphs.is_positive].mean() + 0.1
+
+
+def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> None:
+    description, network = read_graph_retriever(trained)
+    graphs = question_graphs(30, 36)
+    encoder = LetterEncoder()
+    texts = graphs.texts
+    columns = TripleColumns(
+        texts.questions,
+        texts.relations,
+        [None if place < 0 else texts.entities[place] for place in graphs.text_of.tolist()],
+        graphs.is_topic,
+        graphs.heads,
+        graphs.relation_of,
+        graphs.tails,
+        np.repeat(np.arange(len(graphs)), np.diff(graphs.triple_starts)),
+    )
+    model = GrilModel(description, network, TextVectors(encoder))
+    question_of = np.repeat(np.arange(len(graphs)), np.diff(graphs.node_starts))
+    found = model.grow(columns, graphs.is_literal, question_of).grown
+    encoded = EncodedQuestions(graphs, encoder.encode, CPU)
+    with torch.no_grad():
+        alone = [network(encoded.inputs([question])) for question in range(len(graphs))]
+    for name in ("probabilities", "reached", "entities", "is_kept"):
+        torch.testing.assert_close(getattr(found, name), torch.cat([getattr(each, name) for each in alone]))
+
+
+def test_hops_are_predicted_from_the_question(trained: Path) -> None:
+    description, network = read_hop_predictor(trained)
+    assert description.figures["hops"]["accuracy"] == description.figures["hops"]["majority"] == 1  # all take one hop
+    assert hops_of(question_graphs(0, 3), 4).tolist() == [1, 1, 1]
+    near = question_graphs(0, 12)
+    is_far = np.arange(12) % 2 == 1
+    is_answer = near.is_answer.reshape(12, 5) & ~is_far[:, None]
+    is_answer[is_far, 4] = True
+    texts = tuple(f"{text} far away" if far else text for text, far in zip(near.texts.questions, is_far, strict=True))
+    graphs = replace(near, is_answer=is_answer.reshape(-1), texts=replace(near.texts, questions=texts))
+    assert (hops_of(graphs, 4) == 1 + is_far).all()
+    assert (hops_of(graphs, 1) == 1).all()
+    encoded = EncodedQuestions(graphs, LetterEncoder().encode, CPU)
+    objective = HopObjective(HopPredictor(26, 8, 4), [encoded], [encoded], CONFIG.hop_training, 4)
+    optimizer = torch.optim.Adam(objective.network.parameters(), 0.05)
+    for _ in range(40):
+        optimizer.zero_grad()
+        objective.loss(objective.network, 0, (0, 1)).backward()
+        objective.loss(objective.network, 1, (0, 1)).backward()
+        optimizer.step()
+    figures = objective.evaluate()
+    assert figures["accuracy"] > 0.9 > figures["majority"] == 0.5
+    assert network.max_hops == 4
+
+
+def test_hops_of_several_topics_and_of_none() -> None:
+    """0 → 1 → 2 with topics 0 and 1: the answer 2 is one triple from the one and two from the other."""
+    one = question_graphs(0, 1)
+    line = replace(
+        one,
+        heads=np.array([0, 1]),
+        tails=np.array([1, 2]),
+        relation_of=np.array([0, 0]),
+        is_positive=np.array([True, True]),
+        triple_starts=np.array([0, 2]),
+        is_topic=np.array([True, True, False, False, False]),
+        is_answer=np.array([False, False, True, False, False]),
+    )
+    assert hops_of(line, 4).tolist() == [2]
+    assert hops_of(replace(line, is_answer=np.array([False, False, False, True, False])), 4).tolist() == [0]
+    assert hops_of(replace(line, is_literal=np.array([False, True, False, False, False])), 4).tolist() == [0]
+
+
+def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(_name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
+        if (epoch, done) == (3, 2):
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(tmp_path, watcher=Watcher(step=stop))
+    train(tmp_path)
+    for part in ("retriever", "hops"):
+        weights = [folder / part / "model.safetensors" for folder in (tmp_path, trained)]
+        assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_another_training_is_not_replaced(trained: Path) -> None:
+    with pytest.raises(TrainingStateError, match="another training"):
+        train(trained, replace(CONFIG, hidden=8))
+
+
+def test_a_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
+    for part in ("retriever", "hops"):
+        (tmp_path / part).mkdir()
+    for name in ("gril.json", "retriever/model.safetensors", "hops/model.safetensors"):
+        (tmp_path / name).write_bytes((trained / name).read_bytes())
+    read_graph_retriever(tmp_path)
+    with (tmp_path / "retriever" / "model.safetensors").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(CheckpointError, match="not the file that was written"):
+        read_graph_retriever(tmp_path)
+
+
+def test_questions_without_a_right_triple_teach_nothing(tmp_path: Path) -> None:
+    graphs = question_graphs(0, 3)
+    empty = replace(graphs, is_positive=np.zeros_like(graphs.is_positive))
+    with pytest.raises(NothingToLearnError, match="no question to learn from has an answer in its subgraph"):
+        train_retriever(CONFIG, [empty], [graphs], LetterEncoder().encode, tmp_path)
+
+
+def test_graph_supervision_by_hand() -> None:
+    """Of each question five nodes: the topic does not count, the four others do."""
+    graphs = question_graphs(0, 2)
+    encoded = EncodedQuestions(graphs, LetterEncoder().encode, CPU)
+    assert on_right_paths(graphs).tolist() == [True, True, False, False, False, True, False, True, False, False]
+    torch.manual_seed(0)
+    network = GraphRetriever(26, 8, "mlp", CONFIG.grow)
+    inputs = encoded.inputs([0, 1], supervised=True)
+    grown = network(inputs)
+    expected = []
+    for question, right in ((0, 1), (1, 2)):
+        reached = grown.reached[5 * question : 5 * question + 5].clamp(1e-6, 1 - 1e-6)
+        losses = [-(reached[n].log() if n == right else (1 - reached[n]).log()) for n in range(1, 5)]
+        expected.append(sum(losses) / 4)
+    torch.testing.assert_close(graph_supervision(grown, inputs, encoded.on_path([0, 1])), sum(expected) / 2)
