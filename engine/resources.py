@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
     from ..models.causal_lm import CausalLM
-    from ..models.gril.checkpoint import GrilDescription
-    from ..models.gril.hops import HopPredictor
+    from ..models.gril.hops import HopModel
+    from ..models.gril.reading import ReaderModel
     from ..models.gril.scoring import GrilModel
     from ..models.reg.entities.scoring import EntityModel
     from ..models.reg.scoring import TripleModel
@@ -172,31 +172,49 @@ class Resources:
 
     def gril_model(self, folder: str) -> GrilModel:
         """Return a trained graph retriever; raise `CheckpointError` where it cannot be read."""
-        from ..models.gril.checkpoint import read_graph_retriever
+        from ..models.gril.checkpoint import read_bridge, read_graph_retriever
         from ..models.gril.scoring import GrilModel
         from ..models.training.description import CheckpointError as Unreadable
 
         def read() -> GrilModel:
             try:
                 description, network = read_graph_retriever(Path(folder), self.device)
+                has_token = description.reader is not None and description.reader.token
+                bridge = read_bridge(Path(folder), self.device) if has_token else None
             except Unreadable as error:
                 raise CheckpointError(str(error)) from error
-            return GrilModel(description, network, self.vectors_of(description.encoder))
+            return GrilModel(description, network, self.vectors_of(description.encoder), bridge)
 
         return self.once(("gril", folder), read)
 
-    def hop_predictor(self, folder: str) -> tuple[GrilDescription, HopPredictor]:
+    def hop_model(self, folder: str) -> HopModel:
         """Return what predicts a question's hops; raise `CheckpointError` where it cannot be read."""
         from ..models.gril.checkpoint import read_hop_predictor
+        from ..models.gril.hops import HopModel
         from ..models.training.description import CheckpointError as Unreadable
 
-        def read() -> tuple[GrilDescription, HopPredictor]:
+        def read() -> HopModel:
             try:
-                return read_hop_predictor(Path(folder), self.device)
+                description, network = read_hop_predictor(Path(folder), self.device)
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+            return HopModel(network, self.vectors_of(description.encoder))
+
+        return self.once(("hops", folder), read)
+
+    def gril_reader(self, folder: str) -> ReaderModel:
+        """Return the reader that learned with a graph retriever; raise `CheckpointError` where there is none."""
+        from ..models.gril.checkpoint import read_reader
+        from ..models.gril.reading import ReaderModel
+        from ..models.training.description import CheckpointError as Unreadable
+
+        def read() -> ReaderModel:
+            try:
+                return ReaderModel(*read_reader(Path(folder), self.device))
             except Unreadable as error:
                 raise CheckpointError(str(error)) from error
 
-        return self.once(("hops", folder), read)
+        return self.once(("gril-reader", folder), read)
 
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""

@@ -40,6 +40,7 @@ class Evidence(Generic[ItemT_co]):
     `groups` has the priority group of each item (0 first; GraphRAG-FI), empty where all are of one. `left_out` says in
     words what a bound left out beside the triples of the chains. `walked` are the relation paths that a search carried
     on or took for a result, each with its topic's id: all others were pruned; empty where a retriever does not say.
+    `graph_token` is what a retriever that learned with a reader has to tell it beside the items (GRIL); else empty.
     `note` says why there is nothing, where there is nothing, and `did_you_mean` has the entities with the nearest names
     where none is known by what was asked about.
     `form` has what came of a question that is no plain one (how many, yes or no, …); None of a plain one.
@@ -57,6 +58,7 @@ class Evidence(Generic[ItemT_co]):
     trace: tuple[Cost, ...] = field(default=(), compare=False)
     walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
     form: Formed | None = None
+    graph_token: tuple[float, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.groups and len(self.groups) != len(self.items):

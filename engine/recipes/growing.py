@@ -1,4 +1,4 @@
-"""The parts of GRIL: what grows and prunes a question's subgraph, and what says how many triples it takes."""
+"""The parts of GRIL: what grows and prunes a subgraph, how many triples a question takes, what answers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import ClassVar
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
-from ..stages import Reorganiser, Retriever
-from .part import ReorganiserPart, RetrieverPart, option
+from ..stages import Answerer, Reorganiser, Retriever
+from .part import AnswererPart, ReorganiserPart, RetrieverPart, option
 
 
 @dataclass(frozen=True)
@@ -75,5 +75,31 @@ class AdaptiveK(ReorganiserPart):
         """Return the stage; raises `CheckpointError` for a damaged checkpoint."""
         from ..reorganising.adaptive import AdaptiveK as Stage
 
-        description, network = graph.shared.hop_predictor(self.checkpoint)
-        return Stage(network, graph.shared.vectors_of(description.encoder), per_hop=self.per_hop)
+        return Stage(graph.shared.hop_model(self.checkpoint), per_hop=self.per_hop)
+
+
+@dataclass(frozen=True)
+class GrilReader(AnswererPart):
+    """The reader that learned with a gril points at answers in its evidence (docs/gril.md)."""
+
+    name: ClassVar[str] = "gril"
+
+    checkpoint: str = option("", "folder of a gril that learned with a reader", source="lodestar train gril --reader")
+
+    def check(self) -> None:
+        """Raise `UsageError` without a checkpoint."""
+        if not self.checkpoint:
+            raise UsageError(
+                "answerer gril: expected the folder of a gril that learned with a reader, found none: give --set "
+                "answerer.checkpoint=FOLDER, or train one with `lodestar train gril --reader all-MiniLM-L6-v2`"
+            )
+
+    def answerer(self, graph: GraphResources) -> Answerer:
+        """Return the answerer; raises `CheckpointError` for a checkpoint that is damaged or has no reader."""
+        from ...models.verbalise import Directed, verbalise_hop
+        from ..answering.pointing import PointingAnswerer
+
+        self.check()
+        texts = {name: verbalise_hop((Directed(words),)) for name, words in graph.words.items()}
+        shared = graph.shared
+        return PointingAnswerer(shared.gril_reader(self.checkpoint), shared.hop_model(self.checkpoint), texts)

@@ -38,6 +38,7 @@ LINKERS = {
 ANSWERERS = {
     "extractive": "lodestar.engine.recipes.answering:Extractive",
     "llm": "lodestar.engine.recipes.answering:LanguageModel",
+    "gril": "lodestar.engine.recipes.growing:GrilReader",
 }
 
 _PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

@@ -5,10 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-import torch
-
-from ...models.gril.hops import HopPredictor
-from ...models.text_vectors import TextVectors
+from ...models.gril.hops import HopModel
 from ..evidence.bridges import triples_of
 from ..evidence.evidence import Cost, Evidence, Item, Kind
 from ..steps import Steps
@@ -23,31 +20,20 @@ class AdaptiveK:
     takes: Kind | None = None
     gives: Kind | None = None
 
-    def __init__(self, network: HopPredictor, vectors: TextVectors, *, per_hop: int) -> None:
-        self._network = network
-        self._vectors = vectors
+    def __init__(self, model: HopModel, *, per_hop: int) -> None:
+        self._model = model
         self._per_hop = per_hop
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
         """Return the evidence, cut."""
         yield from ()
         started_s = time.perf_counter()
-        hops = self.hops([each.question.text for each in evidence])
+        hops = self._model.hops([each.question.text for each in evidence])
         cost = Cost("adaptive-k", time.perf_counter() - started_s)
         return [
             each.cut_to(number_kept(each, self._per_hop * c)).charged([cost])
             for each, c in zip(evidence, hops, strict=True)
         ]
-
-    def hops(self, questions: Sequence[str]) -> list[int]:
-        """Return the hops of each question."""
-        if not questions:
-            return []
-        self._vectors.encode(questions)
-        vectors = torch.stack([torch.from_numpy(self._vectors.sentence(each)) for each in questions])
-        with torch.no_grad():
-            logits = self._network(vectors.to(self._network.out.weight.device))
-        return [place + 1 for place in logits.argmax(dim=1).tolist()]
 
 
 def number_kept(evidence: Evidence[Item], num_triples: int) -> int:

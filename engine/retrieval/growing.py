@@ -7,6 +7,7 @@ and pruning are then done for all of them together, by the code that learned it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,5 +57,5 @@ class GrowingRetriever:
             one = self._columns.evidence(
                 question, batch, number, best, found.logits, self._model.description.calibration
             )
-            evidence.append(one.charged([cost]))
+            evidence.append(replace(one.charged([cost]), graph_token=found.tokens[number]))
         return evidence

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from ..reg.graphs import QuestionGraphs
 from ..reg.shortest_paths import UNREACHED, hops_from
+from ..text_vectors import TextVectors
 from ..training.objective import Figures, ParameterGroup
 from ..training.options import TrainingOptions
 from .inputs import EncodedQuestions
@@ -45,6 +46,24 @@ class HopPredictor(nn.Module):
     def max_hops(self) -> int:
         """The most that it predicts."""
         return self.out.out_features
+
+
+class HopModel:
+    """Predicts the hops of questions from their texts; `vectors` are of the encoder that it was trained with."""
+
+    def __init__(self, network: HopPredictor, vectors: TextVectors) -> None:
+        self._network = network
+        self._vectors = vectors
+
+    def hops(self, questions: Sequence[str]) -> list[int]:
+        """Return the hops of each question."""
+        if not questions:
+            return []
+        self._vectors.encode(questions)
+        vectors = torch.stack([torch.from_numpy(self._vectors.sentence(each)) for each in questions])
+        with torch.no_grad():
+            logits = self._network(vectors.to(self._network.out.weight.device))
+        return [place + 1 for place in logits.argmax(dim=1).tolist()]
 
 
 def hops_of(graphs: QuestionGraphs, max_hops: int) -> Ints:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..reg.scoring import TripleColumns
 from ..text_vectors import TextVectors
+from .bridge import Bridge, mask_of
 from .checkpoint import GrilDescription
 from .mask import logit
 from .network import GraphRetriever, GrowInputs, Grown
@@ -23,19 +24,28 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrownTriples:
-    """What grew. logits: (num_triples,) of P. is_seen, is_kept: (num_triples,)."""
+    """What grew. logits: (num_triples,) of P. is_seen, is_kept: (num_triples,). tokens: the graph token of each
+    question, empty where there is no bridge."""
 
     logits: Floats
     is_seen: Bools
     is_kept: Bools
     grown: Grown
+    tokens: tuple[tuple[float, ...], ...]
 
 
 class GrilModel:
     """Grows subgraphs with a checkpoint. Threads take turns; `vectors` are of the encoder that it was trained with."""
 
-    def __init__(self, description: GrilDescription, network: GraphRetriever, vectors: TextVectors) -> None:
+    def __init__(
+        self,
+        description: GrilDescription,
+        network: GraphRetriever,
+        vectors: TextVectors,
+        bridge: Bridge | None = None,
+    ) -> None:
         self.description = description
+        self._bridge = bridge
         self._network = network
         self._vectors = vectors
         self._device = network.unnamed.device
@@ -44,12 +54,18 @@ class GrilModel:
     def grow(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrownTriples:
         """Return what grows from the topics. is_literal, question_of: (num_nodes,)."""
         with self._turn, torch.no_grad():
-            grown = self._network(self._inputs(columns, is_literal, question_of))
+            inputs = self._inputs(columns, is_literal, question_of)
+            grown = self._network(inputs)
+            tokens: list[list[float]] = [[] for _ in columns.questions]
+            if self._bridge is not None:
+                mask = mask_of(grown, self.description.grow.temperature, is_sampled=False)
+                tokens = self._bridge(grown, inputs, mask).float().cpu().tolist()
             return GrownTriples(
                 logit(grown.probabilities).float().cpu().numpy(),
                 grown.is_seen.cpu().numpy(),
                 grown.is_kept.cpu().numpy(),
                 grown,
+                tuple(map(tuple, tokens)),
             )
 
     def _inputs(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrowInputs:

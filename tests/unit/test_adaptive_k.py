@@ -12,7 +12,7 @@ from lodestar.engine.recipes.growing import AdaptiveK as Part
 from lodestar.engine.reorganising.adaptive import AdaptiveK, number_kept
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.gril.hops import HopPredictor
+from lodestar.models.gril.hops import HopModel, HopPredictor
 from lodestar.models.text_vectors import TextVectors
 
 from tests.evidence import evidence_of, leads, ranked
@@ -37,7 +37,7 @@ def stage(per_hop: int = 5) -> AdaptiveK:
         network.inner.weight[0, 25] = 1.0
         network.out.weight[1, 0] = 1.0
         network.out.bias.copy_(torch.tensor([0.5, 0.0, -1.0, -1.0]))
-    return AdaptiveK(network, TextVectors(LetterEncoder()), per_hop=per_hop)
+    return AdaptiveK(HopModel(network, TextVectors(LetterEncoder())), per_hop=per_hop)
 
 
 def kept(evidence: Sequence[Evidence[Triple]], per_hop: int = 5) -> list[int]:
