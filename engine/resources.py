@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..models.causal_lm import CausalLM
     from ..models.gril.hops import HopModel
-    from ..models.gril.reading import ReaderModel
+    from ..models.gril.reading.model import ReaderModel
     from ..models.gril.scoring import GrilModel
     from ..models.reg.entities.scoring import EntityModel
     from ..models.reg.scoring import TripleModel
@@ -205,7 +205,7 @@ class Resources:
     def gril_reader(self, folder: str) -> ReaderModel:
         """Return the reader that learned with a graph retriever; raise `CheckpointError` where there is none."""
         from ..models.gril.checkpoint import read_reader
-        from ..models.gril.reading import ReaderModel
+        from ..models.gril.reading.model import ReaderModel
         from ..models.training.description import CheckpointError as Unreadable
 
         def read() -> ReaderModel:

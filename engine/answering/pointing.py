@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...models.gril.hops import TRIPLES_PER_HOP, HopModel
-from ...models.gril.passages import Passage
-from ...models.gril.reading import ReaderModel
+from ...models.gril.reading.model import ReaderModel
+from ...models.gril.reading.passages import Passage
 from ..errors import UsageError
 from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.bridges import to_triples

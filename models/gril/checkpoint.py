@@ -18,7 +18,7 @@ from .bridge import Bridge
 from .config import GrowOptions, Score
 from .hops import HopPredictor
 from .network import GraphRetriever
-from .reader import Reader
+from .reading.reader import Reader
 
 RETRIEVER, HOPS, BRIDGE, READER = "retriever", "hops", "bridge", "reader"
 

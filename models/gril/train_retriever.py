@@ -22,11 +22,11 @@ from .checkpoint import BRIDGE, HOPS, READER, RETRIEVER, GrilDescription, Reader
 from .config import GrilConfig
 from .hops import ACCURACY, MAJORITY, HopObjective, HopPredictor
 from .inputs import Encode, EncodedQuestions
-from .joint import JointNetwork
-from .joint_learning import F1, HITS, JointObjective
 from .learning import NAMES, RetrieverObjective, scored_triples
 from .network import GraphRetriever
-from .reader import Reader
+from .reading.joint import JointNetwork
+from .reading.learning import F1, HITS, JointObjective
+from .reading.reader import Reader
 
 PHASE, HOP_PHASE, JOINT_PHASE = "graph retriever", "hops", "reader"
 OF_PHASES = {"training", "hop_training", "joint", "joint_training"}

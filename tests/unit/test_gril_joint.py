@@ -12,12 +12,12 @@ from lodestar.models.gril.bridge import Bridge, mask_of
 from lodestar.models.gril.checkpoint import GrilDescription, read_bridge, read_graph_retriever, read_reader
 from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.gril.inputs import EncodedQuestions
-from lodestar.models.gril.joint import JointNetwork, given_triples, passage_of
-from lodestar.models.gril.joint_learning import f1_at, is_answer
 from lodestar.models.gril.network import GraphRetriever
-from lodestar.models.gril.passages import Passage, written
-from lodestar.models.gril.reader import Pointed, Reader, reading_loss
-from lodestar.models.gril.reading import ReaderModel
+from lodestar.models.gril.reading.joint import JointNetwork, given_triples, passage_of
+from lodestar.models.gril.reading.learning import f1_at, is_answer
+from lodestar.models.gril.reading.model import ReaderModel
+from lodestar.models.gril.reading.passages import Passage, written
+from lodestar.models.gril.reading.reader import Pointed, Reader, reading_loss
 from lodestar.models.gril.train_retriever import train_retriever
 from lodestar.models.star.networks.backbone import describe_backbone
 from lodestar.models.training.description import CheckpointError

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..training.objective import Figures, ParameterGroup
-from .config import GrilConfig
-from .hops import TRIPLES_PER_HOP, HopPredictor
-from .inputs import EncodedQuestions
+from ...training.objective import Figures, ParameterGroup
+from ..config import GrilConfig
+from ..hops import TRIPLES_PER_HOP, HopPredictor
+from ..inputs import EncodedQuestions
 from .joint import JointNetwork
 
 HITS, F1 = "hits_at_1", "f1"

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..star.networks.backbone import Backbone
-from .groups import group_softmax
+from ...star.networks.backbone import Backbone
+from ..groups import group_softmax
 from .passages import Passage, Written, written
 
 CERTAIN = 1e-9
@@ -114,11 +114,14 @@ class Reader(nn.Module):
             if len(self._tokens) >= MAX_KEPT:
                 self._tokens.clear()
             tokenizer: Any = self.backbone.tokenizer
-            self._tokens[text] = tokenizer(text, add_special_tokens=False, truncation=True, max_length=64)["input_ids"]
+            found = tokenizer(text, add_special_tokens=False, verbose=False)
+            self._tokens[text] = found["input_ids"][:MAX_TEXT]
         return self._tokens[text]
 
 
 MAX_KEPT = 100_000
+MAX_TEXT = 64
+"""Tokens of a question, a name or a relation."""
 
 
 def word_embeddings(encoder: Any) -> nn.Module:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from .checkpoint import GrilDescription, ReaderDescription
-from .joint_learning import is_answer
+from ..checkpoint import GrilDescription, ReaderDescription
+from .learning import is_answer
 from .passages import Passage
 from .reader import Reader
 

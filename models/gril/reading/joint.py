@@ -19,12 +19,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from .bridge import Bridge, mask_of
-from .config import JointOptions
-from .inputs import EncodedQuestions
-from .learning import graph_supervision
-from .mask import CLAMP
-from .network import GraphRetriever, Grown
+from ..bridge import Bridge, mask_of
+from ..config import JointOptions
+from ..inputs import EncodedQuestions
+from ..learning import graph_supervision
+from ..mask import CLAMP
+from ..network import GraphRetriever, Grown
 from .passages import Passage
 from .reader import Pointed, Reader, reading_loss
 
