@@ -76,10 +76,22 @@ class Expanded:
     cut: bool
 
 
-def find_entity_candidates(queries: Sequence[Sequence[tuple[str, int]]]) -> Request[list[list[NamedEntity]]]:
+@dataclass(frozen=True, slots=True)
+class NameQuery:
+    """A full-text query in Lucene syntax: of the `read` best matching entities the first `limit` are wanted, and a few
+    with the most triples."""
+
+    text: str
+    limit: int
+    read: int = 0
+
+
+def find_entity_candidates(
+    queries: Sequence[Sequence[NameQuery]], *, popular: int = 3
+) -> Request[list[list[NamedEntity]]]:
     """Per question the entities that match any of its full-text queries, each once, by the first query it matches.
 
-    queries: in Lucene syntax, each with how many of the best matching entities are wanted of it.
+    popular: of each query those with the most triples that are wanted beside the best.
     """
 
     def decode(rows: Sequence[Row]) -> list[list[NamedEntity]]:
@@ -90,11 +102,11 @@ def find_entity_candidates(queries: Sequence[Sequence[tuple[str, int]]]) -> Requ
         return [list(some.values()) for some in found]
 
     asked = [
-        {"question": question, "text": text, "limit": limit}
+        {"question": question, "text": each.text, "limit": each.limit, "read": max(each.read, each.limit)}
         for question, some in enumerate(queries)
-        for text, limit in some
+        for each in some
     ]
-    return Request(template("find_entity_candidates"), {"queries": asked}, decode)
+    return Request(template("find_entity_candidates"), {"queries": asked, "popular": popular}, decode)
 
 
 def read_search_names(ids: Sequence[str]) -> Request[dict[str, NamedEntity]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rapidfuzz.distance import DamerauLevenshtein
 
-from ..database.graph import NamedEntity, find_entity_candidates
+from ..database.graph import NamedEntity, NameQuery, find_entity_candidates
 from ..steps import Steps, one
 from ..values import Entity
 from .tokens import FUNCTION_WORDS, Token, fold, tokenise
@@ -25,7 +25,7 @@ _SHORTEST = 3
 def entities_named(names: Sequence[str]) -> Steps[dict[str, Entity]]:
     """Return the entity that goes by each name, cases and accents apart; of several the one with the most edges, then
     by id. One round trip; names of nothing are left out."""
-    pools = yield from one(find_entity_candidates([[(_phrase(name), NAMESAKES)] for name in names]))
+    pools = yield from one(find_entity_candidates([[NameQuery(_phrase(name), NAMESAKES)] for name in names]))
     found = {name: _same(name, pool) for name, pool in zip(names, pools, strict=True)}
     return {name: entity for name, entity in found.items() if entity is not None}
 
@@ -33,7 +33,7 @@ def entities_named(names: Sequence[str]) -> Steps[dict[str, Entity]]:
 def nearest_names(texts: Sequence[str]) -> Steps[list[tuple[Entity, ...]]]:
     """Return for each text the entities whose names are nearest to words of it, at most `SUGGESTED`; one round trip."""
     tokens = [_searched(text) for text in texts]
-    pools = yield from one(find_entity_candidates([[(_loose(some), POOL)] for some in tokens]))
+    pools = yield from one(find_entity_candidates([[NameQuery(_loose(some), POOL)] for some in tokens]))
     return [_nearest(some, pool) for some, pool in zip(tokens, pools, strict=True)]
 
 

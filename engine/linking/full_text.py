@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from ..database.graph import NamedEntity, Signature, find_entity_candidates, read_search_names
+from ..database.graph import NamedEntity, NameQuery, Signature, find_entity_candidates, read_search_names
 from ..entities.nearest import NearestEntities
 from ..steps import Steps, one
 from ..values import EntityCandidate, Question, Scored
@@ -28,19 +28,22 @@ MAX_CLAUSES = 400
 
 
 WORD_QUERIES = 24
-"""Words of a question that are also looked for alone."""
+"""Words of a question that are also looked for alone, and pairs of neighbours."""
+READ = 200
+"""Entities with such a word or pair of which the ones with the most triples are looked at, too."""
 NOTHING = '"\u200b"'
 """A query that finds nothing."""
 
 
-def full_text_queries(text: str, pool: int, per_word: int) -> list[tuple[str, int]]:
+def full_text_queries(text: str, pool: int, per_word: int) -> list[NameQuery]:
     """Return the Lucene queries for a question, with how many entities each is to give.
 
     The first has all words, longer ones with a typo allowed, and neighbours as phrases. The others have one word each,
     so that no long name which shares many words with the question crowds out a short one that shares the one that
-    matters. Only word characters are passed on, quoted where Lucene would read an operator, so that no text of a
-    question is ever query syntax. A question of function words alone gives a query that finds nothing; one of very many
-    words asks for the first `MAX_CLAUSES` of what is to be asked for, each word before its typos and neighbours.
+    matters, and each two neighbours of content. Only word characters are passed on, quoted where Lucene would read an
+    operator, so that no text of a question is ever query syntax. A question of function words alone gives a query that
+    finds nothing; one of very many words asks for the first `MAX_CLAUSES` of what is to be asked for, each word before
+    its typos and neighbours.
     """
     tokens = tokenise(text)[:MAX_WORDS]
     words = [" ".join(re.findall(r"\w+", token.folded)) for token in tokens]
@@ -65,7 +68,13 @@ def full_text_queries(text: str, pool: int, per_word: int) -> list[tuple[str, in
             parts.append(f"{word}~{1 if len(word) < 8 else 2}")
     whole = " ".join(list(dict.fromkeys(parts))[:MAX_CLAUSES]) or NOTHING
     singles = [" ".join(f'"{word}"' for word in (*some, *places_of(some[0]))) for some in alone[:WORD_QUERIES]]
-    return [(whole, pool), *((query, per_word) for query in dict.fromkeys(singles) if query != whole)]
+    pairs = [
+        f'"{left} {right}"'
+        for (left, is_left), (right, is_right) in pairwise(zip(words, is_content, strict=True))
+        if left and right and is_left and is_right
+    ][:WORD_QUERIES]
+    others = dict.fromkeys([*singles, *pairs])
+    return [NameQuery(whole, pool), *(NameQuery(query, per_word, READ) for query in others if query != whole)]
 
 
 def _other_number(word: str) -> str:
@@ -128,7 +137,7 @@ class FullTextLinker:
                 ]
         return list(zip(every, found, strict=True))
 
-    def queries(self, text: str) -> list[tuple[str, int]]:
+    def queries(self, text: str) -> list[NameQuery]:
         """Return the full-text queries for a question, with how many entities each is to give."""
         return full_text_queries(text, self.pool, self.per_word)
 

@@ -19,7 +19,7 @@ FUNCTION_WORDS = frozenset(
     a about above after all also an and any are as at be because been before being below between both but by can
     could did do does doing done during each few first for from further give had has have having he her here him
     his how i if in into is it its itself just last list main many me more most much my name named names no nor
-    not of off on once one only or other our out over own please same she should show so some such tell than that
+    not of off on once one only or other our out over own please s same she should show so some such tell than that
     the their them then there these they this those through to too two under until up us used very was we were
     what when where which while who whom whose why will with would you your
     """.split()

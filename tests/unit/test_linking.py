@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.database.graph import NamedEntity
+from lodestar.engine.database.graph import NamedEntity, NameQuery
 from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, full_text_queries
 from lodestar.engine.linking.likelihood import FEATURES, WEIGHTS, features, probabilities
 from lodestar.engine.linking.mentions import Words, mention
@@ -133,8 +133,8 @@ def test_names_of_any_length_are_held_against_questions_of_any_length_in_bounded
 
 def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:
     queries = full_text_queries(" ".join(f"word{n}ian" for n in range(900)), 100, 10)
-    assert len(queries) <= 1 + WORD_QUERIES
-    assert all(len(query.split('" ')) <= MAX_CLAUSES for query, _ in queries)
+    assert len(queries) <= 1 + 2 * WORD_QUERIES
+    assert all(len(query.text.split('" ')) <= MAX_CLAUSES for query in queries)
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_the_mention_is_cut_from_the_question_as_written() -> None:
 
 
 def test_a_question_of_function_words_searches_for_nothing_that_exists() -> None:
-    assert full_text_queries("what is it?", 100, 10) == [('"\u200b"', 100)]
+    assert full_text_queries("what is it?", 100, 10) == [NameQuery('"\u200b"', 100)]
 
 
 @given(st.text(max_size=80))
 def test_no_text_is_lucene_syntax(text: str) -> None:
-    for query, _ in full_text_queries(text, 100, 10):
-        for part in re.split(r' (?=(?:[^"]*"[^"]*")*[^"]*$)', query):
+    for query in full_text_queries(text, 100, 10):
+        for part in re.split(r' (?=(?:[^"]*"[^"]*")*[^"]*$)', query.text):
             assert re.fullmatch(r'"[\w\u200b \']+"(\^\d)?|\w+~\d', part), part
 
 
