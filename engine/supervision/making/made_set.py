@@ -79,8 +79,9 @@ def made_questions(
         raise GraphError("expected relation paths to ask about, found none: the graph has too few triples with names")
     if len(questions) < options.num_questions:
         say(f"the graph has {len(questions):,} different questions to ask, {options.num_questions:,} were wanted")
-    made_of = [catalogue.fingerprint, asdict(options), [asdict(question) for question in questions.values()]]
-    digest = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
+    rows = [[q.id, q.text, q.topic_ids, [path.relations for path in q.paths]] for q in questions.values()]
+    made_of = json.dumps([catalogue.fingerprint, asdict(options), rows], sort_keys=True)
+    digest = hashlib.sha256(made_of.encode()).hexdigest()
     return QuestionSet("made from the graph", "lodestar", digest, tuple(questions.values()))
 
 
