@@ -129,7 +129,7 @@ class Filter(ReorganiserPart):
 
         relevance: Relevance
         if self.by == "similarity":
-            relevance = BySimilarity(graph.shared.encoder)
+            relevance = BySimilarity(graph.shared.vectors)
         elif self.by == "pagerank":
             relevance = ByPageRank()
         elif self.by == "star":

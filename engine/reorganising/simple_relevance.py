@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import igraph
@@ -17,11 +17,15 @@ from .relevance import Floats, texts_of
 DAMPING = 0.85
 
 
-class Encoder(Protocol):
-    """Texts to unit vectors."""
+class Vectors(Protocol):
+    """Unit vectors of texts, each encoded once: `TextVectors`."""
 
-    def encode(self, texts: Sequence[str], /) -> npt.NDArray[np.float32]:
-        """Return (num_texts, dimension)."""
+    def encode(self, texts: Iterable[str], /) -> None:
+        """Encode many ahead."""
+        ...
+
+    def sentence(self, text: str, /) -> npt.NDArray[np.float32]:
+        """Return that of a text, (dimension,)."""
         ...
 
 
@@ -30,15 +34,17 @@ class BySimilarity:
 
     name = "by similarity"
 
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
+    def __init__(self, vectors: Vectors) -> None:
+        self._vectors = vectors
 
     def of(self, evidence: Evidence[Item]) -> Floats:
         """Return the cosines, (num_items,)."""
-        if not evidence.items:
+        texts = texts_of(evidence.items)
+        if not texts:
             return np.zeros(0)
-        vectors = self._encoder.encode([evidence.question.text, *texts_of(evidence.items)])
-        return np.asarray(vectors[1:] @ vectors[0], dtype=np.float64)
+        self._vectors.encode([evidence.question.text, *texts])
+        question = self._vectors.sentence(evidence.question.text)
+        return np.array([self._vectors.sentence(text) @ question for text in texts], dtype=np.float64)
 
 
 class ByPageRank:

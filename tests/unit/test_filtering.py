@@ -30,6 +30,7 @@ from lodestar.models.reranker import RerankerUnavailableError, loaded_reranker
 from lodestar.models.star.checkpoint import read_checkpoint
 from lodestar.models.star.config import Scorer
 from lodestar.models.star.scoring import StarModel
+from lodestar.models.text_vectors import TextVectors
 from transformers import BertConfig, BertForSequenceClassification
 
 from tests.evidence import evidence_of, leads, ranked
@@ -260,9 +261,9 @@ class TestPart:
 class TestSimpleFilters:
     def test_similarity_is_the_cosine_of_question_and_text(self) -> None:
         given = evidence("borders", "zzz", text="Peru borders")
-        values = BySimilarity(LetterEncoder()).of(given)
+        values = BySimilarity(TextVectors(LetterEncoder())).of(given)
         assert values[0] > values[1]
-        assert BySimilarity(LetterEncoder()).of(evidence()).shape == (0,)
+        assert BySimilarity(TextVectors(LetterEncoder())).of(evidence()).shape == (0,)
 
     def test_pagerank_prefers_what_is_near_the_topic(self) -> None:
         """a → b beside b → c and x → y, which no walk from a reaches; the chain of two steps is their mean."""
