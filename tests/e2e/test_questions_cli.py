@@ -113,7 +113,7 @@ def test_doctor_says_what_is_there(lodestar: Lodestar) -> None:
         (["ask", "x" * 100_000], 2, "100,000 characters"),
         (["ask"], 2, "no question"),
         (["ask", "Who is Napoleon?"], 5, "no known entity in the question"),
-        (["ask", "--topic", "m.atlantis", "its capital?"], 5, "no entity has the id 'm.atlantis'"),
+        (["ask", "--topic", "m.atlantis", "its capital?"], 5, "no entity has the id or name 'm.atlantis'"),
         (["ask", "--top-k", "0", CAPITAL], 2, "top_k: expected 1 to"),
         (["ask", "--max-hop", "9", CAPITAL], 2, "max_hop: expected 1 to 4"),
         (["ask", "--file", "no-such-file"], 3, "no-such-file"),

@@ -66,12 +66,14 @@ def written(folder: Path, *lines: dict[str, Any], name: str = "asked.jsonl") -> 
     return str(path)
 
 
-def literal_questions(folder: Path, spelling: str) -> str:
+def literal_questions(folder: Path) -> str:
+    """Every question with its answer in every spelling."""
     return written(
         folder,
         *(
-            {"id": str(number), "question": text, "topic_entities": ["peru"], "answers": [answer]}
-            for number, (text, answer) in enumerate(zip(ASKED, LITERALS[spelling], strict=True))
+            {"id": f"{spelling} {number}", "question": text, "topic_entities": ["peru"], "answers": [answer]}
+            for spelling, answers in LITERALS.items()
+            for number, (text, answer) in enumerate(zip(ASKED, answers, strict=True))
         ),
     )
 
@@ -80,41 +82,34 @@ def evaluated(path: str, recipe: str, settings: Settings, folder: Path, **option
     return report_of(run_all(read_questions(path), read_recipe(recipe), settings, RunOptions(folder, **options)))
 
 
-@pytest.mark.parametrize("spelling", LITERALS)
-def test_the_oracle_finds_literals_however_they_are_written(graph: Settings, tmp_path: Path, spelling: str) -> None:
-    report = evaluated(literal_questions(tmp_path, spelling), "oracle", graph, tmp_path / "run")
+def test_the_oracle_finds_literals_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
+    report = evaluated(literal_questions(tmp_path), "oracle", graph, tmp_path / "run")
     figures = report["figures"]
+    assert figures["strict/hits_at_1"]["n"] == 9
     assert (figures["strict/hits_at_1"]["mean"], figures["path/hits_at_1_any"]["mean"]) == (1.0, 1.0)
     assert figures["strict/f1"]["mean"] == 1.0
     assert report["misses"]["num"] == 0
 
 
-@pytest.mark.parametrize("spelling", LITERALS)
-def test_literals_are_answered_alike_and_diagnosed_alike(graph: Settings, tmp_path: Path, spelling: str) -> None:
-    path = literal_questions(tmp_path, spelling)
-    # One hop of one path a question: what is wrong then is known to be in the graph.
+def test_literals_are_answered_alike_and_diagnosed_alike(graph: Settings, tmp_path: Path) -> None:
+    path = literal_questions(tmp_path)
+    # One path of one hop a question: what is wrong then is known to be in the graph.
     changed = read_recipe("random", ["top_k=1", "random.max_hop=1"])
     run = run_all(read_questions(path), changed, graph, RunOptions(tmp_path / "chance"))
-    kinds = [record.miss.kind if record.miss else "right" for record in run.records]
-    assert set(kinds) <= {"right", "pruned"}
-    assert "pruned" in kinds
+    kinds = {record.miss.kind if record.miss else "right" for record in run.records}
+    assert "pruned" in kinds <= {"right", "pruned"}
     found = evaluated(path, "similarity", graph, tmp_path / "run")
     assert found["figures"]["path/answer_recall@10"]["mean"] == 1.0
 
 
-@pytest.mark.parametrize("spelling", LITERALS)
-def test_what_leads_to_literals_is_mined_however_they_are_written(
-    graph: Settings, tmp_path: Path, spelling: str
-) -> None:
+def test_what_leads_to_literals_is_mined_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
     out = tmp_path / "mined.jsonl"
     with Engine(graph) as engine:
-        counts = mine_file(
-            read_questions(literal_questions(tmp_path, spelling)), engine, out, MiningOptions(max_hop=1)
-        ).counts
-    assert counts["questions"] == counts["positive paths"] == 3
+        counts = mine_file(read_questions(literal_questions(tmp_path)), engine, out, MiningOptions(max_hop=1)).counts
+    assert counts["questions"] == counts["positive paths"] == 9
     assert not any(number for name, number in counts.items() if name.startswith("left out"))
     positive = [path.hops for question in read(out).questions for path in question.paths if path.positive]
-    assert positive == [("country.founded",), ("country.motto",), ("country.population",)]
+    assert positive == [("country.founded",), ("country.motto",), ("country.population",)] * len(LITERALS)
 
 
 @pytest.mark.parametrize("field", ["answers", "names"])
@@ -138,8 +133,8 @@ def test_answers_that_are_names_are_matched_by_name(
         assert found["figures"]["path/answer_recall@10"]["mean"] == 1.0
     with Engine(graph) as engine:
         counts = mine_file(read_questions(path), engine, tmp_path / "mined.jsonl", MiningOptions(max_hop=1)).counts
-    assert counts["questions"] + counts["left out: no answer in the graph"] == 2
-    assert counts["questions"] >= 1
+    # A training takes names as they stand: one of them is not so in the graph, and is counted.
+    assert (counts["questions"], counts["left out: no answer in the graph"]) == (1, 1)
 
 
 @pytest.mark.parametrize("diagnose", [True, False])
