@@ -47,7 +47,8 @@ class Scored:
         bare = self.unanswerable
         if not bare.any() or bare.all():
             return np.full(len(bare), 1 / len(bare))
-        return np.where(bare, share / bare.sum(), (1 - share) / (~bare).sum())
+        weights: Floats = np.where(bare, share / bare.sum(), (1 - share) / (~bare).sum())
+        return weights
 
     def probabilities(self, calibration: Calibration) -> Floats:
         """Return what the calibration says of each."""
