@@ -61,8 +61,8 @@ def full_text_queries(text: str, pool: int, per_word: int) -> list[NameQuery]:
     for (left, other_left), (right, other_right) in pairwise(zip(words, written, strict=True)):
         if left and right and not (left in FUNCTION_WORDS and right in FUNCTION_WORDS):
             parts.append(f'"{left} {right}"^3')
-            pairs = ((other_left, right), (left, other_right))
-            parts += [f'"{first} {second}"^3' for first, second in pairs if first and second]
+            written_else = ((other_left, right), (left, other_right))
+            parts += [f'"{first} {second}"^3' for first, second in written_else if first and second]
     for content, word in zip(is_content, words, strict=True):
         if content and len(word) >= 5 and " " not in word:
             parts.append(f"{word}~{1 if len(word) < 8 else 2}")
