@@ -32,6 +32,7 @@ from .values import EntityCandidate, Question, Scored
 if TYPE_CHECKING:
     from ..models.encoder import SentenceEncoder
     from .explaining.explanation import Explanation
+    from .explaining.growth import Growth
 
 T = TypeVar("T")
 
@@ -134,6 +135,17 @@ class Engine:
         evidence = self.retrieve(question, top_k=top_k)
         assert self._opened is not None
         return explained(evidence, part, self._opened.graph)
+
+    def growth(self, question: str | Question) -> Growth:
+        """Return how a question's subgraph grew and was pruned; `UsageError` for a recipe without the part gril."""
+        from .explaining.growing import growing_part, growth_of
+
+        part = growing_part(self.recipe)
+        if part is None:
+            raise UsageError(f"recipe {self.recipe.name} grows no subgraph: name one with the part gril")
+        evidence = self.retrieve(question)
+        assert self._opened is not None
+        return self._run(growth_of(evidence, part.retriever(self._opened.graph)))
 
     def quoted(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
         """Return for each evidence the snippets that its first items rest on, where the graph was made of text."""

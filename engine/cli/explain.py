@@ -32,31 +32,51 @@ def command(
     """Show what a trained scorer attended to in a question and its best paths, word by word.
 
     For each path: what [QSP] attends to in the question, and [PSP] in the path (STAR, section 5.4). A checkpoint of
-    `lodestar train star` with the cross-attentive scorer is needed.
+    `lodestar train star` with the cross-attentive scorer is needed. With the recipe gril: how the subgraph grew and was
+    pruned, layer by layer.
 
     \b
     Examples:
       lodestar explain "Which currency is used in Peru?" --checkpoint star
       lodestar explain "Which currency is used in Peru?" --checkpoint star --svg why.svg --html why.html
+      lodestar explain "Which currency is used in Peru?" --recipe gril --checkpoint gril --svg growth.svg
     """
     from ..api import Engine
+    from ..explaining.growing import growing_part
+    from ..explaining.growth import growth_data, growth_lines
+    from ..explaining.growth_svg import growth_page, growth_svg
     from ..explaining.page import explanation_page
     from ..explaining.plain import explanation_data
     from ..explaining.svg import svg as drawn
     from ..values import Question
-    from ..whole_file import write_whole
     from .asking.attention_lines import explanation_lines
     from .colours import in_colour
 
     settings, recipe = settings_and_recipe(flags)
+    asked = Question(question, topics)
+    if growing_part(recipe) is not None:
+        with Engine(settings, recipe=recipe) as engine:
+            growth = engine.growth(asked)
+        if as_json:
+            click.echo(json.dumps(growth_data(growth), ensure_ascii=False))
+        else:
+            click.echo("\n".join(growth_lines(growth)))
+        _write((svg, growth_svg(growth)), (html, growth_page(growth)))
+        return
     with Engine(settings, recipe=recipe) as engine:
-        explanation = engine.explain(Question(question, topics), top_k=top_k)
+        explanation = engine.explain(asked, top_k=top_k)
     if as_json:
         click.echo(json.dumps(explanation_data(explanation), ensure_ascii=False))
     else:
         colour = in_colour()
         click.echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)
-    for file, text in ((svg, drawn), (html, explanation_page)):
+    _write((svg, drawn(explanation)), (html, explanation_page(explanation)))
+
+
+def _write(*files: tuple[Path | None, str]) -> None:
+    from ..whole_file import write_whole
+
+    for file, text in files:
         if file is not None:
-            write_whole(file, text(explanation))
+            write_whole(file, text)
             click.echo(f"written: {file}", err=True)

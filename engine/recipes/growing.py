@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
-from ..stages import Answerer, Reorganiser, Retriever
+from ..stages import Answerer, Reorganiser
 from .part import AnswererPart, ReorganiserPart, RetrieverPart, option
+
+if TYPE_CHECKING:
+    from ..retrieval.growing import GrowingRetriever
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Gril(RetrieverPart):
                 f"or --set {self.name}.checkpoint=FOLDER, or train one with `lodestar train gril`"
             )
 
-    def retriever(self, graph: GraphResources) -> Retriever:
+    def retriever(self, graph: GraphResources) -> GrowingRetriever:
         """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
         from ..retrieval.growing import GrowingRetriever
         from ..retrieval.triples import GraphRelations

@@ -6,16 +6,17 @@ and pruning are then done for all of them together, by the code that learned it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ...models.gril.scoring import GrilModel
+from ...models.gril.scoring import GrilModel, GrownTriples
 from ...models.text_vectors import TextVectors
 from ..evidence.evidence import Cost, Evidence, Kind
 from ..steps import Steps
-from ..values import LinkedQuestion, Triple
+from ..values import LinkedQuestion, Topic, Triple
+from .subgraph.batch import SubgraphBatch
 from .triples import GraphRelations, SubgraphColumns
 
 
@@ -43,10 +44,7 @@ class GrowingRetriever:
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Triple]]]:
         """Return the triples, best first: at least `top_k` where as many were seen."""
         encoding_s = self._columns.encoding_s
-        batch = yield from self._columns.extract(questions)
-        found = self._model.grow(
-            self._columns.columns(questions, batch), batch.table.is_literal[batch.entities], batch.node_questions
-        )
+        batch, found = yield from self.grow(questions)
         cost = Cost("encode", self._columns.encoding_s - encoding_s)
         keep = max(self._keep, top_k)
         evidence: list[Evidence[Triple]] = []
@@ -59,3 +57,18 @@ class GrowingRetriever:
             )
             evidence.append(replace(one.charged([cost]), graph_token=found.tokens[number]))
         return evidence
+
+    def grow(self, questions: Sequence[LinkedQuestion]) -> Steps[tuple[SubgraphBatch, GrownTriples]]:
+        """Return the subgraphs of the questions, and what grew in them, layer by layer."""
+        batch = yield from self._columns.extract(questions)
+        columns = self._columns.columns(questions, batch)
+        return batch, self._model.grow(columns, batch.table.is_literal[batch.entities], batch.node_questions)
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """The relations by catalogue number."""
+        return self._columns.names
+
+    def topics(self, linked: LinkedQuestion) -> tuple[Topic, ...]:
+        """Return the topics that a subgraph is read around."""
+        return self._columns.topics(linked)

@@ -51,6 +51,13 @@ def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, tmp_path: Path) ->
     )
     assert few.code == 0, few.err
     assert 1 <= len(json.loads(few.out)["items"]) <= 4
+    picture = tmp_path / "growth.svg"
+    shown = lodestar(
+        *("explain", "--recipe", "gril", "--checkpoint", out, "--svg", str(picture), "What is the capital of Chile?")
+    )
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith("layer 1\n")
+    assert "Santiago" in picture.read_text(encoding="utf-8")
     ran = lodestar(*command, "--set", "grow.pruning=sometimes")
     assert ran.code == 2
     assert "expected one of threshold, top-k, none for pruning" in ran.err

@@ -9,6 +9,7 @@ import pytest
 import torch
 from lodestar import Engine
 from lodestar.engine.errors import CheckpointError, UsageError
+from lodestar.engine.explaining.growth_svg import growth_svg
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.growing import Gril
 from lodestar.engine.recipes.reorganising import Reorganise
@@ -114,3 +115,16 @@ def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, tmp_p
         asked.retrieve("What is the capital of Chile?")
     with pytest.raises(UsageError, match="train gril"):
         gril_config(["grow.nothing=1"], encoder=None, epochs=None, seed=0)
+
+
+def test_how_a_subgraph_grew_is_shown(settings: Settings, engine: Engine, checkpoint: str) -> None:
+    with Engine(settings, recipe=Gril(checkpoint=checkpoint)) as asked:
+        growth = asked.growth(Question("What is the capital of Chile?", ("m.chile",)))
+    assert [topic.entity.id for topic in growth.topics] == ["m.chile"]
+    assert len(growth.layers) == 3
+    first = growth.layers[0]
+    assert {edge.source.id for edge in first.edges} == {"m.chile"}
+    assert sum(edge.attention for edge in first.edges) == pytest.approx(1, abs=1e-4)
+    assert "Santiago" in growth_svg(growth)
+    with Engine(settings) as asked, pytest.raises(UsageError, match="grows no subgraph: name one with the part gril"):
+        asked.growth("What is the capital of Chile?")

@@ -47,7 +47,7 @@ class TestMask:
     def test_the_only_neighbour_and_none_are_finite(self) -> None:
         probabilities = torch.tensor([0.0, 1.0], requires_grad=True)
         mask = concrete_mask(probabilities, 0.5, torch.tensor([0.0, 1.0]))
-        mask.sum().backward()
+        mask.sum().backward()  # type: ignore[no-untyped-call]
         assert mask.isfinite().all()
         assert probabilities.grad is not None
         assert probabilities.grad.isfinite().all()

@@ -1,0 +1,67 @@
+"""How a subgraph grew as text, SVG and a page: widths by attention, nothing from outside but text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from lodestar.engine.explaining.growth import MAX_EDGES, GrownEdge, Growth, growth_data, growth_lines, shown
+from lodestar.engine.explaining.growth_svg import MAX_STROKE, growth_page, growth_svg
+from lodestar.engine.values import Entity, Question, Topic
+
+PERU, LIMA, SOL = Entity("m.peru", "Peru"), Entity("m.lima", "Lima <&>"), Entity("m.sol", "Sol")
+STROKE = "{http://www.w3.org/2000/svg}g/{http://www.w3.org/2000/svg}path"
+
+
+def growth(*edges: GrownEdge, text: str = "What is the capital of Peru?") -> Growth:
+    return Growth(Question(text), (Topic(PERU),), (shown(list(edges)),))
+
+
+CAPITAL = GrownEdge(PERU, "capital", LIMA, False, 0.75, True)
+CURRENCY = GrownEdge(PERU, "used in", SOL, True, 0.25, False)
+
+
+def test_an_edge_is_as_wide_as_its_attention_and_pruned_ones_are_dashed() -> None:
+    picture = ET.fromstring(growth_svg(growth(CURRENCY, CAPITAL)))
+    paths = picture.findall(f".//{STROKE}")
+    widths = sorted(float(path.attrib["stroke-width"]) for path in paths)
+    assert widths == [0.25 * MAX_STROKE, 0.75 * MAX_STROKE]
+    assert ["stroke-dasharray" in path.attrib for path in sorted(paths, key=lambda p: p.attrib["stroke-width"])] == [
+        True,
+        False,
+    ]
+    texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Peru", "Lima <&>", "Sol", "capital →", "← used in", "Layer 1: 1 kept, 1 pruned"} <= set(texts)
+
+
+def test_the_most_attended_to_are_shown_and_the_rest_is_counted() -> None:
+    edges = [
+        GrownEdge(PERU, f"r{place:02}", LIMA, False, 0.5 / (place + 1), place % 2 == 0)
+        for place in range(MAX_EDGES + 5)
+    ]
+    layer = shown(edges[::-1])
+    assert [edge.relation for edge in layer.edges] == [f"r{place:02}" for place in range(MAX_EDGES)]
+    assert (layer.more_kept, layer.more_pruned) == (3, 2)
+    assert f"Layer 1: {MAX_EDGES // 2 + 3} kept, {MAX_EDGES // 2 + 2} pruned" in growth_svg(growth(*edges))
+
+
+def test_lines_and_data() -> None:
+    assert growth_lines(growth(CURRENCY, CAPITAL)) == [
+        "layer 1",
+        "   75.0 %  Peru - capital -> Lima <&>",
+        "   25.0 %  Peru <- used in - Sol  (pruned)",
+    ]
+    data: Any = growth_data(growth(CAPITAL))
+    assert data["layers"][0]["edges"][0]["target"] == "m.lima"
+
+
+def test_text_from_outside_stays_text() -> None:
+    page = growth_page(growth(CAPITAL, text="</title><script>alert(1)</script> \x00"))
+    assert "<script" not in page
+    assert "Lima &lt;&amp;&gt;" in page
+    ET.fromstring(re.search(r"<svg.*</svg>", page, re.S)[0])  # type: ignore[index]
+
+
+def test_nothing_grew() -> None:
+    ET.fromstring(growth_svg(Growth(Question("Who?"), (), (shown([]),))))

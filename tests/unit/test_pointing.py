@@ -1,0 +1,101 @@
+"""The answerer that points: what it reads of evidence, what it says, and that it needs its graph token."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from lodestar.engine.answering.pointing import PointingAnswerer
+from lodestar.engine.errors import UsageError
+from lodestar.engine.evidence.answer import Answer
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.recipes.growing import GrilReader
+from lodestar.engine.steps import drive
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+from lodestar.models.gril.checkpoint import GrilDescription, ReaderDescription
+from lodestar.models.gril.config import GrowOptions
+from lodestar.models.gril.hops import HopModel, HopPredictor
+from lodestar.models.gril.reading.model import ReaderModel
+from lodestar.models.gril.reading.reader import Reader
+from lodestar.models.reg.config import SubgraphOptions
+from lodestar.models.text_vectors import TextVectors
+
+from tests.letter_encoder import LetterEncoder
+from tests.tiny_checkpoint import DIMENSION, tiny_backbone
+
+PERU, LIMA, SOL = Entity("m.peru", "Peru"), Entity("m.lima", "Lima"), Entity("m.sol", "Sol")
+UNNAMED = Entity("m.cvt", None)
+TRIPLES = (Triple(PERU, "capital", LIMA), Triple(PERU, "money", UNNAMED), Triple(UNNAMED, "currency", SOL))
+
+
+def evidence(*triples: Triple, token: bool = True) -> Evidence[Triple]:
+    items = tuple(Scored(triple, 1.0 - place / 10) for place, triple in enumerate(triples))
+    found = Evidence(Question("What is the capital of Peru"), (Topic(PERU),), "triple", items)
+    return replace(found, graph_token=(0.1,) * DIMENSION if token else ())
+
+
+def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) -> PointingAnswerer:
+    torch.manual_seed(0)
+    said = ReaderDescription("tiny", DIMENSION, 4, token, True, num_triples, 120, share)
+    description = GrilDescription(
+        calibration=(1.0, 0.0),
+        config={},
+        train=(),
+        dev=(),
+        figures={},
+        encoder="letters",
+        dimension=26,
+        hidden=8,
+        score="mlp",
+        max_hops=4,
+        grow=GrowOptions(),
+        subgraph=SubgraphOptions(),
+        reader=said,
+    )
+    reader = Reader(tiny_backbone(), 120, has_text=True).eval()
+    hops = HopModel(HopPredictor(26, 4, 4).eval(), TextVectors(LetterEncoder()))
+    return PointingAnswerer(ReaderModel(description, reader), hops, {"capital": "capital", "money": "currency used"})
+
+
+def answers(pointing: PointingAnswerer, *asked: Evidence[Triple]) -> list[Answer]:
+    found: list[Answer] = drive(pointing.answer(asked), list)
+    return found
+
+
+def test_it_names_entities_with_the_triples_that_name_them() -> None:
+    (answer,) = answers(answerer(), evidence(*TRIPLES))
+    assert {entity.id for entity in answer.entities} == {"m.lima", "m.sol"}  # neither the topic nor the unnamed
+    assert sum(entity.confidence for entity in answer.entities) == pytest.approx(1, abs=1e-5)
+    assert {entity.id: entity.evidence for entity in answer.entities} == {"m.lima": (0,), "m.sol": (2,)}
+    assert answer.confidence == answer.entities[0].confidence >= answer.entities[1].confidence
+    assert answer.text == ", ".join(entity.name for entity in answer.entities)
+
+
+def test_only_those_with_a_share_of_the_best() -> None:
+    (answer,) = answers(answerer(share=1.0), evidence(*TRIPLES))
+    assert len(answer.entities) == 1
+
+
+def test_it_reads_as_many_triples_as_it_was_trained_with() -> None:
+    (answer,) = answers(answerer(num_triples=1), evidence(*TRIPLES))
+    assert [entity.id for entity in answer.entities] == ["m.lima"]
+    assert len(answer.evidence.items) == 1
+
+
+def test_a_batch_is_each_question_alone_and_nothing_is_no_answer() -> None:
+    pointing = answerer()
+    both = answers(pointing, evidence(*TRIPLES), evidence())
+    assert [entity.id for entity in both[0].entities] == [
+        entity.id for entity in answers(pointing, evidence(*TRIPLES))[0].entities
+    ]
+    assert not both[1].found
+    assert both[1].text.startswith("no answer found")
+
+
+def test_without_the_token_that_it_reads_it_is_one_line() -> None:
+    with pytest.raises(UsageError, match="expected evidence with a graph token, found none"):
+        answers(answerer(), evidence(*TRIPLES, token=False))
+    assert answers(answerer(token=False), evidence(*TRIPLES, token=False))[0].found
+    with pytest.raises(UsageError, match=r"answerer\.checkpoint=FOLDER"):
+        GrilReader().check()
