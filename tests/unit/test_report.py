@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from lodestar.engine.errors import UsageError
+from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.evaluation.judging import failed, judged
 from lodestar.engine.evaluation.records.record import Miss, Record
 from lodestar.engine.evaluation.reporting.comparing import compared
+from lodestar.engine.evaluation.reporting.folder import read_records, read_report
 from lodestar.engine.evaluation.reporting.page import report_page
 from lodestar.engine.evaluation.reporting.report import report_of
 from lodestar.engine.evaluation.reporting.table import results_table
@@ -156,6 +158,13 @@ def test_questions_without_their_relations_count_for_confidence_alone() -> None:
 def test_two_runs_are_compared_without_them() -> None:
     records = with_twins().records
     assert compared(records, records).num_questions == 2
+
+
+def test_a_run_that_is_not_there_is_named_as_it_was_given(tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "nope")
+    for read in (read_records, read_report):
+        with pytest.raises(InputError, match=r"/nope: expected the folder or the report of a run, found nothing"):
+            read(nowhere)
 
 
 def test_two_runs_must_have_asked_the_same() -> None:
