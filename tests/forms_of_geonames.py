@@ -37,7 +37,7 @@ class FormQuestion:
 
     def expected(self, session: neo4j.Session) -> set[str]:
         """What is right: names, a number, "yes", or that it is not in the graph."""
-        found = {str(value) for value in session.run(self.query).value()}
+        found = {str(value) for value in session.run(self.query).value()}  # pyright: ignore[reportArgumentType]
         if self.form == "yes-no":
             return {"yes"} if found else {NOT_THERE}
         return found

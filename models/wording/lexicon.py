@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from .. import wording
 from .forms import singular
 
 Kind = Literal["person", "place", "time", "number", "thing"]
@@ -60,7 +61,7 @@ class Lexicon:
 @cache
 def english() -> Lexicon:
     """Return the lexicon."""
-    data: dict[str, Any] = tomllib.loads(files(__package__).joinpath("lexicon.toml").read_text(encoding="utf-8"))
+    data: dict[str, Any] = tomllib.loads(files(wording).joinpath("lexicon.toml").read_text(encoding="utf-8"))
     relations = {
         name: Entry(*(tuple(entry.get(field, ())) for field in ("nouns", "asks", "inverse", "back")))
         for entry in data["relations"]
