@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..models.gril.reading.model import ReaderModel
     from ..models.gril.scoring import GrilModel
     from ..models.reg.entities.scoring import EntityModel
+    from ..models.reg.paths.scoring import PathModel
     from ..models.reg.scoring import TripleModel
     from ..models.star.checkpoint import Description
     from ..models.star.scoring import StarModel
@@ -216,6 +217,21 @@ class Resources:
 
         return self.once(("gril-reader", folder), read)
 
+    def path_model(self, folder: str) -> PathModel:
+        """Return a trained decoder of paths; raise `CheckpointError` where it cannot be read."""
+        from ..models.reg.paths.checkpoint import read_path_decoder
+        from ..models.reg.paths.scoring import PathModel
+        from ..models.training.description import CheckpointError as Unreadable
+
+        def read() -> PathModel:
+            try:
+                description, network = read_path_decoder(Path(folder), self.device)
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+            return PathModel(description, network, self.vectors_of(description.encoder))
+
+        return self.once(("reg-path", folder), read)
+
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""
         from ..models.causal_lm import CausalLM
@@ -328,6 +344,13 @@ class GraphResources:
     def gril_model(self, folder: str, *, any_graph: bool = False) -> GrilModel:
         """Return a trained graph retriever; raise `CheckpointError` where it was trained on another graph."""
         model = self.shared.gril_model(folder)
+        if not any_graph:
+            self._check_trained_here(folder, model.description)
+        return model
+
+    def path_model(self, folder: str, *, any_graph: bool = False) -> PathModel:
+        """Return a trained decoder of paths; raise `CheckpointError` where it was trained on another graph."""
+        model = self.shared.path_model(folder)
         if not any_graph:
             self._check_trained_here(folder, model.description)
         return model

@@ -15,6 +15,7 @@ PARTS = {
     "merge": "lodestar.engine.recipes.searching:Merge",
     "reg-triple": "lodestar.engine.recipes.triples:RegTriple",
     "reg-entity": "lodestar.engine.recipes.triples:RegEntity",
+    "reg-path": "lodestar.engine.recipes.paths:RegPath",
     "choose-ends": "lodestar.engine.recipes.triples:ChooseEnds",
     "gril": "lodestar.engine.recipes.growing:Gril",
     "reorganise": "lodestar.engine.recipes.reorganising:Reorganise",

@@ -32,7 +32,7 @@ class RegTriple(RetrieverPart):
 
     def check(self) -> None:
         """Raise `UsageError` without a checkpoint."""
-        _check_checkpoint(self.name, self.checkpoint)
+        check_checkpoint(self.name, self.checkpoint)
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
@@ -57,7 +57,7 @@ class RegEntity(RetrieverPart):
 
     def check(self) -> None:
         """Raise `UsageError` without a checkpoint."""
-        _check_checkpoint(self.name, self.checkpoint, "reg-entity")
+        check_checkpoint(self.name, self.checkpoint, "reg-entity")
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
@@ -84,7 +84,7 @@ class ChooseEnds(ReorganiserPart):
 
     def check(self) -> None:
         """Raise `UsageError` without a checkpoint."""
-        _check_checkpoint(self.name, self.checkpoint)
+        check_checkpoint(self.name, self.checkpoint)
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the reorganiser; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
@@ -109,7 +109,8 @@ def _scorer(
     )
 
 
-def _check_checkpoint(name: str, checkpoint: str, verb: str = "reg-triple") -> None:
+def check_checkpoint(name: str, checkpoint: str, verb: str = "reg-triple") -> None:
+    """Raise `UsageError` where a part has no checkpoint, with the verb that trains one."""
     if not checkpoint:
         raise UsageError(
             f"part {name}: expected the folder of a trained scorer, found none: give --checkpoint FOLDER or "

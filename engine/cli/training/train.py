@@ -8,6 +8,7 @@ from .train_fi import command as fi
 from .train_gril import gril
 from .train_linker import linker
 from .train_reg_entity import reg_entity
+from .train_reg_path import reg_path
 from .train_reg_triple import reg_triple
 from .train_star import star
 
@@ -27,4 +28,5 @@ command.add_command(reg_triple)
 command.add_command(linker)
 command.add_command(reg_entity)
 command.add_command(gril)
+command.add_command(reg_path)
 command.add_command(fi, "fi")

@@ -1,0 +1,1 @@
+"""ReG@Path: a decoder that writes relation paths, one relation after the other."""

@@ -1,0 +1,30 @@
+"""What a training of ReG@Path is asked for, resolved: every option with its value, as the checkpoint keeps it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ...training.options import TrainingOptions, check_ranges
+
+
+@dataclass(frozen=True, slots=True)
+class PathConfig:
+    """encoder: of texts, by name or path; it stays as it is. hidden: units of the decoder. batch_size: paths a step."""
+
+    encoder: str = "all-MiniLM-L6-v2"
+    hidden: int = 256
+    batch_size: int = 32
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=30, learning_rate=1e-3, head_learning_rate=1e-3, weight_decay=0.01, patience=4
+        )
+    )
+
+    def __post_init__(self) -> None:
+        check_ranges(self, hidden=(1, 8_192), batch_size=(1, math.inf))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every option with its value, as plain data."""
+        return asdict(self)

@@ -1,0 +1,157 @@
+"""How ReG@Path learns: by the log-likelihood of the paths that are right for a question, chosen by it on dev."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ...mined.pool import Pool, PooledQuestion
+from ...similarity import mask_topic
+from ...training.objective import Figures, ParameterGroup
+from ..inputs import Encode
+from ..learning import NothingToLearnError
+from .config import PathConfig
+from .vocabulary import Vocabulary
+
+NAMES = ("log_likelihood", "first_right")
+"""Figures of a checkpoint: the mean log-likelihood of a right path, and the share of dev questions of whose candidates,
+the chains that leave its topics, a right one is the likeliest."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathExample:
+    """A question with candidate paths from one of its topics. masked: its text without that topic's name."""
+
+    question: str
+    masked: str
+    paths: tuple[tuple[str, ...], ...]
+    is_right: tuple[bool, ...]
+
+
+def examples_of(pools: Sequence[Pool], vocabulary: Vocabulary) -> list[PathExample]:
+    """Return what can be learned from pools: of each question and topic the chains that leave it."""
+    return [
+        example
+        for pool in pools
+        for question in pool.questions
+        for example in _examples(question, vocabulary)
+        if any(example.is_right)
+    ]
+
+
+def _examples(question: PooledQuestion, vocabulary: Vocabulary) -> Iterator[PathExample]:
+    right = set(question.supervision)
+    for topic in question.topics:
+        chains = [chain for chain in question.chains if chain.kind != "answer" and chain.start == topic]
+        known = [chain for chain in chains if vocabulary.knows(chain.steps)]
+        if known:
+            masked = mask_topic(question.text, known[0].names[0])
+            paths = tuple(chain.steps for chain in known)
+            yield PathExample(question.id, masked, paths, tuple(chain in right for chain in known))
+
+
+class PathObjective:
+    """An `Objective`: each right path of a question is an example."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        train: Sequence[PathExample],
+        dev: Sequence[PathExample],
+        vocabulary: Vocabulary,
+        encode: Encode,
+        config: PathConfig,
+    ) -> None:
+        self.network = network
+        self._config = config
+        self._vocabulary = vocabulary
+        self._dev = list(dev)
+        self._pairs = [
+            (example.masked, path)
+            for example in train
+            for path, right in zip(example.paths, example.is_right, strict=True)
+            if right
+        ]
+        if not self._pairs or not self._dev:
+            raise NothingToLearnError(
+                f"no question to {'choose by' if self._pairs else 'learn from'} has a path from a topic to an answer"
+            )
+        texts = list(dict.fromkeys(example.masked for example in (*train, *dev)))
+        device = next(network.parameters()).device
+        self._row = {text: row for row, text in enumerate(texts)}
+        self._questions = torch.from_numpy(encode(texts)).to(device)
+        self._tokens = torch.from_numpy(encode(vocabulary.texts)).to(device)
+        self._order = list(range(len(self._pairs)))
+
+    def groups(self) -> list[ParameterGroup]:
+        """Return all parameters, which learn at one rate."""
+        return [ParameterGroup(list(self.network.parameters()), self._config.training.head_learning_rate)]
+
+    def saved(self) -> Mapping[str, Tensor]:
+        """Return all weights."""
+        return self.network.state_dict()
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches of paths."""
+        return -(-len(self._pairs) // self._config.batch_size)
+
+    def begin(self, epoch: int) -> None:
+        """Order the paths anew."""
+        rng = np.random.default_rng((self._config.training.seed, epoch))
+        self._order = rng.permutation(len(self._pairs)).tolist()
+
+    def state(self) -> dict[str, Tensor]:
+        """Return nothing: an epoch depends on its number alone."""
+        return {}
+
+    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
+        """Order the paths as `begin` did."""
+        del state
+        self.begin(epoch)
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        """Return the mean negative log-likelihood of a batch of paths."""
+        size = self._config.batch_size
+        batch = self._order[step * size : (step + 1) * size]
+        batch = batch[shard[0] :: shard[1]] or batch[:1]
+        pairs = [self._pairs[each] for each in batch]
+        _, whole = self._scored(network, [text for text, _ in pairs], [path for _, path in pairs])
+        return -whole.mean()
+
+    def evaluate(self) -> Figures:
+        """Return the figures on dev."""
+        found: list[float] = []
+        first: dict[str, tuple[float, bool]] = {}
+        for example, scores in self.ranked():
+            found += [score for score, right in zip(scores, example.is_right, strict=True) if right]
+            best = int(np.argmax(scores))
+            mine = (scores[best], example.is_right[best])
+            first[example.question] = max(first.get(example.question, mine), mine)
+        likelihood = float(np.mean(found))
+        figures = (likelihood, float(np.mean([right for _, right in first.values()])))
+        return dict(zip(NAMES, figures, strict=True)) | {"choose_by": likelihood}
+
+    def ranked(self) -> Iterator[tuple[PathExample, list[float]]]:
+        """Yield the log-probabilities of each dev example's candidates as whole paths."""
+        with torch.no_grad():
+            for example in self._dev:
+                _, whole = self._scored(self.network, [example.masked] * len(example.paths), example.paths)
+                yield example, whole.tolist()
+
+    def calibration_pairs(self) -> list[tuple[float, float]]:
+        """Return score and rightness of each dev example's likeliest candidate."""
+        best = [(example, scores, int(np.argmax(scores))) for example, scores in self.ranked()]
+        return [(scores[at], float(example.is_right[at])) for example, scores, at in best]
+
+    def _scored(
+        self, network: nn.Module, texts: Sequence[str], paths: Sequence[Sequence[str]]
+    ) -> tuple[Tensor, Tensor]:
+        rows = torch.tensor([self._row[text] for text in texts], device=self._questions.device)
+        written = torch.from_numpy(self._vocabulary.written(paths)).to(rows.device)
+        return cast(tuple[Tensor, Tensor], network(self._questions[rows], self._tokens, written))

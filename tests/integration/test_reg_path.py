@@ -1,0 +1,76 @@
+"""ReG@Path from a real graph to an answer: pools mined and refined, a decoder trained, its paths walked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lodestar import Engine
+from lodestar.engine.errors import UsageError
+from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.recipes.paths import RegPath
+from lodestar.engine.settings import Settings
+from lodestar.engine.supervision.pools.candidates import PoolOptions
+from lodestar.engine.supervision.pools.mine_pool import mine_pool
+from lodestar.engine.training.reg_path import graph_vocabulary, path_config, refined_sets, trained_paths
+from lodestar.engine.values import Question
+from lodestar.models.mined.pool import Pool, write_pool
+from lodestar.models.training.trainer import Watcher
+
+LEARNED = (
+    ("What is the capital of Peru?", "m.peru", "m.lima"),
+    ("Which currency is used in Peru?", "m.peru", "m.sol"),
+    ("What language is spoken in Peru?", "m.peru", "m.quechua"),
+    ("Which country borders Chile?", "m.chile", "m.peru"),
+)
+CHOSEN = (("What is the capital of Chile?", "m.chile", "m.santiago"),)
+
+
+def pool_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str, str], ...]) -> Pool:
+    questions = tuple(
+        GoldQuestion(f"{name}-{place}", text, (GoldAnswer(answer),), (topic,))
+        for place, (text, topic, answer) in enumerate(asked)
+    )
+    sha256 = f"{len(asked)}" * 64
+    return mine_pool(QuestionSet(name, "test", sha256, questions), engine, folder / f"{name}.jsonl", PoolOptions())
+
+
+def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_path: Path) -> None:
+    train, dev = pool_of(engine, tmp_path, "train", LEARNED), pool_of(engine, tmp_path, "dev", CHOSEN)
+    changes = ["hidden=32", "batch_size=2", "training.head_learning_rate=0.01", "training.patience=99"]
+    config = path_config(changes, encoder=None, epochs=20, seed=0)
+    folder = tmp_path / "reg"
+    vocabulary = graph_vocabulary(settings)
+    description = trained_paths(
+        config, [train], [dev], vocabulary, engine.resources.vectors, folder, fresh=False, watcher=Watcher()
+    )
+    assert description.supervision == "weak"
+    with Engine(settings, recipe=RegPath(checkpoint=str(folder)), options={"answerer.min_probability": 0.0}) as asked:
+        answer = asked.ask(Question("What is the capital of Chile?", ("m.chile",)))
+        questions = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
+        together = asked.retrieve_batch(questions)
+        alone = [asked.retrieve(question) for question in questions]
+    assert [entity.id for entity in answer.entities] == ["m.santiago"]
+    assert all(item.value.ends for item in answer.evidence.items)
+    for left, right in zip(together, alone, strict=True):
+        assert [item.value for item in left.items] == [item.value for item in right.items]
+        np.testing.assert_allclose([i.score for i in left.items], [i.score for i in right.items], rtol=1e-4, atol=1e-4)
+    with pytest.raises(UsageError, match=r"--set reg-path\.checkpoint=FOLDER.*lodestar train reg-path"):
+        RegPath().check()
+    with pytest.raises(UsageError, match="of its questions are in --dataset as well"):
+        trained_paths(
+            config, [train], [train], vocabulary, engine.resources.vectors, folder, fresh=False, watcher=Watcher()
+        )
+
+
+def test_refined_pools_take_the_place_of_their_own(engine: Engine, tmp_path: Path) -> None:
+    train, dev = pool_of(engine, tmp_path, "train", LEARNED), pool_of(engine, tmp_path, "dev", CHOSEN)
+    chosen = [replace(each, chosen=each.weak[:1], how="refined") for each in train.questions]
+    refined = train.refined(chosen, "somebody", {"refined": len(chosen)})
+    write_pool(tmp_path / "refined.jsonl", refined)
+    found = refined_sets([train, dev], ["weak", str(tmp_path / "refined.jsonl")])
+    assert [pool.header.refiner for pool in found] == ["somebody", ""]
+    with pytest.raises(UsageError, match="expected candidate pools of the question sets of this training"):
+        refined_sets([dev], [str(tmp_path / "refined.jsonl")])

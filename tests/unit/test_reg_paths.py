@@ -1,0 +1,142 @@
+"""ReG@Path: a decoder whose probabilities are ones, which learns, is taken up, read, and scores what a search offers."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from lodestar.engine.retrieval.path_decoder import PathDecoderScorer
+from lodestar.engine.retrieval.scoring import PathQuery
+from lodestar.engine.values import Entity, RelationPath, Step, Topic
+from lodestar.models.mined.pool import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.models.reg.learning import NothingToLearnError
+from lodestar.models.reg.paths.checkpoint import PathDescription, read_path_decoder
+from lodestar.models.reg.paths.config import PathConfig
+from lodestar.models.reg.paths.learning import examples_of
+from lodestar.models.reg.paths.network import NO_TOKEN, PathDecoder
+from lodestar.models.reg.paths.scoring import PathModel
+from lodestar.models.reg.paths.train_paths import train_paths
+from lodestar.models.reg.paths.vocabulary import Vocabulary
+from lodestar.models.text_vectors import TextVectors
+from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.trainer import Watcher
+from lodestar.models.verbalise import RelationWords
+
+from tests.letter_encoder import LetterEncoder
+
+WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "language")}
+VOCABULARY = Vocabulary.of(WORDS)
+CONFIG = PathConfig(
+    hidden=32,
+    batch_size=4,
+    training=TrainingOptions(epochs=25, head_learning_rate=0.02, weight_decay=0.0, patience=99),
+)
+
+
+def pool(first: int, after: int) -> Pool:
+    """Questions whose right path the question names, and one of two steps; all relations of the topic are candidates."""
+    names = list(WORDS)
+    questions = []
+    for number in range(first, after):
+        asked = names[number % 3]
+        steps = (asked, f"^{asked}") if number % 2 else (asked,)
+        right = PoolChain("path", "land", steps, ("Land", *("?" for _ in steps)))
+        around = tuple(PoolChain("query", "land", (name,), ("Land", "?")) for name in names if (name,) != steps)
+        same = "same " if number % 2 else ""
+        text = f"which lands have the {same}{asked} of Land?" if same else f"which {asked} has Land?"
+        questions.append(PooledQuestion(f"q{number}", text, ("land",), "?", (right, *around), 4))
+    header = PoolHeader(f"set {first}", "1" * 64, "2" * 64, counts={"questions": after - first})
+    return Pool(header, tuple(questions), f"{first:064}")
+
+
+def train(folder: Path, watcher: Watcher | None = None) -> PathDescription:
+    return train_paths(
+        CONFIG, [pool(0, 18)], [pool(18, 30)], VOCABULARY, LetterEncoder().encode, folder, watcher=watcher
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    train(folder)
+    return folder
+
+
+def test_probabilities_of_all_paths_add_up() -> None:
+    """Of whole paths of up to two tokens and beginnings of two: everything that can be written begins as one of these."""
+    torch.manual_seed(0)
+    network, tokens = PathDecoder(5, 8), torch.randn(3, 5)
+    question = torch.randn(1, 5)
+    whole = [NO_TOKEN, NO_TOKEN], *([token, NO_TOKEN] for token in range(3))
+    longer = [list(path) for path in product(range(3), repeat=2)]
+    with torch.no_grad():
+        _, ended = network(question.expand(4, -1), tokens, torch.tensor(whole))
+        begun, complete = network(question.expand(9, -1), tokens, torch.tensor(longer))
+        alone = network(question, tokens, torch.tensor([[1]]))
+    assert float(ended.exp().sum() + begun.exp().sum()) == pytest.approx(1, abs=1e-5)
+    assert (complete < begun).all()
+    assert float(alone[1]) == pytest.approx(float(ended[2]), abs=1e-6)
+
+
+def test_tokens_are_relations_in_a_direction() -> None:
+    assert VOCABULARY.written([("capital",), ("^capital", "language")]).tolist() == [[0, NO_TOKEN], [1, 4]]
+    assert len(set(VOCABULARY.texts)) == 6
+    assert VOCABULARY.knows(("^currency",))
+    assert not VOCABULARY.knows(("capital", "treaty"))
+
+
+def test_examples_are_the_chains_that_leave_a_topic_without_its_name() -> None:
+    (example, *_) = examples_of([pool(1, 3)], VOCABULARY)
+    assert example.masked == "which lands have the same currency of ?"
+    assert example.paths[0] == ("currency", "^currency")
+    assert example.is_right == (True, False, False, False)
+
+
+def query(text: str, *paths: tuple[str, ...]) -> PathQuery:
+    topic = Topic(Entity("land", "Land"), mention="Land")
+    steps = [tuple(Step(step.removeprefix("^"), inverse=step.startswith("^")) for step in path) for path in paths]
+    return PathQuery(text, (topic,) * len(paths), tuple(map(RelationPath, steps)), (0.0,) * len(paths))
+
+
+def test_the_path_that_a_question_asks_for_is_the_likeliest(trained: Path) -> None:
+    description, network = read_path_decoder(trained)
+    scorer = PathDecoderScorer(WORDS, PathModel(description, network, TextVectors(LetterEncoder())))
+    singles = [(name,) for name in WORDS]
+    queries = [query(f"which {name} has Land?", *singles, (name, f"^{name}")) for name in WORDS]
+    found = scorer.score(queries)
+    assert [int(np.argmax(each.stop)) for each in found] == [0, 1, 2]
+    assert all((each.stop <= each.extend).all() for each in found)
+    alone = [scorer.score([each])[0] for each in queries]
+    for left, right in zip(found, alone, strict=True):
+        np.testing.assert_allclose(left.stop, right.stop, atol=1e-5)
+    assert description.figures["path decoder"]["first_right"] == 1
+    assert description.supervision == "weak"
+
+
+def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(_name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
+        if (epoch, done) == (3, 2):
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(tmp_path, watcher=Watcher(step=stop))
+    train(tmp_path)
+    weights = [folder / "decoder" / "model.safetensors" for folder in (tmp_path, trained)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+    (tmp_path / "decoder" / "model.safetensors").write_bytes(b"")
+    with pytest.raises(CheckpointError, match="not the file that was written"):
+        read_path_decoder(tmp_path)
+
+
+def test_questions_without_a_path_teach_nothing(tmp_path: Path) -> None:
+    empty = Pool(pool(0, 1).header, ())
+    for train_on, choose_on, why in ((empty, pool(0, 3), "learn from"), (pool(0, 3), empty, "choose by")):
+        with pytest.raises(NothingToLearnError, match=f"no question to {why}"):
+            train_paths(CONFIG, [train_on], [choose_on], VOCABULARY, LetterEncoder().encode, tmp_path)
