@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import UsageError
+from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.paths import RegPath
 from lodestar.engine.settings import Settings
@@ -53,7 +54,7 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
         together = asked.retrieve_batch(questions)
         alone = [asked.retrieve(question) for question in questions]
     assert [entity.id for entity in answer.entities] == ["m.santiago"]
-    assert all(item.value.ends for item in answer.evidence.items)
+    assert all(isinstance(item.value, Chain) and item.value.ends for item in answer.evidence.items)
     for left, right in zip(together, alone, strict=True):
         assert [item.value for item in left.items] == [item.value for item in right.items]
         np.testing.assert_allclose([i.score for i in left.items], [i.score for i in right.items], rtol=1e-4, atol=1e-4)
