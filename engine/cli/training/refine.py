@@ -79,7 +79,7 @@ def command(
     check_pool_place(out)
     read = [pool_of(path) for path in pools]
     settings = settings_from(**flags, llm_max_calls=max_calls, llm_max_tokens=max_tokens)
-    with progress_bar(pools[0].name, "refining") as (progress, _):
+    with progress_bar(out.name, "refining") as (progress, _):
         if join:
             pool = joined(read, join)
         elif by == "llm":
