@@ -1,0 +1,1 @@
+"""Language models that learn here: a causal LM of Hugging Face with a LoRA on top."""

@@ -1,0 +1,110 @@
+"""A causal language model that learns by LoRA (Hu et al. 2022): loaded, given its factors, and these kept apart.
+
+W x + (alpha / rank) · B A x: W is frozen, A and B learn, and B is 0 at first. The factors are peft's; a checkpoint has
+them alone, the model is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..causal_lm import WHERE, CausalLMError
+from ..one_line import one_line
+from ..training.options import check_ranges
+
+ALL_LINEAR = "all-linear"
+
+
+@dataclass(frozen=True, slots=True)
+class LoraOptions:
+    """rank: of a factor. alpha: alpha / rank is what the product counts. dropout: of what the factors are given.
+    targets: the layers that have factors: all linear ones but the output, or a regular expression of their names."""
+
+    rank: int = 8
+    alpha: int = 16
+    dropout: float = 0.05
+    targets: str = ALL_LINEAR
+
+    def __post_init__(self) -> None:
+        check_ranges(self, rank=(1, 4_096), alpha=(1, 65_536), dropout=(0.0, 0.9))
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModel:
+    """A causal LM as it is on disk or on the hub: a Hugging Face model and its tokenizer, padded on the right."""
+
+    name: str
+    network: Any
+    tokenizer: Any
+
+
+def load_language_model(name: str, *, device: str = "cpu", dtype: torch.dtype | None = None) -> LanguageModel:
+    """Return the model in a folder, or of a name in the local cache or on the hub; its weights only as safetensors.
+
+    dtype: of the weights, as they are stored where it is not given. Raises `CausalLMError` where it cannot be had.
+    """
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": Path(name).is_dir()}
+    with _as_error(f"the language model {name!r} cannot be loaded", WHERE):
+        tokenizer = AutoTokenizer.from_pretrained(name, **options)
+        network = AutoModelForCausalLM.from_pretrained(name, dtype=dtype or "auto", use_safetensors=True, **options)
+        network = network.to(torch.device(device)).eval()  # type: ignore[arg-type]
+    tokenizer.padding_side = "right"
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
+    return LanguageModel(name, network, tokenizer)
+
+
+def with_lora(model: LanguageModel, options: LoraOptions) -> nn.Module:
+    """Return the network with new factors, which alone learn; what it computes is the same until they have.
+
+    What is left to chance follows torch's seed. Raises `CausalLMError` without peft, or where no layer is of `targets`.
+    """
+    try:
+        from peft import LoraConfig, get_peft_model
+    except ImportError as error:
+        raise CausalLMError("LoRA needs peft: pip install 'lodestar-kg[lora]'") from error
+    config = LoraConfig(
+        r=options.rank,
+        lora_alpha=options.alpha,
+        lora_dropout=options.dropout,
+        target_modules=options.targets,
+        task_type="CAUSAL_LM",
+    )
+    with _as_error(f"{model.name!r} cannot have a LoRA on {options.targets!r}"):
+        network: nn.Module = get_peft_model(model.network, config)
+    return network
+
+
+def adapter_weights(network: nn.Module) -> dict[str, Tensor]:
+    """Return what learns in a network that `with_lora` returned, themselves, by name."""
+    return {name: parameter.data for name, parameter in network.named_parameters() if parameter.requires_grad}
+
+
+def restore_adapter(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Give the factors the values of `adapter_weights`; raise `ValueError` where they are of another model or rank."""
+    own = adapter_weights(network)
+    if {name: each.shape for name, each in own.items()} != {name: each.shape for name, each in weights.items()}:
+        raise ValueError("the adapter is of another language model, or of another rank")
+    with torch.no_grad():
+        for name, tensor in own.items():
+            tensor.copy_(weights[name])
+
+
+@contextmanager
+def _as_error(what: str, advice: str = "") -> Iterator[None]:
+    """Raise `CausalLMError` in one line for what a model's files, Transformers or peft may raise."""
+    try:
+        yield
+    except Exception as error:
+        raise CausalLMError(f"{what} ({one_line(error)}){advice}") from error

@@ -1,0 +1,110 @@
+"""LoRA on a causal language model: what learns, what it computes, and its factors as safetensors."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from lodestar.models.causal_lm import CausalLMError
+from lodestar.models.language.lora import (
+    LanguageModel,
+    LoraOptions,
+    adapter_weights,
+    load_language_model,
+    restore_adapter,
+    with_lora,
+)
+from lodestar.models.training.checkpoint import read_weights, write_weights
+from torch import Tensor, nn
+
+from tests.tiny_causal_lm import KINDS, write_tiny_causal_lm
+
+TEXT = "lima is the capital of peru"
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), kind=request.param)
+
+
+def logits(model: LanguageModel, network: nn.Module) -> Tensor:
+    with torch.inference_mode():
+        found: Tensor = network(**model.tokenizer(TEXT, return_tensors="pt", return_token_type_ids=False)).logits
+    return found
+
+
+def learned(model: LanguageModel, network: nn.Module) -> Tensor:
+    """Give the factors some other values, and return what the network computes then."""
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.1 * torch.randn_like(parameter))
+    network.eval()
+    return logits(model, network)
+
+
+def test_new_factors_change_nothing_and_alone_learn(folder: Path) -> None:
+    model = load_language_model(str(folder))
+    before = logits(model, model.network)
+    network = with_lora(model, LoraOptions(rank=2))
+    torch.testing.assert_close(logits(model, network.eval()), before)
+    frozen = {name for name, parameter in network.named_parameters() if not parameter.requires_grad}
+    own = adapter_weights(network)
+    assert own
+    assert all("lora_" in name for name in own)
+    assert not any("lora_" in name for name in frozen)
+    assert {min(each.shape) for each in own.values()} == {2}
+    network.train()(**model.tokenizer(TEXT, return_tensors="pt", return_token_type_ids=False)).logits.sum().backward()
+    with_gradient = {name for name, parameter in network.named_parameters() if parameter.grad is not None}
+    assert with_gradient == set(own)
+
+
+def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: Path) -> None:
+    model = load_language_model(str(folder))
+    network = with_lora(model, LoraOptions(rank=2))
+    expected = learned(model, network)
+    write_weights(adapter_weights(network), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+    again = load_language_model(str(folder))
+    other = with_lora(again, LoraOptions(rank=2)).eval()
+    assert not torch.allclose(logits(again, other), expected)
+    restore_adapter(other, read_weights(tmp_path))
+    torch.testing.assert_close(logits(again, other), expected)
+    larger = with_lora(load_language_model(str(folder)), LoraOptions(rank=3))
+    with pytest.raises(ValueError, match="of another language model, or of another rank"):
+        restore_adapter(larger, read_weights(tmp_path))
+
+
+def test_the_seed_decides_what_is_left_to_chance(folder: Path) -> None:
+    found = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        found.append(adapter_weights(with_lora(load_language_model(str(folder)), LoraOptions(rank=2))))
+    same, other = (all(torch.equal(found[0][n], each[n]) for n in found[0]) for each in found[1:])
+    assert (same, other) == (True, False)
+
+
+def test_what_is_missing_is_one_line(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CausalLMError, match=r"cannot be loaded .*give a folder, or a name") as caught:
+        load_language_model(str(tmp_path))
+    assert "\n" not in str(caught.value)
+    model = load_language_model(str(folder))
+    with pytest.raises(CausalLMError, match="cannot have a LoRA on 'nothing_like_it'"):
+        with_lora(model, LoraOptions(targets="nothing_like_it"))
+    with pytest.raises(ValueError, match="expected 1 to 4096 for rank, found 0"):
+        LoraOptions(rank=0)
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(CausalLMError, match=r"LoRA needs peft: pip install 'lodestar-kg\[lora\]'"):
+        with_lora(model, LoraOptions())
+
+
+def test_weights_in_a_pickle_are_refused(folder: Path, tmp_path: Path) -> None:
+    for path in folder.iterdir():
+        if path.suffix != ".safetensors":
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    torch.save({}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(CausalLMError, match="cannot be loaded"):
+        load_language_model(str(tmp_path))
