@@ -26,7 +26,8 @@ FORMATS = {
 }
 
 _BY_ENDING = {".csv": "csv", ".tsv": "tsv", ".jsonl": "rog", ".parquet": "rog", ".graphml": "graphml"}
-_NO_FILE = {"geonames"}
+_NOT_TOLD = {"geonames", "text"}
+"""Not in a file, or in any file of words."""
 _KB = "kb.txt"
 _PACKED = ".gz"
 _LOOKED_AT_BYTES = 1 << 16
@@ -67,7 +68,7 @@ def detect(path: str) -> str:
 
 
 def _name_one() -> str:
-    return f"name one of {', '.join(name for name in FORMATS if name not in _NO_FILE)}"
+    return f"name one of {', '.join(name for name in FORMATS if name not in _NOT_TOLD)}"
 
 
 def _by_name(name: str, lines: Sequence[str]) -> str | None:

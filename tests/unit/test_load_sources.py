@@ -24,6 +24,7 @@ from lodestar.loaders.formats.metaqa_kb import MetaqaSource
 from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.formats.pathquestion_kb import PathquestionSource
 from lodestar.loaders.formats.question_subgraphs import RogSource
+from lodestar.loaders.formats.text.text_source import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.ids_and_names import (
     MAX_ID_BYTES,
@@ -72,6 +73,7 @@ SAMPLES: dict[str, Callable[[Path], Source]] = {
     "parquet": lambda folder: ParquetSource(str(triples_parquet(folder / "kg.parquet"))),
     "pathquestion": lambda folder: PathquestionSource(written(folder, KG, "kb.txt")),
     "rog": lambda folder: RogSource(written(folder, json_lines(RECORDS), "q.jsonl")),
+    "text": lambda folder: TextSource(written(folder, "Ada met Bob in Lima. Ada met Bob in Rome.\n", "notes.txt")),
     "tsv": lambda folder: TsvSource(written(folder, KG), written(folder, NAMES, "names.tsv")),
 }
 

@@ -10,19 +10,27 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_type_hints
 
 import lodestar.engine.retrieval
 import numpy as np
 import pytest
+import torch
 from lodestar.engine.retrieval.dual_encoder import StarScorer
+from lodestar.engine.retrieval.path_decoder import PathDecoderScorer
 from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.reg.paths.checkpoint import PathDescription
+from lodestar.models.reg.paths.network import PathDecoder
+from lodestar.models.reg.paths.scoring import PathModel
 from lodestar.models.star.checkpoint import read_checkpoint
 from lodestar.models.star.scoring import StarModel
+from lodestar.models.text_vectors import TextVectors
 from lodestar.models.verbalise import RelationWords
 
+from tests.letter_encoder import LetterEncoder
 from tests.tiny_checkpoint import write_tiny_checkpoint
 from tests.word_scorer import WordScorer
 
@@ -46,7 +54,17 @@ def star() -> StarScorer:
     return StarScorer(WORDS, StarModel(checkpoint))
 
 
+@cache
+def decoder() -> PathDecoderScorer:
+    torch.manual_seed(0)
+    description = PathDescription(
+        encoder="letters", dimension=26, hidden=8, calibration=(1, 0), config={}, train=(), dev=(), figures={}
+    )
+    return PathDecoderScorer(WORDS, PathModel(description, PathDecoder(26, 8), TextVectors(LetterEncoder())))
+
+
 SCORERS: dict[str, Callable[[], PathScorer]] = {
+    "PathDecoderScorer": decoder,
     "WordScorer": WordScorer,
     "SimilarityScorer": similarity,
     "StarScorer": star,
@@ -147,11 +165,16 @@ def test_what_is_not_shortlisted_ranks_below_what_is() -> None:
     assert scores.stop[rest].max() <= scores.stop[shortlisted].min() + 1e-6
 
 
+def gives_path_scores(kind: type) -> bool:
+    score = getattr(kind, "score", None)
+    return inspect.isfunction(score) and get_type_hints(score).get("return") == list[PathScores]
+
+
 def test_every_scorer_is_held_to_this() -> None:
     found = set()
     for module in pkgutil.iter_modules(lodestar.engine.retrieval.__path__, "lodestar.engine.retrieval."):
         for name, member in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
-            if name.endswith("Scorer") and name != "PathScorer" and member.__module__ == module.name:
+            if member.__module__ == module.name and member is not PathScorer and gives_path_scores(member):
                 found.add(name)
     assert found
     assert found <= set(SCORERS)
