@@ -18,10 +18,10 @@ Combine = Literal["product", "max"]
 class GrowOptions:
     """How a subgraph grows and is pruned, layer by layer (GRIL, section 4.1, algorithm 1, table 4).
 
-    pruning: by the threshold `sigma` where more than `budget` edges of a question fall under it (the paper's), the
-    `top_k` best edges of each source, or none. entity_update: equation 4 after each layer. combine, ours: an edge's
-    probability is the product of attention along the way to it, or its own attention. temperature: τ of equation 5,
-    which the paper does not state.
+    pruning: by the threshold `sigma` what a question has under it beyond the `budget` best (the paper's, as read in
+    `network`), the `top_k` best edges of each source, or none. entity_update: equation 4 after each layer. combine,
+    ours: an edge's probability is the product of attention along the way to it, or its own attention. temperature: τ of
+    equation 5, which the paper does not state.
     """
 
     num_layers: int = 3

@@ -29,8 +29,8 @@ def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
 
 def among_best(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
     """Return which rows are among the `top_k` best of their group, (num_rows,); who equals the last is among them."""
-    if not len(values):
-        return values.bool()
+    if not len(values) or not top_k:
+        return torch.zeros_like(values, dtype=torch.bool)
     order = torch.argsort(values.detach(), descending=True, stable=True)
     order = order[torch.argsort(groups[order], stable=True)]
     counts = group_count(torch.ones_like(groups, dtype=torch.bool), groups, num_groups)

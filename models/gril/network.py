@@ -6,8 +6,9 @@ By default it is read as a perceptron with one hidden layer, `score="mlp"`; `"li
 
 What else the paper leaves open, ours: texts' vectors are projected to the hidden size; W1, W2 and the score are shared
 by all layers, W1 begins as the identity; a triple walked from its tail has a learned vector added to its relation's;
-entities once kept stay kept and their edges are scored anew in each layer; the budget counts a question's edges in a
-layer; nothing is walked from a literal. A triple's probability is the highest of any layer and direction, pruned or
+entities once kept stay kept and their edges are scored anew in each layer; of a question's edges in a layer that fall
+under the threshold the `budget` best stay, for at a hub they all fall under it, and growing would end there; nothing is
+walked from a literal. A triple's probability is the highest of any layer and direction, pruned or
 not, so that there is something to learn from what is pruned; the entity's is noisy-or over its edges, and that of
 topics 1. Pruned edges are not grown from and send no message.
 """
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from .config import GrowOptions, Score
-from .groups import among_best, group_count, group_noisy_or, group_softmax
+from .groups import among_best, group_noisy_or, group_softmax
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +164,10 @@ class GraphRetriever(nn.Module):
             return torch.ones_like(edges.is_inverse)
         if options.pruning == "top-k":
             return among_best(attention, edges.sources, len(inputs.is_topic), options.top_k)
-        questions = inputs.question_of[edges.sources]
-        low = attention <= options.sigma
-        is_full = group_count(low, questions, len(inputs.questions)) > options.budget
-        return ~(low & is_full[questions])
+        low = torch.nonzero(attention <= options.sigma).squeeze(1)
+        questions = inputs.question_of[edges.sources[low]]
+        left = among_best(attention[low], questions, len(inputs.questions), options.budget)
+        return torch.ones_like(edges.is_inverse).index_fill(0, low[~left], False)
 
     def _updated(self, entities: Tensor, edges: _Edges, attention: Tensor) -> Tensor:
         """Return h'_i = W1 h_i + W2 Σ_j α_ji h_j (equation 4) of the entities that the edges lead to or from."""
