@@ -56,6 +56,11 @@ def name_row(line: int, id_: str, name: str) -> StatementRow:
     return StatementRow(line, "name", head=id_, tail=name)
 
 
+def alias_row(line: int, id_: str, name: str) -> StatementRow:
+    """Return the row of a name that is not the first one."""
+    return StatementRow(line, "name", head=id_, tail=name, tag="alias")
+
+
 def reject_row(line: int, reason: str, text: str) -> StatementRow:
     """Return the row of what cannot be read."""
     return StatementRow(line, "reject", tail=text, reason=reason)

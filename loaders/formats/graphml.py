@@ -1,8 +1,10 @@
 """GraphML, as NetworkX and others write it: an edge is a triple, a node's name or label its name.
 
 An edge's relation is its data called relation, predicate, type or label, failing that its id, unless that is a number.
-Other data of a node are triples whose tails are literals. A triple has no data: those of an edge are counted, and so
-are nodes of which nothing is said. Elements are read one by one; where no name is given, a node's id is its name.
+A node's data called alias, aliases, altLabel or alt_label are aliases, several in one parted by `|` (GraphML has no
+lists; the sign is ours). Other data of a node are triples whose tails are literals. A triple has no data: those of an
+edge are counted, and so are nodes of which nothing is said. Elements are read one by one; where no name is given, a
+node's id is its name.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ from xml.parsers import expat
 from ...engine.errors import InputError
 from ..message_text import shown
 from ..reading.byte_file import ByteFile
-from ..rows import StatementRow, name_row, reject_row, row_batches, triple_row
+from ..rows import StatementRow, alias_row, name_row, reject_row, row_batches, triple_row
 from ..source import NO_ID, Part, RowPart
 from .file_source import FileSource
 
 RELATION_KEYS = ("relation", "predicate", "type", "label")
 NAME_KEYS = ("name", "label")
+ALIAS_KEYS = ("alias", "aliases", "altlabel", "alt_label")
 TYPES = {name: f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("boolean", "int", "long", "float", "double")}
 """The datatypes of literals, by what GraphML calls the type; text has none."""
 
@@ -152,7 +155,11 @@ class _Reading:
         if name:
             self.rows.append(name_row(self.line(), id_, name))
         for key, value in node.rest():
-            if key.name:
+            if key.name.lower() in ALIAS_KEYS:
+                aliases = list(filter(None, map(str.strip, value.split("|"))))
+                self.rows += [alias_row(self.line(), id_, alias) for alias in aliases]
+                name = name or "".join(aliases)
+            elif key.name:
                 self.rows.append(_literal_row(self.line(), id_, key, value))
                 name = value
             else:

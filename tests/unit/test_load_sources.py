@@ -543,6 +543,16 @@ def test_what_nodes_have_is_literals_and_nothing_is_left_out_uncounted(tmp_path:
     }  # fmt: skip
 
 
+def test_aliases_of_nodes(tmp_path: Path) -> None:
+    content = """<graphml><key id="d0" attr.name="name"/><key id="d1" attr.name="aliases"/><key id="d2" attr.name="altLabel"/>
+    <graph><node id="a"><data key="d1"> Al | | Ally </data><data key="d0">Alice</data><data key="d2">A.</data></node>
+    <node id="b"><data key="d1"> | </data></node></graph></graphml>"""
+    read = read_source(GraphmlSource(written(tmp_path, content, "kg.graphml")))
+    assert read.names == {"a": ["Alice", "Al", "Ally", "A."]}
+    assert read.triples == []
+    assert read.counts == {"name": 4, "isolated node": 1}
+
+
 def test_nested_graphs(tmp_path: Path) -> None:
     inner = '<graph><node id="b"><data key="name">B</data></node><edge source="b" target="a" id="in"/></graph>'
     content = f'<graphml><graph><node id="a">{inner}<data key="name">A</data></node></graph></graphml>'
