@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.reorganising.pooling import PathSmoothing
+from lodestar.engine.steps import drive
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling.pooling import Kernel, Pooling, pooled_scores, reselected
 from lodestar.models.path_pooling.triples import ScoredTriples
 
@@ -26,6 +33,7 @@ poolings = st.builds(
 )
 exact_poolings = poolings.filter(lambda pooling: pooling.kernel != "random-walk")
 PlainQuestion = tuple[list[PlainTriple], list[int]]
+Pooled = tuple[int, float]
 
 
 def batch_of(asked: list[PlainQuestion]) -> ScoredTriples:
@@ -58,6 +66,20 @@ def test_neither_the_order_of_triples_nor_the_numbers_of_nodes_matter(
     renamed = [(int(names[triples[i][0]]), int(names[triples[i][1]]), triples[i][2]) for i in order]
     shuffled = pooled_scores(batch_of([(renamed, [int(names[t]) for t in topics])]), pooling)
     np.testing.assert_array_equal(shuffled, pooled_scores(batch_of([asked]), pooling)[order])
+
+
+@given(questions, st.randoms(use_true_random=False), poolings)
+def test_random_walks_neither_where_scores_differ(asked: PlainQuestion, random: object, pooling: Pooling) -> None:
+    """Of equal scores at a node a draw takes the one that came earlier: nothing else tells them apart."""
+    given_triples, topics = asked
+    triples = [(h, t, (s / 2 + place) / 20) for place, (h, t, s) in enumerate(given_triples)]
+    order, names = np.arange(len(triples)), np.arange(NUM_NODES)
+    random.shuffle(order)  # type: ignore[attr-defined]
+    random.shuffle(names)  # type: ignore[attr-defined]
+    renamed = [(int(names[triples[i][0]]), int(names[triples[i][1]]), triples[i][2]) for i in order]
+    walks = replace(pooling, kernel="random-walk")
+    shuffled = pooled_scores(batch_of([(renamed, [int(names[t]) for t in reversed(topics)])]), walks)
+    np.testing.assert_array_equal(shuffled, pooled_scores(batch_of([(triples, topics)]), walks)[order])
 
 
 @given(questions, poolings)
@@ -96,3 +118,31 @@ def test_a_seed_gives_the_same_scores_again(kernel: Kernel) -> None:
     triples = batch_of([([(0, 1, 0.5), (0, 2, 0.25), (1, 3, 0.75), (2, 3, 0.125)], [0])])
     pooling = Pooling(kernel, num_walks=2, seed=5)
     np.testing.assert_array_equal(pooled_scores(triples, pooling), pooled_scores(triples, pooling))
+
+
+def stage_of(asked: PlainQuestion, pooling: Pooling, order: list[int], names: list[str], keep: int) -> list[Pooled]:
+    """What a reselection of the triples in this order keeps, each by its number in the question."""
+    triples, topics = asked
+    entities = [Entity(name, name) for name in names]
+    items = tuple(
+        Scored(Triple(entities[triples[n][0]], f"r{n}", entities[triples[n][1]]), triples[n][2]) for n in order
+    )
+    given_topics = tuple(Topic(entities[topic]) for topic in topics)
+    evidence = Evidence(Question("?"), given_topics, "triple", items, Calibration("probability"))
+    (kept,) = drive(PathSmoothing(pooling, keep=keep, coarse=None).reorganise([evidence]), lambda _: [])
+    return [(int(item.value.relation[1:]), item.score) for item in kept.items]
+
+
+@given(questions, st.randoms(use_true_random=False), exact_poolings, st.integers(1, 14))
+def test_what_a_stage_keeps_depends_on_neither_order_nor_ids(
+    asked: PlainQuestion, random: object, pooling: Pooling, keep: int
+) -> None:
+    """Equal pooled and given scores are in the order that came, by the stated rule: there scores alone are the same."""
+    numbers, names = list(range(len(asked[0]))), [f"m.{n}" for n in range(NUM_NODES)]
+    plain = stage_of(asked, pooling, numbers, names, keep)
+    random.shuffle(numbers)  # type: ignore[attr-defined]
+    random.shuffle(names)  # type: ignore[attr-defined]
+    shuffled = stage_of(asked, pooling, numbers, names, keep)
+    assert [score for _, score in shuffled] == [score for _, score in plain]
+    everything = dict(stage_of(asked, pooling, numbers, names, max(1, len(numbers))))
+    assert dict(plain).items() <= everything.items()
