@@ -119,7 +119,8 @@ def _copied(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints) -> t
     """
     num_triples = np.diff(triples.triple_starts)[triples.topic_questions]
     places = ranges(triples.triple_starts[triples.topic_questions], num_triples)
-    copied = np.argsort(starts, kind="stable")[places]
+    small = starts.astype(np.min_scalar_type(int(triples.node_starts[-1])))  # it is sorted faster
+    copied = np.argsort(small, kind="stable")[places]
     shift = np.repeat(shifts, num_triples)
     return starts[copied] + shift, ends[copied] + shift, copied
 
