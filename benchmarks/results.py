@@ -2,11 +2,13 @@
 
     python -m benchmarks.results --data FOLDER --work FOLDER --checkpoints FOLDER > docs/results.md
     python -m benchmarks.results … --split test --recipes similarity star > docs/results-test.md
+    python -m benchmarks.results … --link --sample 200 --recipes similarity star > docs/results-linked.md
 
 The data folder has fb237/, metaqa/ and pathquestion/. Each graph is loaded into an embedded server of its own under the
 work folder, where the runs stay; run again, it asks only what was not asked yet, and prints the page anew. With
 ``--print-only`` it asks nothing, and prints the page of the runs that are there. The folder of checkpoints has one for
-each graph, by the graph's name; where there is none, the recipe `star` is left out.
+each graph, by the graph's name; where there is none, the recipe `star` is left out. With ``--link`` every question is
+asked twice: with its topics given, and with those that the engine finds.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from lodestar.loaders.source import Source
 from lodestar.models.star.checkpoint import read_description
 
 from .ablation import table
-from .results_page import page
+from .results_page import LINKED, page
 
 RECIPES = ("similarity", "star", "cosine", "shortest", "pagerank", "random", "oracle")
 SPLITS = ("dev", "test")
@@ -74,6 +76,9 @@ def ask(
     recipes: Sequence[str],
     checkpoint: Path | None,
     changes_of_star: Sequence[str],
+    sample: int,
+    *,
+    link: bool,
 ) -> Iterator[Path]:
     """Load a graph unless it is loaded, ask its questions by every recipe, and yield the folders of the runs."""
     server = Instance.of(replace(settings, name=asked.name))
@@ -87,11 +92,13 @@ def ask(
                 if name == "star" and checkpoint is None:
                     continue
                 recipe = recipe_of(asked, name, max_hop, checkpoint, changes_of_star)
-                folder = folder_of(asked, path, name, work)
-                made = run_all(questions, recipe, replace(settings, name=asked.name), RunOptions(folder, limit=SAMPLE))
-                again = {"dataset": str(path.resolve()), "format": None}
-                write_report(folder, {**report_of(made), "again": again})
-                yield folder
+                for kind in kinds(link=link):
+                    folder = folder_of(asked, path, f"{name}{kind}", work)
+                    options = RunOptions(folder, limit=sample, link=bool(kind))
+                    made = run_all(questions, recipe, replace(settings, name=asked.name), options)
+                    again = {"dataset": str(path.resolve()), "format": None}
+                    write_report(folder, {**report_of(made), "again": again})
+                    yield folder
     finally:
         server.stop()
 
@@ -105,6 +112,11 @@ def recipe_of(
     options = {"max_hop": max_hop, "return_to_topic": asked.return_to_topic}
     parts = {option: recipe.part_with(option) for option in options}
     return read_recipe(recipe, options={f"{part}.{option}": options[option] for option, part in parts.items() if part})
+
+
+def kinds(*, link: bool) -> tuple[str, ...]:
+    """Return what the names of a recipe's runs end in."""
+    return ("", LINKED) if link else ("",)
 
 
 def folder_of(asked: AskedGraph, path: Path, recipe: str, work: Path) -> Path:
@@ -130,6 +142,8 @@ def main() -> None:
     parser.add_argument("--set", dest="changes", action="append", default=[], help="KEY=VALUE of the recipe star")
     parser.add_argument("--ablation", type=Path, help="the work folder of `benchmarks.ablation`, for its table")
     parser.add_argument("--trained", type=Path, nargs="+", default=[], help="checkpoints to set side by side")
+    parser.add_argument("--link", action="store_true", help="ask each question with linked topics, too")
+    parser.add_argument("--sample", type=int, default=SAMPLE, help="questions of a set at most (default: %(default)s)")
     parser.add_argument("--split", choices=SPLITS, default="dev", help="the questions that are asked (default: dev)")
     arguments = parser.parse_args()
     settings = replace(resolve(), home=str(arguments.work / "home"), cache=str(resolve().cache_dir))
@@ -138,7 +152,8 @@ def main() -> None:
     ]
     if arguments.print_only:
         asked_for = [(a, path, name) for a in chosen for path, _ in a.files for name in arguments.recipes]
-        every = [folder_of(a, path, name, arguments.work) for a, path, name in asked_for]
+        ends = kinds(link=arguments.link)
+        every = [folder_of(a, path, f"{name}{end}", arguments.work) for a, path, name in asked_for for end in ends]
         folders = [folder for folder in every if (folder / "report.json").exists()]
     else:
         folders = [
@@ -151,13 +166,15 @@ def main() -> None:
                 arguments.recipes,
                 checkpoint_of(asked, arguments.checkpoints),
                 arguments.changes,
+                arguments.sample,
+                link=arguments.link,
             )
         ]
     if not folders:
         parser.error(f"{arguments.work / 'runs'}: expected runs, found none of these graphs and recipes")
     ablation = list(table(arguments.ablation)) if arguments.ablation else ()
     trained = [read_description(folder) for folder in arguments.trained]
-    print("\n".join(page(folders, arguments.split, SAMPLE, command(arguments), ablation, trained)))
+    print("\n".join(page(folders, arguments.split, arguments.sample, command(arguments), ablation, trained)))
 
 
 def command(arguments: argparse.Namespace) -> str:
@@ -168,8 +185,11 @@ def command(arguments: argparse.Namespace) -> str:
         *(f"--set {said}" for said in arguments.changes),
         *(["--ablation FOLDER"] if arguments.ablation else []),
         *(["--trained CHECKPOINT …"] if arguments.trained else []),
-        *([] if is_dev else [f"--split {arguments.split} --recipes {' '.join(arguments.recipes)}"]),
-        "> docs/results.md" if is_dev else f"> docs/results-{arguments.split}.md",
+        *([] if is_dev else [f"--split {arguments.split}"]),
+        *([f"--sample {arguments.sample}"] if arguments.sample != SAMPLE else []),
+        *(["--link"] if arguments.link else []),
+        *([] if is_dev and not arguments.link else [f"--recipes {' '.join(arguments.recipes)}"]),
+        f"> docs/results{'-linked' if arguments.link else ''}{'' if is_dev else f'-{arguments.split}'}.md",
     ]
     return " ".join(parts)
 

@@ -15,8 +15,15 @@ from lodestar.models.star.train_star import CROSS, DUAL
 
 Report = dict[str, Any]
 
-PAIRED = (("similarity", "cosine"), ("star", "similarity"))
-BY_SCORER = ("similarity", "star")
+LINKED = "-linked"
+"""What the folder of a run ends in whose topics the engine found."""
+PAIRED = (
+    ("similarity", "cosine"),
+    ("star", "similarity"),
+    ("similarity-linked", "similarity"),
+    ("star-linked", "star"),
+)
+BY_SCORER = ("similarity", "similarity-linked", "star", "star-linked")
 
 
 def page(
@@ -32,12 +39,15 @@ def page(
     """
     reports = {folder: read_report(str(folder)) for folder in folders}
     machine = next(iter(reports.values()))["where"]["machine"]
-    yield "# Results" if split == "dev" else f"# Results, {split} split"
+    is_linked = any(_recipe(report).endswith(LINKED) for report in reports.values())
+    title = "# Results, topics found by the engine" if is_linked else "# Results"
+    yield title if split == "dev" else f"{title}, {split} split"
     yield ""
     yield f"Written by `{command}`, nothing by hand."
     yield (
-        f"Only {split} splits, topic entities given, seed 0, at most {sample:,} questions a set. Figures are means "
-        "over all questions asked, with 95 % bootstrap intervals; for the columns see [evaluation.md](evaluation.md)."
+        f"Only {split} splits, topic entities given{' or linked' if is_linked else ''}, seed 0, at most {sample:,} "
+        "questions a set. Figures are means over all questions asked, with 95 % bootstrap intervals; "
+        "for the columns see [evaluation.md](evaluation.md)."
     )
     if returning := _returning(reports.values()):
         yield f"With `--return-to-topic`, since what a question is about may be its answer: {', '.join(returning)}."
@@ -47,6 +57,10 @@ def page(
     yield ""
     yield "*oracle* is the ceiling: the path in reach whose ends agree best with the answers; *random* is the floor."
     yield "*star* is a trained scorer, a checkpoint for each graph ([training.md](training.md))."
+    if is_linked:
+        yield "*linked*: the engine finds the topics, MetaQA's without brackets ([linking.md](linking.md))."
+    elif split == "dev":
+        yield "The same with topics that the engine finds: [results-linked.md](results-linked.md)."
     yield from _section(
         "A right answer among the ends of the first k paths",
         ("questions", "recipe", "n", "k = 1", "3", "5", "7"),
@@ -107,7 +121,7 @@ def _section(title: str, columns: Sequence[str], rows: Iterator[str]) -> Iterato
 
 
 def _recipe(report: Report) -> str:
-    return str(report["what"]["recipe"]["name"])
+    return str(report["what"]["recipe"]["name"]) + (LINKED if report["what"]["topics"] == "linked" else "")
 
 
 def _training(trained: Description) -> str:

@@ -119,7 +119,9 @@ def test_the_page_escapes_and_the_table_has_a_row_a_run() -> None:
     assert "&lt;set&gt;: similarity" in text
     assert "<set>" not in text
     assert text.count("<svg") == 6
-    assert len(list(results_table([report, report]))) == 4
+    linked = {**report, "what": {**report["what"], "topics": "linked"}}
+    rows = list(results_table([report, linked]))
+    assert [", linked |" in row for row in rows] == [False, False, False, True]
 
 
 def with_twins() -> Run:

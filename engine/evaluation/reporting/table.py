@@ -103,14 +103,17 @@ def cost_line(report: Mapping[str, Any]) -> str:
 
 
 def results_table(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a Markdown table with one run a row: means by question, 95 % intervals, and by topic."""
+    """Yield the lines of a Markdown table with one run a row: means by question, 95 % intervals, and by topic.
+
+    Of a run whose topics the engine found the recipe is marked.
+    """
     yield ("| questions | n (topics) | recipe | " + " | ".join(title for _, title in RESULTS) + " | Hits@1 by topic |")
     yield "|" + " --- |" * (len(RESULTS) + 4)
     for report in reports:
         what, figures = report["what"], report["figures"]
         yield (
             f"| {what['dataset']['name']} | {report['num_questions']:,} ({report['num_topics']:,}) "
-            f"| {_recipe(what['recipe'])} | "
+            f"| {_recipe(what['recipe'])}{', linked' if what['topics'] == 'linked' else ''} | "
             + " | ".join(_with_interval(figures[metric]) for metric, _ in RESULTS)
             + f" | {figures['strict/hits_at_1']['by_topic']['mean']:.3f} |"
         )
