@@ -7,7 +7,7 @@ triple's hidden layer is the sum of what its question, its relation and its two 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -49,14 +49,20 @@ class TripleScorer(nn.Module):
 
     def forward(self, inputs: TripleInputs) -> Tensor:
         """Return the logit of each triple, (num_triples,)."""
-        entities = torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed)
+        heads, head_of = torch.unique(inputs.heads, return_inverse=True)
+        tails, tail_of = torch.unique(inputs.tails, return_inverse=True)
         return self.of_projected(
             self.of_question(inputs.questions),
             self.of_relation(inputs.relations),
-            self.of_head(entities) + self.of_head_distance(inputs.distances),
-            self.of_tail(entities) + self.of_tail_distance(inputs.distances),
-            inputs,
+            self._nodes(self.of_head, inputs, heads) + self.of_head_distance(inputs.distances[heads]),
+            self._nodes(self.of_tail, inputs, tails) + self.of_tail_distance(inputs.distances[tails]),
+            replace(inputs, heads=head_of, tails=tail_of),
         )
+
+    def _nodes(self, layer: nn.Linear, inputs: TripleInputs, nodes: Tensor) -> Tensor:
+        """Return what a layer makes of nodes, (num_nodes, hidden); texts, which do not learn, are given no gradient."""
+        is_named = inputs.is_named[nodes][:, None]
+        return torch.where(is_named, layer(inputs.entities[nodes]), layer(self.unnamed))
 
     def of_projected(
         self, questions: Tensor, relations: Tensor, heads: Tensor, tails: Tensor, inputs: TripleInputs
