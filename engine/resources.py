@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..models.gril.scoring import GrilModel
     from ..models.reg.entities.scoring import EntityModel
     from ..models.reg.paths.scoring import PathModel
+    from ..models.reg.plans.writing import PlanModel
     from ..models.reg.scoring import TripleModel
     from ..models.star.checkpoint import Description
     from ..models.star.scoring import StarModel
@@ -232,6 +233,23 @@ class Resources:
 
         return self.once(("reg-path", folder), read)
 
+    def plan_model(self, folder: str, model: str) -> PlanModel:
+        """Return a LoRA that writes paths, on its language model; raise `CheckpointError` where it cannot be read.
+
+        model: where the language model is, if not where it was trained.
+        """
+        from ..models.reg.plans.checkpoint import read_plan_writer
+        from ..models.reg.plans.writing import PlanModel
+        from ..models.training.description import CheckpointError as Unreadable
+
+        def read() -> PlanModel:
+            try:
+                return PlanModel(*read_plan_writer(Path(folder), model, self.device))
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+
+        return self.once(("reg-path-lm", folder, model), read)
+
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""
         from ..models.causal_lm import CausalLM
@@ -354,6 +372,13 @@ class GraphResources:
         if not any_graph:
             self._check_trained_here(folder, model.description)
         return model
+
+    def plan_model(self, folder: str, model: str, *, any_graph: bool = False) -> PlanModel:
+        """Return a LoRA that writes paths; raise `CheckpointError` where it was trained on another graph."""
+        found = self.shared.plan_model(folder, model)
+        if not any_graph:
+            self._check_trained_here(folder, found.description)
+        return found
 
     def _check_trained_here(self, folder: str, description: ModelDescription) -> None:
         if self.catalogue.vocabulary in description.graphs:

@@ -200,7 +200,7 @@ class BeamSearch:
         penalty = [search.penalties[candidate.topic.entity.id] for candidate in candidates]
         stop = [float(s) + p for s, p in zip(scores.stop, penalty, strict=True)]
         extend = [float(s) + p for s, p in zip(scores.extend, penalty, strict=True)]
-        order = range(len(candidates))
+        order = [i for i in range(len(candidates)) if max(stop[i], extend[i]) > float("-inf")]
         carried = sorted(order, key=lambda i: (-extend[i], candidates[i].tie_break))[: self.beam_width]
         worst = search.worst_result(pool) - self.slack
         stopping = sorted(order, key=lambda i: (-stop[i], candidates[i].tie_break))[:pool]

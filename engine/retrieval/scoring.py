@@ -38,7 +38,8 @@ class PathQuery:
 
 @dataclass(frozen=True, slots=True)
 class PathScores:
-    """The two scores of each candidate of a `PathQuery`, (num_candidates,) each; higher is better.
+    """The two scores of each candidate of a `PathQuery`, (num_candidates,) each; higher is better, and what has minus
+    infinity twice is not walked.
 
     stop: the path followed by END, comparable between candidates of different length.
     extend: the promise of the path as the beginning of a longer one.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from ...models.mined.pool import Pool
@@ -108,23 +108,28 @@ def trained_paths(
     Raises `UsageError` for sets that have questions in common and for questions that teach nothing, and what
     `training_in` raises.
     """
-    check_asked_apart(
-        [asked for pool in train_on for _, asked in _asked(pool)], [each for pool in choose_on for each in _asked(pool)]
-    )
-    with training_in(folder, PathDescription, fresh=fresh) as is_first:
-        try:
-            return train_paths(
-                config,
-                train_on,
-                choose_on,
-                vocabulary,
-                vectors.encoder.encode,
-                folder,
-                revision=code_sha256(),
-                watcher=watcher if is_first else None,
-            )
-        except NothingToLearnError as error:
-            raise UsageError(str(error)) from error
+    with learning_paths(train_on, choose_on), training_in(folder, PathDescription, fresh=fresh) as is_first:
+        return train_paths(
+            config,
+            train_on,
+            choose_on,
+            vocabulary,
+            vectors.encoder.encode,
+            folder,
+            revision=code_sha256(),
+            watcher=watcher if is_first else None,
+        )
+
+
+@contextmanager
+def learning_paths(train_on: Sequence[Pool], choose_on: Sequence[Pool]) -> Iterator[None]:
+    """Raise `UsageError` for sets that have questions in common, and in the block for questions that teach nothing."""
+    learned = [asked for pool in train_on for _, asked in _asked(pool)]
+    check_asked_apart(learned, [each for pool in choose_on for each in _asked(pool)])
+    try:
+        yield
+    except NothingToLearnError as error:
+        raise UsageError(str(error)) from error
 
 
 def _asked(pool: Pool) -> list[tuple[str, Asked]]:

@@ -6,6 +6,7 @@ them alone, the model is named.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from ..one_line import one_line
 from ..training.options import check_ranges
 
 ALL_LINEAR = "all-linear"
+VALUES = 64
+"""Of each weight, that a fingerprint looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,20 @@ def load_language_model(name: str, *, device: str = "cpu", dtype: torch.dtype | 
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     return LanguageModel(name, network, tokenizer)
+
+
+def fingerprint(model: LanguageModel) -> str:
+    """Return what tells the weights of a model from others: a digest of their names, shapes and some of the values.
+
+    Asked before the model is given factors.
+    """
+    digest = hashlib.sha256()
+    for name, parameter in sorted(model.network.named_parameters()):
+        values = parameter.detach().flatten()
+        some = values[:: max(1, len(values) // VALUES)][:VALUES]
+        digest.update(f"{name} {tuple(parameter.shape)} ".encode())
+        digest.update(some.float().cpu().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def with_lora(model: LanguageModel, options: LoraOptions) -> nn.Module:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import torch
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 from ...mined.pool import Pool, PooledQuestion
 from ...similarity import mask_topic
 from ...training.objective import Figures, ParameterGroup
+from ...training.options import TrainingOptions
 from ..inputs import Encode
 from ..learning import NothingToLearnError
 from .config import PathConfig
@@ -25,12 +25,19 @@ the chains that leave its topics, a right one is the likeliest."""
 
 @dataclass(frozen=True, slots=True)
 class PathExample:
-    """A question with candidate paths from one of its topics. masked: its text without that topic's name."""
+    """A question, by its id, with candidate paths from one of its topics. topic: its name. masked: the text without
+    it."""
 
     question: str
+    text: str
+    topic: str
     masked: str
     paths: tuple[tuple[str, ...], ...]
     is_right: tuple[bool, ...]
+
+
+Pair = tuple[PathExample, tuple[str, ...]]
+"""A path for a question."""
 
 
 def examples_of(pools: Sequence[Pool], vocabulary: Vocabulary) -> list[PathExample]:
@@ -50,9 +57,10 @@ def _examples(question: PooledQuestion, vocabulary: Vocabulary) -> Iterator[Path
         chains = [chain for chain in question.chains if chain.kind != "answer" and chain.start == topic]
         known = [chain for chain in chains if vocabulary.knows(chain.steps)]
         if known:
-            masked = mask_topic(question.text, known[0].names[0])
+            name = known[0].names[0]
             paths = tuple(chain.steps for chain in known)
-            yield PathExample(question.id, masked, paths, tuple(chain in right for chain in known))
+            is_right = tuple(chain in right for chain in known)
+            yield PathExample(question.id, question.text, name, mask_topic(question.text, name), paths, is_right)
 
 
 class PathObjective:
@@ -63,16 +71,14 @@ class PathObjective:
         network: nn.Module,
         train: Sequence[PathExample],
         dev: Sequence[PathExample],
-        vocabulary: Vocabulary,
-        encode: Encode,
-        config: PathConfig,
+        training: TrainingOptions,
+        batch_size: int,
     ) -> None:
         self.network = network
-        self._config = config
-        self._vocabulary = vocabulary
+        self._training, self._batch_size = training, batch_size
         self._dev = list(dev)
-        self._pairs = [
-            (example.masked, path)
+        self._pairs: list[Pair] = [
+            (example, path)
             for example in train
             for path, right in zip(example.paths, example.is_right, strict=True)
             if right
@@ -81,16 +87,16 @@ class PathObjective:
             raise NothingToLearnError(
                 f"no question to {'choose by' if self._pairs else 'learn from'} has a path from a topic to an answer"
             )
-        texts = list(dict.fromkeys(example.masked for example in (*train, *dev)))
-        device = next(network.parameters()).device
-        self._row = {text: row for row, text in enumerate(texts)}
-        self._questions = torch.from_numpy(encode(texts)).to(device)
-        self._tokens = torch.from_numpy(encode(vocabulary.texts)).to(device)
         self._order = list(range(len(self._pairs)))
 
+    def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
+        """Return the log-probability of each path as a whole one, (num_pairs,)."""
+        raise NotImplementedError
+
     def groups(self) -> list[ParameterGroup]:
-        """Return all parameters, which learn at one rate."""
-        return [ParameterGroup(list(self.network.parameters()), self._config.training.head_learning_rate)]
+        """Return all parameters that learn, at one rate."""
+        learning = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
+        return [ParameterGroup(learning, self._training.head_learning_rate)]
 
     def saved(self) -> Mapping[str, Tensor]:
         """Return all weights."""
@@ -99,11 +105,11 @@ class PathObjective:
     @property
     def steps_per_epoch(self) -> int:
         """Batches of paths."""
-        return -(-len(self._pairs) // self._config.batch_size)
+        return -(-len(self._pairs) // self._batch_size)
 
     def begin(self, epoch: int) -> None:
         """Order the paths anew."""
-        rng = np.random.default_rng((self._config.training.seed, epoch))
+        rng = np.random.default_rng((self._training.seed, epoch))
         self._order = rng.permutation(len(self._pairs)).tolist()
 
     def state(self) -> dict[str, Tensor]:
@@ -117,12 +123,10 @@ class PathObjective:
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the mean negative log-likelihood of a batch of paths."""
-        size = self._config.batch_size
+        size = self._batch_size
         batch = self._order[step * size : (step + 1) * size]
         batch = batch[shard[0] :: shard[1]] or batch[:1]
-        pairs = [self._pairs[each] for each in batch]
-        _, whole = self._scored(network, [text for text, _ in pairs], [path for _, path in pairs])
-        return -whole.mean()
+        return -self.log_likelihoods(network, [self._pairs[each] for each in batch]).mean()
 
     def evaluate(self) -> Figures:
         """Return the figures on dev."""
@@ -141,17 +145,38 @@ class PathObjective:
         """Yield the log-probabilities of each dev example's candidates as whole paths."""
         with torch.no_grad():
             for example in self._dev:
-                _, whole = self._scored(self.network, [example.masked] * len(example.paths), example.paths)
-                yield example, whole.tolist()
+                pairs = [(example, path) for path in example.paths]
+                yield example, self.log_likelihoods(self.network, pairs).tolist()
 
     def calibration_pairs(self) -> list[tuple[float, float]]:
         """Return score and rightness of each dev example's likeliest candidate."""
         best = [(example, scores, int(np.argmax(scores))) for example, scores in self.ranked()]
         return [(scores[at], float(example.is_right[at])) for example, scores, at in best]
 
-    def _scored(
-        self, network: nn.Module, texts: Sequence[str], paths: Sequence[Sequence[str]]
-    ) -> tuple[Tensor, Tensor]:
-        rows = torch.tensor([self._row[text] for text in texts], device=self._questions.device)
-        written = torch.from_numpy(self._vocabulary.written(paths)).to(rows.device)
-        return cast(tuple[Tensor, Tensor], network(self._questions[rows], self._tokens, written))
+
+class DecoderObjective(PathObjective):
+    """Of the small decoder: questions and relations by an encoder's vectors, each encoded once."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        train: Sequence[PathExample],
+        dev: Sequence[PathExample],
+        vocabulary: Vocabulary,
+        encode: Encode,
+        config: PathConfig,
+    ) -> None:
+        super().__init__(network, train, dev, config.training, config.batch_size)
+        self._vocabulary = vocabulary
+        texts = list(dict.fromkeys(example.masked for example in (*train, *dev)))
+        device = next(network.parameters()).device
+        self._row = {text: row for row, text in enumerate(texts)}
+        self._questions = torch.from_numpy(encode(texts)).to(device)
+        self._tokens = torch.from_numpy(encode(vocabulary.texts)).to(device)
+
+    def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
+        """Return what the decoder says."""
+        rows = torch.tensor([self._row[example.masked] for example, _ in pairs], device=self._questions.device)
+        written = torch.from_numpy(self._vocabulary.written([path for _, path in pairs])).to(rows.device)
+        whole: Tensor = network(self._questions[rows], self._tokens, written)[1]
+        return whole

@@ -19,7 +19,7 @@ from ...training.trainer import Phase, Result, Trainer, Watcher, trained_in
 from ..inputs import Encode
 from .checkpoint import PART, PathDescription
 from .config import PathConfig
-from .learning import NAMES, PathObjective, examples_of
+from .learning import NAMES, DecoderObjective, examples_of
 from .network import PathDecoder
 from .vocabulary import Vocabulary
 
@@ -43,22 +43,22 @@ def train_paths(
 
     See `trained_in`: it is taken up where it was stopped, and replaces no other training.
     """
-    made: list[tuple[PathObjective, int]] = []
+    made: list[tuple[DecoderObjective, int]] = []
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-    def objective() -> PathObjective:
+    def objective() -> DecoderObjective:
         dimension = encode(vocabulary.texts[:1]).shape[1]
         network = PathDecoder(dimension, config.hidden).to(device)
         train, dev = (examples_of(pools, vocabulary) for pools in (train_on, choose_on))
-        made.append((PathObjective(network, train, dev, vocabulary, encode, config), dimension))
+        made.append((DecoderObjective(network, train, dev, vocabulary, encode, config), dimension))
         return made[0][0]
 
     options = config.as_json()
     asked: dict[str, Any] = {
         "config": options,
-        "train": tuple(map(_trained_on, train_on)),
-        "dev": tuple(map(_trained_on, choose_on)),
-        "supervision": ", ".join(dict.fromkeys(_supervision(pool) for pool in train_on)),
+        "train": tuple(map(trained_on, train_on)),
+        "dev": tuple(map(trained_on, choose_on)),
+        "supervision": supervision_of(train_on),
     }
 
     def result(trained: Mapping[str, Trained]) -> Result[PathDescription]:
@@ -82,15 +82,18 @@ def train_paths(
     return trained_in(folder, Trainer(PathDescription, asked, data, [phase], result), watcher or Watcher())
 
 
-def _trained_on(pool: Pool) -> TrainedOn:
+def trained_on(pool: Pool) -> TrainedOn:
+    """Return what a checkpoint says of a pool that it learned from, or was chosen on."""
     header = pool.header
     return TrainedOn(
         header.questions, header.questions_sha256, pool.sha256, header.graph, len(pool.questions), MAX_STEPS
     )
 
 
-def _supervision(pool: Pool) -> str:
-    return f"refined by {pool.header.refiner}" if pool.header.refiner else "weak"
+def supervision_of(pools: Sequence[Pool]) -> str:
+    """Return what says which paths of these pools are right, in words."""
+    said = (f"refined by {pool.header.refiner}" if pool.header.refiner else "weak" for pool in pools)
+    return ", ".join(dict.fromkeys(said))
 
 
 def _card(description: PathDescription, trained: Mapping[str, Trained]) -> str:

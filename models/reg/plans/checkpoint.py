@@ -1,0 +1,61 @@
+"""A checkpoint of ReG@Path's language model: ``reg-path-lm.json``, and the LoRA alone in `adapter/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from torch import nn
+
+from ...causal_lm import CausalLMError
+from ...language.lora import (
+    LanguageModel,
+    LoraOptions,
+    fingerprint,
+    load_language_model,
+    restore_adapter,
+    with_lora,
+)
+from ...training.checkpoint import checked, read_weights, readable
+from ...training.description import CheckpointError, ModelDescription
+
+PART = "adapter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDescription(ModelDescription):
+    """What ``reg-path-lm.json`` says. model: where the language model was, by name or folder. model_fingerprint: of its
+    weights. supervision: what chose the right paths."""
+
+    kind: ClassVar[str] = "reg-path-lm"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    model: str
+    model_fingerprint: str
+    lora: LoraOptions
+    supervision: str = "weak"
+
+
+def read_plan_writer(
+    folder: Path, model: str = "", device: str = "cpu"
+) -> tuple[PlanDescription, LanguageModel, nn.Module]:
+    """Return a checkpoint, every file of it checked, with its language model and that network with the LoRA.
+
+    model: where the language model is, if not where it was. Raises `CheckpointError` for a damaged checkpoint, a
+    language model that cannot be had, or another one.
+    """
+    description = checked(folder, PlanDescription, lambda _: (PART,))
+    try:
+        base = load_language_model(model or description.model, device=device)
+        if fingerprint(base) != description.model_fingerprint:
+            raise CheckpointError(
+                f"{folder}: the language model in {base.name} is not the one that this LoRA was trained on: name that "
+                "one with --set reg-path.model=FOLDER, or train again"
+            )
+        network = with_lora(base, description.lora)
+    except CausalLMError as error:
+        raise CheckpointError(f"{folder}: {error}") from error
+    with readable(folder):
+        restore_adapter(network, read_weights(folder / PART))
+    return description, base, network.eval()

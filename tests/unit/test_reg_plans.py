@@ -1,0 +1,184 @@
+"""ReG@Path with a language model: a LoRA that learns to write paths, and writes none that is not offered."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from lodestar.engine.retrieval.path_writer import PathWriterScorer
+from lodestar.engine.retrieval.scoring import PathQuery
+from lodestar.engine.values import Entity, RelationPath, Step, Topic
+from lodestar.models.causal_lm import CausalLMError
+from lodestar.models.language.lora import LoraOptions, load_language_model
+from lodestar.models.mined.pool import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.models.reg.paths.vocabulary import Vocabulary
+from lodestar.models.reg.plans.checkpoint import PlanDescription, read_plan_writer
+from lodestar.models.reg.plans.config import PlanConfig
+from lodestar.models.reg.plans.likelihood import log_probabilities
+from lodestar.models.reg.plans.text import PlanText
+from lodestar.models.reg.plans.train_plans import train_plans
+from lodestar.models.reg.plans.trie import Trie
+from lodestar.models.reg.plans.writing import PlanModel, Prefix
+from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.trainer import Watcher
+from lodestar.models.verbalise import RelationWords
+
+from tests.tiny_causal_lm import write_tiny_causal_lm
+
+WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
+VOCABULARY = Vocabulary.of(WORDS)
+NAMES = ("capital", "currency", "language")
+
+
+def pool(first: int, after: int) -> Pool:
+    """Questions whose right path the question names; the other relations of the topic are candidates as well."""
+    questions = []
+    for number in range(first, after):
+        asked = NAMES[number % 3]
+        right = PoolChain("path", "land", (asked,), ("Land", "?"))
+        others = tuple(PoolChain("query", "land", (name,), ("Land", "?")) for name in NAMES if name != asked)
+        questions.append(PooledQuestion(f"q{number}", f"{asked}?", ("land",), "?", (*others, right), 4))
+    header = PoolHeader(f"set {first}", "1" * 64, "2" * 64, counts={"questions": after - first})
+    return Pool(header, tuple(questions), f"{first:064}")
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), num_layers=2)
+
+
+def config(base: Path) -> PlanConfig:
+    training = TrainingOptions(epochs=6, learning_rate=0.02, head_learning_rate=0.02, weight_decay=0.0, patience=9)
+    return PlanConfig(str(base), LoraOptions(rank=8, dropout=0.0), batch_size=3, training=training)
+
+
+def train(base: Path, folder: Path, watcher: Watcher | None = None) -> PlanDescription:
+    return train_plans(config(base), [pool(0, 12)], [pool(12, 15)], VOCABULARY, folder, watcher=watcher)
+
+
+@pytest.fixture(scope="module")
+def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    train(base, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(trained: Path) -> PlanModel:
+    return PlanModel(*read_plan_writer(trained))
+
+
+def test_a_trie_is_closed_at_its_dead_ends() -> None:
+    trie = Trie([(1, 2), (1, 3, 4), (5,)])
+    assert trie.after([]) == [1, 5]
+    assert trie.after([1]) == [2, 3]
+    assert trie.after([1, 2]) == trie.after([1, 4]) == trie.after([7]) == []
+
+
+def test_probabilities_of_all_tokens_add_up_to_those_of_the_beginning(base: Path) -> None:
+    """P(a path) is what is left for its end and for every token that may follow."""
+    lm = load_language_model(str(base))
+    text = PlanText(lm.tokenizer, VOCABULARY)
+    prompt, path = text.prompt("which?", "Land"), text.path(("capital", "^currency"))
+    tokens = range(lm.network.config.vocab_size)
+    with torch.inference_mode():
+        begun, whole = log_probabilities(lm.network, [prompt], [path], text.end, text.padding)
+        longer, _ = log_probabilities(
+            lm.network, [prompt] * len(tokens), [(*path, token) for token in tokens], text.end, text.padding
+        )
+        together, _ = log_probabilities(lm.network, [prompt, prompt], [path, path[:3]], text.end, text.padding)
+    assert float(longer.logsumexp(0)) == pytest.approx(float(begun), abs=1e-3)
+    assert float(longer[text.end]) == pytest.approx(float(whole), abs=1e-3)
+    assert float(together[0]) == pytest.approx(float(begun), abs=1e-3)
+
+
+def test_only_what_is_offered_is_written_and_its_scores_are_those_of_the_model(model: PlanModel) -> None:
+    text = model.text(VOCABULARY)
+    offered = ("^currency", "currency code", "currency")
+    prefixes = [Prefix("language?", "Land", (), offered), Prefix("capital?", "Land", ("capital",), ("^capital",))]
+    prefixes += [Prefix("capital?", "Land", ("language",), ())]
+    found = model.write(prefixes, text, 4)
+    assert set(found[0]) <= set(offered)
+    assert len(found[0]) > 1
+    assert set(found[1]) == {"^capital"}
+    assert found[2] == {}
+    alone = [model.write([prefix], text, 4)[0] for prefix in prefixes]
+    for left, right in zip(found, alone, strict=True):
+        assert set(left) == set(right)
+        for step, scores in left.items():
+            assert scores == pytest.approx(right[step], abs=1e-3)
+            assert scores[1] < scores[0] < 0
+    assert len(model.write(prefixes[:1], text, 1)[0]) == 1
+
+
+def test_all_that_is_offered_is_written_where_there_are_beams_for_it(model: PlanModel) -> None:
+    (found,) = model.write([Prefix("capital?", "Land", (), NAMES)], model.text(VOCABULARY), 6)
+    assert set(found) == set(NAMES)
+
+
+def test_relations_with_the_same_words_have_the_same_score(model: PlanModel) -> None:
+    same = Vocabulary.of({**WORDS, "other capital": RelationWords("", ("capital",))})
+    (found,) = model.write([Prefix("capital?", "Land", (), ("capital", "other capital"))], model.text(same), 2)
+    assert found["capital"] == found["other capital"]
+
+
+def query(text: str, *paths: tuple[str, ...]) -> PathQuery:
+    topic = Topic(Entity("land", "Land"), mention="Land")
+    steps = [tuple(Step(step.removeprefix("^"), inverse=step.startswith("^")) for step in path) for path in paths]
+    return PathQuery(text, (topic,) * len(paths), tuple(map(RelationPath, steps)), (0.0,) * len(paths))
+
+
+def test_the_path_that_a_question_asks_for_is_learned(model: PlanModel) -> None:
+    assert model.description.figures["path writer"]["first_right"] == 1
+    scorer = PathWriterScorer(WORDS, model, 2)
+    found = scorer.score([query(f"{name}?", *((each,) for each in NAMES)) for name in NAMES])
+    assert [int(each.stop.argmax()) for each in found] == [0, 1, 2]
+    assert all(1 <= sum(math.isfinite(score) for score in each.stop) < 3 for each in found)
+    assert all(((each.stop < each.extend) | (each.stop == -math.inf)).all() for each in found)
+    assert scorer.score([query("capital?")])[0].stop.size == 0
+
+
+def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, base: Path, tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(_name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
+        if (epoch, done) == (2, 2):
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(base, tmp_path, Watcher(step=stop))
+    train(base, tmp_path)
+    weights = [folder / "adapter" / "model.safetensors" for folder in (tmp_path, trained)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+    assert sorted(path.name for path in (trained / "adapter").iterdir()) == ["model.safetensors"]
+
+
+def test_the_language_model_is_the_one_of_the_training(trained: Path, base: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    base.rename(moved)
+    try:
+        with pytest.raises(CheckpointError, match="cannot be loaded"):
+            read_plan_writer(trained)
+        assert read_plan_writer(trained, str(moved))[0].model == str(base)
+    finally:
+        moved.rename(base)
+    other = write_tiny_causal_lm(tmp_path / "other", num_layers=3)
+    with pytest.raises(CheckpointError, match="is not the one that this LoRA was trained on"):
+        read_plan_writer(trained, str(other))
+
+
+def test_a_tokenizer_without_an_end_is_one_line(base: Path) -> None:
+    lm = load_language_model(str(base))
+    lm.tokenizer.eos_token = None
+    with pytest.raises(CausalLMError, match="has no end token"):
+        PlanText(lm.tokenizer, VOCABULARY)
+
+
+def test_options_are_held_to_their_ranges() -> None:
+    with pytest.raises(ValueError, match="at least 1 for num_candidates, found 0"):
+        replace(PlanConfig("model"), num_candidates=0)
