@@ -12,8 +12,6 @@ from ..resources import GraphResources
 from ..stages import Reorganiser
 from .part import ReorganiserPart, option
 
-_SOURCE = "ReG, appendix "
-
 
 @dataclass(frozen=True)
 class Reorganise(ReorganiserPart):
@@ -23,9 +21,9 @@ class Reorganise(ReorganiserPart):
     takes: ClassVar[Kind] = "triple"
     gives: ClassVar[Kind] = "chain"
 
-    max_length: int = option(4, "longest chain, in triples", source=f"{_SOURCE}E", least=1, most=8)
+    max_length: int = option(4, "longest chain, in triples (ReG's L)", least=1, most=8)
     turning: bool = option(True, "a chain may change between walking along relations and against them")
-    join: bool = option(True, "chains of several topics that meet stand together", source=f"{_SOURCE}D.4.2")
+    join: bool = option(True, "chains of several topics that meet stand together", source="ReG, appendix D.4.2")
     keep: int = option(1_000, "best chains kept of a question", least=1)
     max_chains: int = option(5_000, "chains of one length from one topic, before they are merged", least=1)
     in_database: bool = option(False, "expand the chains in the database, over the retrieved relationships")

@@ -1,0 +1,90 @@
+"""ReG's verbs over a real graph: pools mined and refined, what learns from them, and their checkpoints asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Lodestar
+from tests.e2e.test_train_reg_triple import question_file
+from tests.tiny_causal_lm import write_tiny_causal_lm
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+CHILE = "What is the capital of Chile?"
+
+
+@pytest.fixture
+def sets(tmp_path: Path) -> dict[str, str]:
+    """Questions to learn from and to choose by."""
+    peru = ("What is the capital of Peru?", "m.peru", "m.lima")
+    return {
+        "train": question_file(tmp_path / "train.jsonl", peru, ("Which currency is used in Peru?", "m.peru", "m.sol")),
+        "dev": question_file(tmp_path / "dev.jsonl", (CHILE, "m.chile", "m.santiago")),
+    }
+
+
+def done(lodestar: Lodestar, *arguments: str) -> Any:
+    """Run a verb that has to succeed, and return what it printed."""
+    ran = lodestar(*arguments, "--json")
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)
+
+
+def asked(lodestar: Lodestar, recipe: str, *changes: str) -> set[str]:
+    """Return the relations of what a recipe finds."""
+    options = [part for change in ("top_k=50", *changes) for part in ("--set", change)]
+    found = done(lodestar, "retrieve", "--recipe", recipe, *options, CHILE)
+    return {step["relation"] for item in found["items"] for step in item["steps"]}
+
+
+def test_pools_are_mined_and_refined_and_paths_learned_from_them(
+    lodestar: Lodestar, sets: dict[str, str], tmp_path: Path
+) -> None:
+    pool, refined = str(tmp_path / "pool.jsonl.gz"), str(tmp_path / "refined.jsonl.gz")
+    mined = done(lodestar, "mine", sets["train"], "--pool", "--out", pool)
+    assert mined["counts"]["questions"] == 2
+    assert mined["candidates"]["mean after"] <= mined["candidates"]["mean before"]
+    chosen = done(lodestar, "refine", pool, "--by", "similarity", "--out", refined)
+    assert chosen["refiner"] == "similarity, 1 log-odds"
+    assert 1 <= chosen["mean"]["chosen"] <= chosen["mean"]["shortest paths"]
+    refused = lodestar("refine", sets["train"], "--by", "similarity", "--out", refined)
+    assert refused.code == 3, refused.err
+
+    out = str(tmp_path / "reg-path")
+    options = ("--dataset", sets["train"], "--dev", sets["dev"], "--supervision", refined)
+    trained = done(lodestar, "train", "reg-path", *options, "--out", out, "--epochs", "1", "--set", "hidden=16")
+    assert trained["supervision"] == "refined by similarity, 1 log-odds"
+    assert "location.country.capital" in asked(lodestar, "reg-path", f"reg-path.checkpoint={out}")
+
+
+def test_a_language_model_learns_to_write_paths(lodestar: Lodestar, sets: dict[str, str], tmp_path: Path) -> None:
+    model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=2))
+    out = str(tmp_path / "reg-path")
+    command = ("train", "reg-path", "--dataset", sets["train"], "--dev", sets["dev"], "--out", out)
+    trained = done(lodestar, *command, "--model", model, "--lora-rank", "2", "--epochs", "1")
+    assert set(trained["figures"]) == {"path writer"}
+    assert sorted(path.name for path in Path(out, "adapter").iterdir()) == ["model.safetensors"]
+    wide, narrow = (
+        asked(lodestar, "reg-path", f"reg-path.checkpoint={out}", f"reg-path.beam_width={width}") for width in (20, 1)
+    )
+    assert "location.country.capital" in wide
+    assert 1 <= len(narrow) < len(wide)
+    ran = lodestar(*command, "--model", str(tmp_path / "nothing"))
+    assert (ran.code, ran.err.count("\n")) == (2, 1)  # the folder has another training
+    ran = lodestar(*command, "--model", str(tmp_path / "nothing"), "--fresh")
+    assert ran.code == 8
+    assert "cannot be loaded" in ran.err
+    assert lodestar(*command, "--lora-rank", "2").code == 2
+    assert lodestar(*command, "--model", model, "--encoder", "all-MiniLM-L6-v2").code == 2
+
+
+def test_entities_are_scored(lodestar: Lodestar, sets: dict[str, str], tmp_path: Path) -> None:
+    out = str(tmp_path / "reg-entity")
+    options = ("--dataset", sets["train"], "--dev", sets["dev"], "--out", out)
+    trained = done(lodestar, "train", "reg-entity", *options, "--epochs", "1", "--set", "hidden=8")
+    assert trained["figures"]["entity scorer"]["recall_at_500"] == 1
+    assert "location.country.capital" in asked(lodestar, "reg-entity + reorganise", f"reg-entity.checkpoint={out}")

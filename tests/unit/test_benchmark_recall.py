@@ -1,0 +1,46 @@
+"""The right triples and paths of `benchmarks.triple_recall`, by hand."""
+
+from __future__ import annotations
+
+from lodestar.engine.evaluation.whole_graph import WholeGraph
+from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
+from lodestar.engine.values import Entity
+
+from benchmarks.triple_recall import Right
+
+TRIPLES = (
+    ("peru", "capital", "lima"),
+    ("lima", "lies in", "peru"),
+    ("ana", "born in", "peru"),
+    ("ana", "lives in", "quito"),
+    ("eva", "born in", "peru"),
+    ("eva", "lives in", "quito"),
+    ("peru", "motto", "firm"),
+    ("quito", "motto", "firm"),
+)
+
+
+def graph() -> WholeGraph:
+    entities = {name: Entity(name, name, is_literal=name == "firm") for triple in TRIPLES for name in triple[::2]}
+    return WholeGraph.of((entities[head], relation, entities[tail]) for head, relation, tail in TRIPLES)
+
+
+def question(*answers: str) -> GoldQuestion:
+    return GoldQuestion("q", "Which?", tuple(map(GoldAnswer, answers)), ("peru",))
+
+
+def test_right_are_all_triples_of_all_shortest_paths_and_no_path_leads_through_a_literal() -> None:
+    triples, paths, answers = Right(graph()).of(question("lima", "quito"))
+    assert triples == set(TRIPLES[:6])
+    assert paths == {("capital",), ("^lies in",), ("^born in", "lives in")}
+    assert answers == {"lima", "quito"}
+
+
+def test_a_literal_may_be_the_end() -> None:
+    triples, paths, _ = Right(graph()).of(question("firm"))
+    assert (triples, paths) == ({TRIPLES[6]}, {("motto",)})
+
+
+def test_nothing_is_right_where_nothing_leads_to_an_answer() -> None:
+    assert Right(graph()).of(question("nowhere")) == (set(), set(), set())
+    assert Right(graph()).of(question("peru")) == (set(), set(), set())
