@@ -178,9 +178,8 @@ def print_paired(one: Path, other: Path) -> None:
             if id_ in second and None not in (_figure(first[id_], place), _figure(second[id_], place))
         ]
         found = paired_test(*map(list, zip(*pairs, strict=True)))
-        print(
-            f"{name:<12}{found.difference:+.3f} [{found.interval.low:+.3f}, {found.interval.high:+.3f}], p {found.p_value:.3f}, n {len(pairs)}"
-        )
+        interval = f"[{found.interval.low:+.3f}, {found.interval.high:+.3f}]"
+        print(f"{name:<12}{found.difference:+.3f} {interval}, p {found.p_value:.3f}, n {len(pairs)}")
 
 
 def _figure(row: Sequence[Any], place: int) -> Any:

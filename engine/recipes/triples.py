@@ -25,7 +25,7 @@ class RegTriple(RetrieverPart):
     gives: ClassVar[Kind] = "triple"
 
     checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple")
-    keep: int = option(100, "triples kept", source="ReG, appendix E, for small language models", least=1)
+    keep: int = option(100, "triples kept", least=1)
     max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
     min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
     any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
