@@ -44,20 +44,22 @@ class Question:
     """A question as it was asked; `topic_entities` are ids or names the asker gave, empty where the linker is to
     find them.
 
-    `without` names relations that the search is to do without, as if the graph had no triple of them.
+    `without` names relations that the search is to do without, as if the graph had no triple of them. `options` are
+    what is to be chosen from, where it is a choice.
     """
 
     text: str
     topic_entities: tuple[str, ...] = ()
     id: str = ""
     without: frozenset[str] = frozenset()
+    options: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise UsageError("the question is empty: expected some text")
         if len(self.text) > MAX_QUESTION_CHARS:
             raise UsageError(f"the question has {len(self.text):,} characters: expected at most {MAX_QUESTION_CHARS:,}")
-        for text in (self.text, *self.topic_entities):
+        for text in (self.text, *self.topic_entities, *self.options):
             if any("\ud800" <= c <= "\udfff" for c in text):
                 raise UsageError(f"the question or an id of it is not UTF-8 text: found {text[:80]!r}")
 

@@ -44,7 +44,8 @@ class GoldQuestion:
 
     `answers` is empty where the right thing to do is to abstain. `num_hops` is None where the set does not say it.
     `triples` are those that the set holds for relevant: (head, relation, tail), by id or name as the set has them.
-    `without` names relations that it is asked without (`evaluation.unanswerable`).
+    `without` names relations that it is asked without (`evaluation.unanswerable`). `options` are what is chosen from,
+    where it is a choice; one of them is the answer's name.
     """
 
     id: str
@@ -56,10 +57,11 @@ class GoldQuestion:
     paths: tuple[GoldPath, ...] = ()
     triples: tuple[tuple[str, str, str], ...] = ()
     without: frozenset[str] = frozenset()
+    options: tuple[str, ...] = ()
 
     def asked(self, topic_entities: tuple[str, ...]) -> Question:
         """Return the question as the engine is asked it, starting from these entities (none: they are linked)."""
-        return Question(self.text, topic_entities, self.id, self.without)
+        return Question(self.text, topic_entities, self.id, self.without, self.options)
 
 
 @dataclass(frozen=True, slots=True)

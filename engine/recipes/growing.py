@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -83,7 +84,7 @@ class AdaptiveK(ReorganiserPart):
 
 @dataclass(frozen=True)
 class GrilReader(AnswererPart):
-    """The reader that learned with a gril points at answers in its evidence (docs/gril.md)."""
+    """The reader that learned with a gril answers from its evidence (docs/gril.md)."""
 
     name: ClassVar[str] = "gril"
 
@@ -100,9 +101,19 @@ class GrilReader(AnswererPart):
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer; raises `CheckpointError` for a checkpoint that is damaged or has no reader."""
         from ...models.verbalise import Directed, verbalise_hop
+        from ..answering.choosing import ChoosingAnswerer
         from ..answering.pointing import PointingAnswerer
+        from ..answering.reading import Passages
+        from ..answering.writing import WritingAnswerer
 
         self.check()
         texts = {name: verbalise_hop((Directed(words),)) for name, words in graph.words.items()}
         shared = graph.shared
-        return PointingAnswerer(shared.gril_reader(self.checkpoint), shared.hop_model(self.checkpoint), texts)
+        reader = shared.gril_reader(self.checkpoint)
+        passages = Passages(reader, shared.hop_model(self.checkpoint), texts)
+        kinds: dict[str, Callable[[Passages], Answerer]] = {
+            "pointing": PointingAnswerer,
+            "choosing": ChoosingAnswerer,
+            "writing": WritingAnswerer,
+        }
+        return kinds[reader.description.reads](passages)

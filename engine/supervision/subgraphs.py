@@ -44,12 +44,14 @@ def write_question_graphs(
     out: Path,
     options: SubgraphOptions,
     *,
+    open_domain: bool = False,
     progress: Progress = silent,
 ) -> None:
     """Read the subgraphs of the questions from the engine's graph and write the file; `vectors` choose the relations.
 
     Right are the triples on shortest paths from topics to answers (weak supervision). Questions whose topics or answers
-    the graph does not have are left out. Raises `GraphError` where none is left.
+    the graph does not have are left out; `open_domain` takes those whose topics it has. Raises `GraphError` where none
+    is left.
     """
     gateway = engine.gateway()
     gateway.run(whole_state()).check()
@@ -60,7 +62,7 @@ def write_question_graphs(
     made = _Columns(relations)
     progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):
-        placed, _ = gateway.run(placed_questions(asked[start : start + BATCH]))
+        placed, _ = gateway.run(placed_questions(asked[start : start + BATCH], open_domain=open_domain))
         kept = [each for each in placed if not isinstance(each, LeftOut)]
         queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
         for each, subgraph in zip(kept, gateway.run(extractor.extract(queries)), strict=True):

@@ -39,17 +39,21 @@ def graph_set(
     fresh: bool,
     reading: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
     say: Say,
+    open_domain: bool = False,
 ) -> QuestionGraphs:
     """Return the subgraphs of a question set, read from the graph now or when the training in this folder began.
 
-    See `made_of_graph`.
+    open_domain: of questions, too, whose answers the graph does not have. See `made_of_graph`.
     """
-    how = json.dumps([VERSION, vectors.encoder.name, asdict(subgraph)], sort_keys=True)
+    asked = ["open domain"] if open_domain else []
+    how = json.dumps([VERSION, vectors.encoder.name, asdict(subgraph), *asked], sort_keys=True)
     name = f"subgraphs-{questions.name}-{questions.sha256[:8]}-{hashlib.sha256(how.encode()).hexdigest()[:8]}"
 
     def make(engine: Engine, wanted: Path) -> None:
         with reading() as (progress, _):
-            write_question_graphs(questions, engine, vectors, wanted, subgraph, progress=progress)
+            write_question_graphs(
+                questions, engine, vectors, wanted, subgraph, open_domain=open_domain, progress=progress
+            )
 
     made = Made(name, ".safetensors", f"another process reads the subgraphs of {questions.name}", "read", "read")
     try:

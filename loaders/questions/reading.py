@@ -14,6 +14,7 @@ from ..reading.byte_file import ByteFile
 from .formats.cwq_questions import CwqQuestions
 from .formats.grailqa_questions import GrailqaQuestions
 from .formats.lodestar_questions import LodestarQuestions
+from .formats.medqa_questions import MedqaQuestions
 from .formats.metaqa_questions import MetaqaQuestions
 from .formats.pathquestion_questions import PathquestionQuestions
 from .formats.rog_questions import RogQuestions
@@ -29,6 +30,7 @@ _OF_RECORDS: Mapping[str, QuestionFormat[QuestionFields]] = {
     "cwq": CwqQuestions(),
     "grailqa": GrailqaQuestions(),
     "rog": RogQuestions(),
+    "medqa": MedqaQuestions(),
     "lodestar": LodestarQuestions(),
 }
 _OF_LINES: Mapping[str, QuestionFormat[Line]] = {

@@ -5,38 +5,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from pydantic import Field
 
+from ..causal_lm import CausalLMError
 from ..reg.config import SubgraphOptions
-from ..star.networks.backbone import describe_backbone, stored_backbone
-from ..training.checkpoint import checked, read_weights, readable, write_weights
+from ..training.checkpoint import checked, read_weights, readable
 from ..training.description import CheckpointError, ModelDescription, described
 from .bridge import Bridge
 from .config import GrowOptions, Score
 from .hops import HopPredictor
 from .network import GraphRetriever
-from .reading.reader import Reader
+from .reading.asked import JointReader
+from .reading.description import ReaderDescription
+from .reading.kinds import stored_reader
 
 RETRIEVER, HOPS, BRIDGE, READER = "retriever", "hops", "bridge", "reader"
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderDescription:
-    """A reader. name: of its encoder before it was trained. width: of its embeddings. inner: of the bridge. token,
-    text: what it is given. num_triples: given to it, 0 for five for each hop that is predicted. share: of the best
-    candidate's probability, what another needs to be an answer as well."""
-
-    name: str
-    width: Annotated[int, Field(ge=1, le=65_536)]
-    inner: Annotated[int, Field(ge=1, le=65_536)]
-    token: bool
-    text: bool
-    num_triples: Annotated[int, Field(ge=0, le=1_000)]
-    max_tokens: Annotated[int, Field(ge=16, le=8_192)]
-    share: Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,22 +74,17 @@ def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
     return network.eval().to(torch.device(device))
 
 
-def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, Reader]:
-    """Return the reader of a checkpoint; raise `CheckpointError` for one without, or a damaged one."""
+def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, JointReader]:
+    """Return the reader of a checkpoint; raise `CheckpointError` for one without, a damaged one, or one whose language
+    model cannot be had."""
     description, said = _with_reader(folder)
-    with readable(folder):
-        backbone = stored_backbone(said.name, folder / READER)
-        network = Reader(backbone, said.max_tokens, has_text=said.text)
-        weights = read_weights(folder / READER)
-        known = network.state_dict()
-        network.load_state_dict({name: each for name, each in weights.items() if name in known})
-    return description, network.eval().to(torch.device(device))
-
-
-def write_reader(reader: Reader, part: Path) -> None:
-    """Write a reader into the folder of its part."""
-    describe_backbone(reader.backbone, part)
-    write_weights(reader.state_dict(), part)
+    try:
+        with readable(folder):
+            reader: Any = stored_reader(said, folder / READER, device)
+    except CausalLMError as error:
+        raise CheckpointError(f"{folder}: {error}") from error
+    moved: JointReader = reader.to(torch.device(device))
+    return description, moved
 
 
 def _with_reader(folder: Path) -> tuple[GrilDescription, ReaderDescription]:

@@ -6,12 +6,14 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from ..language.lora import LoraOptions
 from ..reg.config import SubgraphOptions
 from ..training.options import TrainingOptions, check_ranges
 
 Pruning = Literal["threshold", "top-k", "none"]
 Score = Literal["mlp", "linear"]
 Combine = Literal["product", "max"]
+Reads = Literal["pointing", "choosing", "writing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,17 @@ class GrowOptions:
 class JointOptions:
     """How retriever and reader learn together (section 4.3).
 
-    reader: an encoder, by name or path; empty for none, and no joint training. token, text: whether the reader is given
-    the graph token and the verbalised triples (table 9). Without the token nothing of the reader reaches the retriever:
-    the paper's separate training. graph_supervision: off in the open domain. num_triples: given to the reader; 0 for
-    five for each hop that is predicted. inner: of the projector, G-Retriever's. prior_weight: of −log P(G_s | q), ours.
-    max_tokens: of what is read. checkpointing: compute twice what would not fit into memory.
+    reader: a model, by name or path; empty for none, and no joint training. reads: whether it is an encoder that points
+    at answers, one that chooses among options, or a causal language model that writes, with a LoRA. token, text:
+    whether the reader is given the graph token and the verbalised triples (table 9). Without the token nothing of the
+    reader reaches the retriever: the paper's separate training. graph_supervision: off in the open domain. num_triples:
+    given to the reader; 0 for five for each hop that is predicted. inner: of the projector, G-Retriever's.
+    prior_weight: of −log P(G_s | q), ours. max_tokens: of what is read. checkpointing: compute twice what would not fit
+    into memory.
     """
 
     reader: str = ""
+    reads: Reads = "pointing"
     token: bool = True
     text: bool = True
     graph_supervision: bool = True
@@ -64,6 +69,7 @@ class JointOptions:
     prior_weight: float = 0.1
     max_tokens: int = 384
     checkpointing: bool = False
+    lora: LoraOptions = field(default_factory=LoraOptions)
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -73,6 +79,11 @@ class JointOptions:
             prior_weight=(0.0, 100.0),
             max_tokens=(16, 8_192),
         )
+
+    @property
+    def open_domain(self) -> bool:
+        """Whether questions teach and judge whose answers are in no graph: a reader that points has nothing there."""
+        return self.reads != "pointing" and not self.graph_supervision
 
 
 @dataclass(frozen=True, slots=True)

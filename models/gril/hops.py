@@ -139,7 +139,7 @@ class HopObjective:
     def evaluate(self) -> Figures:
         """Return the share of dev questions whose hops are predicted, and what the commonest number would have."""
         questions, hops = self._dev
-        if not len(hops):
+        if not len(hops) or not self._order:
             return {ACCURACY: 0.0, MAJORITY: 0.0, "choose_by": 0.0}
         with torch.no_grad():
             logits = self.network(questions)

@@ -11,22 +11,23 @@ import numpy as np
 import torch
 
 from ..reg.graphs import QuestionGraphs
-from ..star.networks.backbone import pretrained_backbone
 from ..training.calibration import fitted
 from ..training.card import model_card
 from ..training.checkpoint import Writer, write_weights
 from ..training.loop import Trained
 from ..training.trainer import Phase, Result, Trainer, Watcher, trained_in
 from .bridge import Bridge
-from .checkpoint import BRIDGE, HOPS, READER, RETRIEVER, GrilDescription, ReaderDescription, write_reader
+from .checkpoint import BRIDGE, HOPS, READER, RETRIEVER, GrilDescription
 from .config import GrilConfig
 from .hops import ACCURACY, MAJORITY, HopObjective, HopPredictor
 from .inputs import Encode, EncodedQuestions
 from .learning import NAMES, RetrieverObjective, scored_triples
 from .network import GraphRetriever
+from .reading.asked import Wanted
+from .reading.description import ReaderDescription
 from .reading.joint import JointNetwork
+from .reading.kinds import new_reader, write_reader
 from .reading.learning import F1, HITS, JointObjective
-from .reading.reader import Reader
 
 PHASE, HOP_PHASE, JOINT_PHASE = "graph retriever", "hops", "reader"
 OF_PHASES = {"training", "hop_training", "joint", "joint_training"}
@@ -45,10 +46,13 @@ def train_retriever(
     encode: Encode,
     folder: Path,
     *,
+    wanted: Mapping[str, Wanted] | None = None,
     revision: str = "",
     watcher: Watcher | None = None,
 ) -> GrilDescription:
     """Train, write the checkpoint to `folder`, and return its description.
+
+    wanted: what is known of the questions beside their subgraphs, by id.
 
     See `trained_in`: it is taken up where it was stopped, and replaces no other training.
     """
@@ -78,13 +82,9 @@ def train_retriever(
     def joint_objective() -> JointObjective:
         train, dev = encoded()
         options = config.joint
-        backbone = pretrained_backbone(options.reader)
-        model: Any = backbone.model
-        if options.checkpointing:
-            model.gradient_checkpointing_enable()
-        reader = Reader(backbone, options.max_tokens, has_text=options.text)
-        bridge = Bridge(config.hidden, options.inner, backbone.dimension)
-        network = JointNetwork(retriever(), bridge, reader, options).to(device)
+        reader = new_reader(options, str(device))
+        bridge = Bridge(config.hidden, options.inner, reader.width)
+        network = JointNetwork(retriever(), bridge, reader, options, wanted).to(device)
         joint.append(JointObjective(network, predictors[0], train, dev, config))
         return joint[0]
 
@@ -149,13 +149,15 @@ def _described_reader(objective: JointObjective, config: GrilConfig) -> ReaderDe
     options = config.joint
     return ReaderDescription(
         options.reader,
-        objective.network.reader.backbone.dimension,
+        objective.network.reader.width,
         options.inner,
         options.token,
         options.text,
         options.num_triples,
         options.max_tokens,
         objective.best_share(),
+        options.reads,
+        options.lora,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from lodestar.models.gril.bridge import Bridge, mask_of
@@ -13,11 +14,12 @@ from lodestar.models.gril.checkpoint import GrilDescription, read_bridge, read_g
 from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.gril.inputs import EncodedQuestions
 from lodestar.models.gril.network import GraphRetriever
+from lodestar.models.gril.reading.asked import Judged
 from lodestar.models.gril.reading.joint import JointNetwork, given_triples, passage_of
 from lodestar.models.gril.reading.learning import f1_at, is_answer
 from lodestar.models.gril.reading.model import ReaderModel
 from lodestar.models.gril.reading.passages import Passage, written
-from lodestar.models.gril.reading.reader import Pointed, Reader, reading_loss
+from lodestar.models.gril.reading.pointing import Pointed, PointingReader, reading_loss
 from lodestar.models.gril.train_retriever import train_retriever
 from lodestar.models.star.networks.backbone import describe_backbone
 from lodestar.models.training.description import CheckpointError
@@ -36,7 +38,7 @@ JOINT = JointOptions(reader="tiny", inner=12, prior_weight=0.0, max_tokens=120, 
 def network_of(joint: JointOptions = JOINT, **grow: object) -> JointNetwork:
     torch.manual_seed(0)
     options = GrowOptions(num_layers=2, **grow)  # type: ignore[arg-type]
-    reader = Reader(tiny_backbone(), joint.max_tokens, has_text=joint.text)
+    reader = PointingReader(tiny_backbone(), joint.max_tokens, has_text=joint.text)
     return JointNetwork(GraphRetriever(26, 8, "mlp", options), Bridge(8, joint.inner, DIMENSION), reader, joint).eval()
 
 
@@ -161,7 +163,7 @@ class TestReading:
 
     def test_probabilities_are_of_each_question_and_a_batch_is_its_questions_alone(self) -> None:
         torch.manual_seed(0)
-        reader = Reader(tiny_backbone(), 120, has_text=True).eval()
+        reader = PointingReader(tiny_backbone(), 120, has_text=True).eval()
         other = Passage("which", ("Peru", "Sol", "Lima"), ((0, "in", 1), (1, "in", 2), (0, "the", 2)), (1, 2))
         tokens = torch.randn(2, DIMENSION)
         with torch.no_grad():
@@ -185,9 +187,9 @@ class TestReading:
         scores = torch.tensor([0.6, 0.3, 0.1, 0.0]).numpy()
         right = torch.tensor([True, True, False, False]).numpy()
         assert is_answer(scores, 0.5).tolist() == [True, True, False, False]
-        assert f1_at(0.5, [(scores, right, 2)]) == 1
-        assert f1_at(1.0, [(scores, right, 2)]) == pytest.approx(2 / 3)
-        assert f1_at(0.5, [(scores[:0], right[:0], 2)]) == 0
+        assert f1_at(0.5, [Judged(scores, right, 2)]) == 1
+        assert f1_at(1.0, [Judged(scores, right, 2)]) == pytest.approx(2 / 3)
+        assert f1_at(0.5, [Judged(scores[:0], right[:0], 2)]) == 0
 
     def test_the_given_triples_are_the_most_probable_that_were_seen(self) -> None:
         sets = encoded()
@@ -255,7 +257,7 @@ class TestTraining:
         sets = encoded(9, 12)
         joint = JointNetwork(retriever, bridge, reader, config(reader_folder).joint).eval()
         with torch.no_grad():
-            expected = joint(sets, [0, 1, 2], [4, 4, 4])
+            expected = joint.judged(sets, [0, 1, 2], [4, 4, 4])
             inputs = sets.inputs([0, 1, 2])
             grown = retriever(inputs)
             tokens = bridge(grown, inputs, mask_of(grown, 0.5, is_sampled=False))
@@ -263,8 +265,8 @@ class TestTraining:
         passages = [passage_of(sets, question, rows)[0] for question, rows in enumerate(given)]
         model = ReaderModel(description, reader)
         read = model.read(passages, tokens.tolist())
-        scores = torch.cat([torch.from_numpy(each) for each, _ in read])
-        torch.testing.assert_close(scores, expected.pointed.probabilities, rtol=1e-4, atol=1e-5)
+        for (scores, _), each in zip(read, expected, strict=True):
+            np.testing.assert_allclose(scores, each.scores, rtol=1e-4, atol=1e-5)
         assert all(said.any() for _, said in read)
         assert model.read([], []) == []
 

@@ -7,17 +7,19 @@ from dataclasses import replace
 import pytest
 import torch
 from lodestar.engine.answering.pointing import PointingAnswerer
+from lodestar.engine.answering.reading import Passages
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.growing import GrilReader
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.gril.checkpoint import GrilDescription, ReaderDescription
+from lodestar.models.gril.checkpoint import GrilDescription
 from lodestar.models.gril.config import GrowOptions
 from lodestar.models.gril.hops import HopModel, HopPredictor
+from lodestar.models.gril.reading.description import ReaderDescription
 from lodestar.models.gril.reading.model import ReaderModel
-from lodestar.models.gril.reading.reader import Reader
+from lodestar.models.gril.reading.pointing import PointingReader
 from lodestar.models.reg.config import SubgraphOptions
 from lodestar.models.text_vectors import TextVectors
 
@@ -53,9 +55,10 @@ def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) ->
         subgraph=SubgraphOptions(),
         reader=said,
     )
-    reader = Reader(tiny_backbone(), 120, has_text=True).eval()
+    reader = PointingReader(tiny_backbone(), 120, has_text=True).eval()
     hops = HopModel(HopPredictor(26, 4, 4).eval(), TextVectors(LetterEncoder()))
-    return PointingAnswerer(ReaderModel(description, reader), hops, {"capital": "capital", "money": "currency used"})
+    texts = {"capital": "capital", "money": "currency used"}
+    return PointingAnswerer(Passages(ReaderModel(description, reader), hops, texts))
 
 
 def answers(pointing: PointingAnswerer, *asked: Evidence[Triple]) -> list[Answer]:

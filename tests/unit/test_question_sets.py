@@ -165,6 +165,16 @@ NSM: list[dict[str, Any]] = [
         "subgraph": {"tuples": [], "entities": []},
     }
 ]
+MEDQA: list[dict[str, Any]] = [
+    {
+        "realidx": 7,
+        "question": "Which drug may cause Reye syndrome?",
+        "answer": "Aspirin",
+        "options": {"B": "Ibuprofen", "A": "Aspirin"},
+        "answer_idx": "A",
+        "metamap_phrases": ["drug", "Reye Syndrome", "drug"],
+    }
+]
 METAQA = "[Top Gun] was written by who\tJim Cash|Jack Epps Jr.|Jim Cash\n\nwho wrote [[REC]] or [Alien]?\t\n"
 PATHQUESTION = (
     " what is the child of s 's mother ?\tb(a/b/)\ts#parents#m#children#b#<end>#b\n"
@@ -181,6 +191,7 @@ SAMPLES = {
     "cwq": json.dumps(CWQ, indent=2),
     "grailqa": json.dumps(GRAILQA),
     "lodestar": json_lines(LODESTAR),
+    "medqa": json_lines(MEDQA),
     "metaqa": METAQA,
     "pathquestion": PATHQUESTION,
     "rog": json_lines(ROG),
@@ -237,6 +248,7 @@ def test_a_byte_order_mark_and_windows_ends_change_nothing(tmp_path: Path, forma
 def test_json_is_read_however_it_is_laid_out(tmp_path: Path, format_name: str) -> None:
     plain = questions(tmp_path, SAMPLES[format_name])
     records = {"lodestar": LODESTAR, "rog": ROG, "cwq": CWQ, "grailqa": GRAILQA, "webqsp": WEBQSP["Questions"]}
+    records["medqa"] = MEDQA
     of_format = records[format_name]
     layouts: list[str] = [
         json.dumps(of_format),
@@ -489,14 +501,14 @@ def test_unknown_names_of_formats(tmp_path: Path) -> None:
         (
             "hello\n",
             None,
-            "questions:1: expected a question as one of cwq, grailqa, lodestar, metaqa, pathquestion, rog, webqsp, "
-            "found 'hello': convert it to lodestar (JSON with id, question, topic_entities, answers)",
+            "questions:1: expected a question as one of cwq, grailqa, lodestar, medqa, metaqa, pathquestion, rog, "
+            "webqsp, found 'hello': convert it to lodestar (JSON with id, question, topic_entities, answers)",
         ),
         (
             '{"text": "?"}',
             None,
-            "questions:1: expected a question as one of cwq, grailqa, lodestar, metaqa, pathquestion, rog, webqsp, "
-            "found an object with the fields 'text': convert it to lodestar (JSON with id, question, topic_entities, "
+            "questions:1: expected a question as one of cwq, grailqa, lodestar, medqa, metaqa, pathquestion, rog, "
+            "webqsp, found an object with the fields 'text': convert it to lodestar (JSON with id, question, topic_entities, "
             "answers)",
         ),
     ],
@@ -676,10 +688,32 @@ def test_real_details() -> None:
     assert sum(not question.paths for question in webqsp) == 46 + 4
 
 
+def test_medqa(tmp_path: Path) -> None:
+    (found,) = questions(tmp_path, json_lines(MEDQA))
+    assert (found.id, found.options) == ("medqa-7", ("Aspirin", "Ibuprofen"))
+    assert found.answers == (GoldAnswer(None, ("Aspirin",)),)
+    assert found.topic_ids == ("drug", "reye syndrome", "aspirin", "ibuprofen")
+    assert found.asked(()).options == found.options
+    wrong = json_lines([MEDQA[0] | {"answer_idx": "C"}])
+    assert fault(tmp_path, wrong) == (
+        "questions:1: expected the letter of an option as answer_idx, found C: correct the question or remove it"
+    )
+
+
+def test_options(tmp_path: Path) -> None:
+    text = '{"question": "which?", "answers": [{"names": ["b"]}], "options": ["a", "b"]}\n'
+    assert questions(tmp_path, text)[0].options == ("a", "b")
+
+
+@needs_data
+def test_medqa_as_published() -> None:
+    found = read_questions(str(DATA / "medqa/test.jsonl.gz")).questions
+    assert len(found) == 700
+    assert all(len(each.options) == 4 and each.answers[0].names[0] in each.options for each in found)
+
+
 @needs_data
 def test_other_questions_are_no_set() -> None:
-    with pytest.raises(InputError, match=r"test\.jsonl\.gz:1: expected a question as one of"):
-        read_questions(str(DATA / "medqa/test.jsonl.gz"))
     with pytest.raises(InputError, match=r"kb\.txt\.gz:1: expected a question as one of"):
         read_questions(str(DATA / "pathquestion/pq-2h/kb.txt.gz"))
 

@@ -59,8 +59,9 @@ def supervised_graphs(
     flags: Mapping[str, Any],
     *,
     fresh: bool,
+    open_domain: bool = False,
 ) -> tuple[list[QuestionGraphs], list[QuestionGraphs]]:
-    """Return the subgraphs to learn from, and those to choose by."""
+    """Return the subgraphs to learn from, and those to choose by; open_domain: see `graph_set`."""
     from ....models.training.processes import is_first_process
     from ...progress.phases import progress_bar
     from ...training.question_graphs import graph_set, supervised
@@ -77,6 +78,18 @@ def supervised_graphs(
         def reading(name: str = questions.name) -> Any:
             return progress_bar(name, "reading")
 
-        sets.append(graph_set(questions, out, subgraph, vectors, settings, fresh=fresh, reading=reading, say=say))
+        sets.append(
+            graph_set(
+                questions,
+                out,
+                subgraph,
+                vectors,
+                settings,
+                fresh=fresh,
+                reading=reading,
+                say=say,
+                open_domain=open_domain,
+            )
+        )
     sets = supervised(sets, supervision, say)
     return sets[: len(train_files)], sets[len(train_files) :]

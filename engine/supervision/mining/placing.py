@@ -36,9 +36,12 @@ class Placed:
 
 
 def placed_questions(
-    questions: Sequence[GoldQuestion], *, return_to_topic: bool = False
+    questions: Sequence[GoldQuestion], *, return_to_topic: bool = False, open_domain: bool = False
 ) -> Steps[tuple[list[Placed | LeftOut], dict[str, Signature]]]:
-    """Look the questions up; return them with the signatures of their topics, which may be answers or not."""
+    """Look the questions up; return them with the signatures of their topics, which may be answers or not.
+
+    open_domain: take those as well of whose answers the graph has none.
+    """
     names = dict.fromkeys(
         name
         for question in questions
@@ -51,7 +54,10 @@ def placed_questions(
         for id_ in (*_topic_ids(question, named), *(answer.id for answer in question.answers if answer.id))
     )
     signatures = (yield from one(read_signatures(list(ids)))) if ids else {}
-    found = [_placed(question, named, signatures, return_to_topic=return_to_topic) for question in questions]
+    found = [
+        _placed(question, named, signatures, return_to_topic=return_to_topic, open_domain=open_domain)
+        for question in questions
+    ]
     topics = {topic.id: signatures[topic.id] for each in found if isinstance(each, Placed) for topic in each.topics}
     return found, topics
 
@@ -62,6 +68,7 @@ def _placed(
     signatures: Mapping[str, Signature],
     *,
     return_to_topic: bool,
+    open_domain: bool,
 ) -> Placed | LeftOut:
     topics = tuple(
         MinedTopic(id_, _mention(question, id_, named, signatures[id_]))
@@ -73,6 +80,8 @@ def _placed(
     if not topics:
         return LeftOut(question.id, NO_TOPIC)
     answers = frozenset(id_ for id_ in by_id | by_name if id_)
+    if open_domain:
+        return Placed(question, topics, answers)
     if not answers:
         return LeftOut(question.id, NO_ANSWER)
     if not return_to_topic and answers <= {topic.id for topic in topics}:

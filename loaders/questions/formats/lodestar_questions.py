@@ -2,7 +2,8 @@
 
 `question`, `answers` (ids, or objects with `id`, `names` or both; empty where the right thing is to abstain); optional
 `id`, `topic_entities` (ids), `topic_names`, `num_hops` (else `min_hops`), `paths` (lists of relations, or objects with
-`relations` and `entities`) and `triples` ([head, relation, tail]).
+`relations` and `entities`), `triples` ([head, relation, tail]) and `options` (texts, one of which is the answer's
+name).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class LodestarQuestions:
             item.whole_number("min_hops") if num_hops is None else num_hops,
             tuple(_paths(item)),
             item.triples("triples"),
+            options=item.texts("options"),
         )
 
 

@@ -11,8 +11,9 @@ the 5 · c most probable ones, c predicted, or a fixed number of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,21 +25,20 @@ from ..config import JointOptions
 from ..inputs import EncodedQuestions
 from ..learning import graph_supervision
 from ..mask import CLAMP
-from ..network import GraphRetriever, Grown
+from ..network import GraphRetriever, GrowInputs, Grown
+from .asked import Asked, JointReader, Judged, Wanted
 from .passages import Passage
-from .reader import Pointed, Reader, reading_loss
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What came of a batch: what the reader pointed at, which nodes its candidates are, and which of them are right."""
+    """What came of a batch: what grew, what the reader was asked with the graph tokens, and the parts of the loss."""
 
     grown: Grown
-    pointed: Pointed
-    nodes: Ints
-    is_right: Tensor
+    asked: list[Asked]
+    tokens: Tensor | None
     losses: dict[str, Tensor]
 
     @property
@@ -48,12 +48,21 @@ class Read:
 
 
 class JointNetwork(nn.Module):
-    """Retriever θ, bridge ψ and reader φ."""
+    """Retriever θ, bridge ψ and reader φ. wanted: what is known of questions beside their subgraphs, by id."""
 
-    def __init__(self, retriever: GraphRetriever, bridge: Bridge, reader: Reader, options: JointOptions) -> None:
+    def __init__(
+        self,
+        retriever: GraphRetriever,
+        bridge: Bridge,
+        reader: JointReader,
+        options: JointOptions,
+        wanted: Mapping[str, Wanted] | None = None,
+    ) -> None:
         super().__init__()
-        self.retriever, self.bridge, self.reader = retriever, bridge, reader
+        self.retriever, self.bridge = retriever, bridge
+        self.reader: Any = reader
         self.options = options
+        self._wanted = wanted or {}
 
     def forward(
         self,
@@ -64,18 +73,8 @@ class JointNetwork(nn.Module):
     ) -> Read:
         """Return what comes of some questions, with its loss. num_triples: how many each is given."""
         options = self.options
-        inputs = encoded.inputs(questions, supervised=self.training and options.graph_supervision)
-        grown = self.retriever(inputs)
-        tokens = None
-        if options.token:
-            mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
-            tokens = self.bridge(grown, inputs, mask)
-        given = given_triples(grown, encoded, questions, num_triples)
-        made = [passage_of(encoded, question, rows) for question, rows in zip(questions, given, strict=True)]
-        nodes = np.concatenate([np.zeros(0, dtype=np.int64), *(nodes for _, nodes in made)])
-        is_right = torch.from_numpy(encoded.graphs.is_answer[nodes].astype(np.float32)).to(grown.reached.device)
-        pointed = self.reader([passage for passage, _ in made], tokens, precision)
-        losses = {"reading": reading_loss(pointed, is_right, len(questions))}
+        grown, inputs, asked, tokens, given = self._asked(encoded, questions, num_triples)
+        losses = {"reading": self.reader.loss(asked, tokens, precision)}
         if options.graph_supervision:
             losses["graph"] = graph_supervision(grown, inputs, encoded.on_path(questions))
         if options.prior_weight:
@@ -83,7 +82,49 @@ class JointNetwork(nn.Module):
             chosen = torch.from_numpy(np.isin(triples, np.concatenate(given))).to(grown.reached.device)
             prior = -grown.probabilities[chosen].clamp(min=CLAMP).log()
             losses["prior"] = options.prior_weight * prior.sum() / max(len(prior), 1)
-        return Read(grown, pointed, nodes, is_right, losses)
+        return Read(grown, asked, tokens, losses)
+
+    def judged(
+        self,
+        encoded: EncodedQuestions,
+        questions: Sequence[int],
+        num_triples: Sequence[int],
+        precision: torch.dtype | None = None,
+    ) -> list[Judged]:
+        """Return what the reader says to some questions."""
+        _, _, asked, tokens, _ = self._asked(encoded, questions, num_triples)
+        found: list[Judged] = self.reader.judged(asked, tokens, precision)
+        return found
+
+    def learned(self) -> dict[str, Tensor]:
+        """Return the weights that a training changes, themselves."""
+        parts = {"retriever": self.retriever.state_dict(), "bridge": self.bridge.state_dict()}
+        parts["reader"] = dict(self.reader.learned())
+        return {f"{name}.{key}": weight for name, part in parts.items() for key, weight in part.items()}
+
+    def _asked(
+        self, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
+    ) -> tuple[Grown, GrowInputs, list[Asked], Tensor | None, list[Ints]]:
+        inputs = encoded.inputs(questions, supervised=self.training and self.options.graph_supervision)
+        grown = self.retriever(inputs)
+        tokens = None
+        if self.options.token:
+            mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
+            tokens = self.bridge(grown, inputs, mask)
+        given = given_triples(grown, encoded, questions, num_triples)
+        asked = [self.asked_of(encoded, question, rows) for question, rows in zip(questions, given, strict=True)]
+        return grown, inputs, asked, tokens, given
+
+    def asked_of(self, encoded: EncodedQuestions, question: int, rows: Ints) -> Asked:
+        """Return a question with what its reader is given."""
+        graphs = encoded.graphs
+        passage, nodes = passage_of(encoded, question, rows)
+        is_answer = graphs.is_answer[graphs.nodes_of(question)]
+        wanted = self._wanted.get(graphs.texts.ids[question])
+        if wanted is None:
+            texts = graphs.text_of[graphs.nodes_of(question)][is_answer].tolist()
+            wanted = Wanted(tuple(dict.fromkeys(graphs.texts.entities[place] for place in texts if place >= 0)))
+        return Asked(passage, tuple(graphs.is_answer[nodes].tolist()), int(is_answer.sum()), wanted)
 
 
 def given_triples(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -13,6 +12,7 @@ from ...training.objective import Figures, ParameterGroup
 from ..config import GrilConfig
 from ..hops import TRIPLES_PER_HOP, HopPredictor
 from ..inputs import EncodedQuestions
+from .asked import Bools, Floats, Judged
 from .joint import JointNetwork
 
 HITS, F1 = "hits_at_1", "f1"
@@ -21,12 +21,10 @@ TIE_BREAK = 1e-3
 SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
 """Of the best candidate's probability, what another needs to be an answer as well: the best of these on dev."""
 
-Floats = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
-
 
 class JointObjective:
-    """An `Objective`. Figures are over all dev questions with an answer in their subgraph, found or not."""
+    """An `Objective`. Figures are over all dev questions with an answer in their subgraph, found or not; in the open
+    domain over all that have a subgraph."""
 
     def __init__(
         self,
@@ -39,20 +37,21 @@ class JointObjective:
         self.network = network
         self._train, self._dev, self._config = train, dev, config
         self._numbers = {id(each): numbers_of_triples(hops, each, config) for each in (*train, *dev)}
-        self._questions = [(place, question) for place, each in enumerate(train) for question in answered(each)]
+        self._questions = [(place, question) for place, each in enumerate(train) for question in self._asked(each)]
         self._order = list(range(len(self._questions)))
 
     def groups(self) -> list[ParameterGroup]:
-        """Return the parameters of the reader's encoder, and all others, which are new."""
-        inside = {id(parameter) for parameter in self.network.reader.encoder.parameters()}
-        parts = [[p for p in self.network.parameters() if (id(p) in inside) is within] for within in (True, False)]
+        """Return the parameters of the reader that were trained before, and all others, which are new."""
+        inside = {id(parameter) for parameter in self.network.reader.pretrained()}
+        learning = [p for p in self.network.parameters() if p.requires_grad]
+        parts = [[p for p in learning if (id(p) in inside) is within] for within in (True, False)]
         options = self._config.joint_training
         rates = (options.learning_rate, options.head_learning_rate)
         return [ParameterGroup(part, rate) for part, rate in zip(parts, rates, strict=True)]
 
     def saved(self) -> Mapping[str, Tensor]:
-        """Return all weights."""
-        return self.network.state_dict()
+        """Return the weights that are trained, of a LoRA its factors alone."""
+        return self.network.learned()
 
     @property
     def steps_per_epoch(self) -> int:
@@ -89,26 +88,30 @@ class JointObjective:
 
     def evaluate(self) -> Figures:
         """Return Hits@1 and F1 on dev, F1 by the best of `SHARES`."""
-        found = list(self.scored())
-        hits = float(np.mean([hit(scores, right) for scores, right, _ in found])) if found else 0.0
+        found = self.judged()
+        hits = float(np.mean([hit(each.scores, each.is_right) for each in found])) if found else 0.0
         f1: float = max(f1_at(share, found) for share in SHARES)
         return {HITS: hits, F1: f1, "choose_by": hits + TIE_BREAK * f1}
 
     def best_share(self) -> float:
         """Return that of `SHARES` with the best F1 on dev, the highest of equal ones."""
-        found = list(self.scored())
+        found = self.judged()
         best: float = max(SHARES, key=lambda share: (f1_at(share, found), share))
         return best
 
-    def scored(self) -> Iterator[tuple[Floats, Bools, int]]:
-        """Yield of each dev question the candidates' probabilities, which are right, and how many answers there are."""
+    def judged(self) -> list[Judged]:
+        """Return what the reader says to each dev question."""
+        found: list[Judged] = []
         with torch.no_grad():
             for encoded in self._dev:
-                for question in answered(encoded):
+                for question in self._asked(encoded):
                     numbers = [self._numbers[id(encoded)][question]]
-                    read = self.network(encoded, [question], numbers, self._config.joint_training.dtype)
-                    answers = int(encoded.graphs.is_answer[encoded.graphs.nodes_of(question)].sum())
-                    yield read.pointed.probabilities.cpu().numpy(), read.is_right.bool().cpu().numpy(), answers
+                    found += self.network.judged(encoded, [question], numbers, self._config.joint_training.dtype)
+        return found
+
+    def _asked(self, encoded: EncodedQuestions) -> list[int]:
+        """Return the questions that teach and judge: those that are a choice, or have an answer in their subgraph."""
+        return list(range(len(encoded.graphs))) if self._config.joint.open_domain else answered(encoded)
 
 
 def answered(encoded: EncodedQuestions) -> list[int]:
@@ -137,10 +140,10 @@ def is_answer(scores: Floats, share: float) -> Bools:
     return said
 
 
-def f1_at(share: float, found: Sequence[tuple[Floats, Bools, int]]) -> float:
+def f1_at(share: float, found: Sequence[Judged]) -> float:
     """Return the mean F1 of what is an answer by a share."""
     figures = []
-    for scores, right, answers in found:
-        said = is_answer(scores, share)
-        figures.append(2 * int((said & right).sum()) / max(int(said.sum()) + answers, 1))
+    for each in found:
+        said = is_answer(each.scores, share)
+        figures.append(2 * int((said & each.is_right).sum()) / max(int(said.sum()) + each.num_answers, 1))
     return float(np.mean(figures)) if figures else 0.0

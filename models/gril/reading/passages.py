@@ -9,6 +9,9 @@ ARROW, END = "→", ";"
 UNNAMED_TEXT = "?"
 """What is written for an entity without a name, which nobody can point at."""
 
+MAX_TEXT = 64
+"""Tokens of a name or a relation."""
+
 Tokenise = Callable[[str], list[int]]
 """The ids of a text's tokens, without those a tokenizer adds."""
 
@@ -34,15 +37,26 @@ class Written:
 
 
 def written(
-    passage: Passage, tokenise: Tokenise, begin: int, separate: int, max_tokens: int, *, has_text: bool
+    passage: Passage,
+    tokenise: Tokenise,
+    begin: int,
+    separate: int,
+    max_tokens: int,
+    *,
+    has_text: bool,
+    after: str = "",
 ) -> Written:
     """Return a passage as tokens: [begin] question [separate] head → relation → tail ; … [separate].
 
     Triples come in their order, as many as fit whole. Without text the names of the candidates alone, ours: a reader
-    that points needs something to point at.
+    that points needs something to point at. after: what is read between question and triples, as an option; of a
+    question that is too long its end, where it says what is asked for. Of a name `MAX_TEXT` tokens.
     """
     place = {name: number for number, name in enumerate(passage.candidates)}
-    found = Written([begin, *tokenise(passage.question)[: max_tokens // 2], separate])
+    added = [*tokenise(after)[: max_tokens // 4], separate] if after else []
+    asked = tokenise(passage.question)
+    most = max_tokens // 2 if has_text or passage.candidates else max_tokens - 2 - len(added)
+    found = Written([begin, *asked[-most:], separate, *added])
     rows: Sequence[Sequence[int | str]] = (
         [(head, ARROW, relation, ARROW, tail, END) for head, relation, tail in passage.triples]
         if has_text
@@ -53,7 +67,7 @@ def written(
         mentions: list[tuple[int, int, int]] = []
         for part in row:
             text = (passage.names[part] or UNNAMED_TEXT) if isinstance(part, int) else part
-            tokens = tokenise(text)
+            tokens = tokenise(text)[:MAX_TEXT]
             start = len(found.ids) + len(ids)
             ids += tokens
             if isinstance(part, int) and part in place and tokens:

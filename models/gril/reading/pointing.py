@@ -7,16 +7,18 @@ probability is the sum over its mentions. The graph token stands after the first
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ...star.networks.backbone import Backbone
 from ..groups import group_softmax
-from .passages import Passage, Written, written
+from .asked import Asked, Judged
+from .encoding import BackboneTexts
+from .passages import Passage
 
 CERTAIN = 1e-9
 """Keeps the logarithm of a probability finite."""
@@ -31,7 +33,7 @@ class Pointed:
     question_of: Tensor
 
 
-class Reader(nn.Module):
+class PointingReader(nn.Module):
     """backbone: an encoder with its tokenizer. has_text: whether triples are written down, else names alone."""
 
     def __init__(self, backbone: Backbone, max_tokens: int, *, has_text: bool) -> None:
@@ -41,14 +43,14 @@ class Reader(nn.Module):
         self.max_tokens, self.has_text = max_tokens, has_text
         self.inner = nn.Linear(backbone.dimension, backbone.dimension)
         self.out = nn.Linear(backbone.dimension, 1)
-        self._tokens: dict[str, list[int]] = {}
+        self._texts = BackboneTexts(backbone)
 
     def forward(
         self, passages: Sequence[Passage], graph_tokens: Tensor | None = None, precision: torch.dtype | None = None
     ) -> Pointed:
         """Return how likely each candidate is. graph_tokens: (num_passages, width), None of a reader without."""
-        texts = [self._written(passage) for passage in passages]
-        states = self._states(texts, graph_tokens, precision)
+        texts = [self._texts.written(passage, self.max_tokens - 1, has_text=self.has_text) for passage in passages]
+        states, _ = self._texts.states([text.ids for text in texts], graph_tokens, precision)
         shift = 0 if graph_tokens is None else 1
         firsts = [0]
         for passage in passages:
@@ -77,61 +79,36 @@ class Reader(nn.Module):
             probabilities = probabilities.index_add(0, of_candidate, shares)
         return Pointed(probabilities, question_of)
 
-    def _states(self, texts: Sequence[Written], graph_tokens: Tensor | None, precision: torch.dtype | None) -> Tensor:
-        """Return the last hidden states, (num_texts, length, width), the graph token at place 1 where there is one."""
-        device = self.out.weight.device
-        length = max(len(text.ids) for text in texts)
-        ids = torch.zeros(len(texts), length, dtype=torch.int64)
-        seen = torch.zeros(len(texts), length, dtype=torch.int64)
-        for row, text in enumerate(texts):
-            ids[row, : len(text.ids)] = torch.tensor(text.ids)
-            seen[row, : len(text.ids)] = 1
-        encoder: Any = self.encoder
-        ids, seen = ids.to(device), seen.to(device)
-        with torch.autocast(device.type, dtype=precision, enabled=precision is not None):
-            embedded = word_embeddings(encoder)(ids)
-            if graph_tokens is not None:
-                embedded = torch.cat(
-                    [embedded[:, :1], graph_tokens[:, None].to(embedded.dtype), embedded[:, 1:]], dim=1
-                )
-                seen = torch.cat([seen[:, :1], seen], dim=1)
-            states: Tensor = encoder(inputs_embeds=embedded, attention_mask=seen).last_hidden_state
-        return states.float()
+    @property
+    def width(self) -> int:
+        """Of its embeddings."""
+        return self.backbone.dimension
 
-    def _written(self, passage: Passage) -> Written:
-        tokenizer: Any = self.backbone.tokenizer
-        return written(
-            passage,
-            self._tokenised,
-            tokenizer.cls_token_id,
-            tokenizer.sep_token_id,
-            self.max_tokens - 1,
-            has_text=self.has_text,
-        )
+    def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
+        """Return `reading_loss`."""
+        pointed = self([each.passage for each in asked], tokens, precision)
+        right = [is_right for each in asked for is_right in each.is_right]
+        is_right = torch.tensor(right, dtype=torch.float32, device=pointed.probabilities.device)
+        return reading_loss(pointed, is_right, len(asked))
 
-    def _tokenised(self, text: str) -> list[int]:
-        if text not in self._tokens:
-            if len(self._tokens) >= MAX_KEPT:
-                self._tokens.clear()
-            tokenizer: Any = self.backbone.tokenizer
-            found = tokenizer(text, add_special_tokens=False, verbose=False)
-            self._tokens[text] = found["input_ids"][:MAX_TEXT]
-        return self._tokens[text]
+    def judged(
+        self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[Judged]:
+        """Return what it points at."""
+        pointed = self([each.passage for each in asked], tokens, precision)
+        scores, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
+        return [
+            Judged(scores[question_of == place], np.array(each.is_right, dtype=np.bool_), each.num_answers)
+            for place, each in enumerate(asked)
+        ]
 
+    def pretrained(self) -> Sequence[Tensor]:
+        """Return the encoder's parameters."""
+        return list(self.encoder.parameters())
 
-MAX_KEPT = 100_000
-MAX_TEXT = 64
-"""Tokens of a question, a name or a relation."""
-
-
-def word_embeddings(encoder: Any) -> nn.Module:
-    """Return the word embeddings of an encoder, ours or transformers'."""
-    found: nn.Module = (
-        encoder.get_input_embeddings()
-        if hasattr(encoder, "get_input_embeddings")
-        else encoder.embeddings["word_embeddings"]
-    )
-    return found
+    def learned(self) -> Mapping[str, Tensor]:
+        """Return all weights."""
+        return self.state_dict()
 
 
 def reading_loss(pointed: Pointed, is_right: Tensor, num_questions: int) -> Tensor:

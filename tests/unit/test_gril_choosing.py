@@ -1,0 +1,266 @@
+"""The reader that chooses one of several options, and the answerers of both readers that do not point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from lodestar.engine.answering.choosing import ChoosingAnswerer
+from lodestar.engine.answering.reading import Passages
+from lodestar.engine.answering.writing import WritingAnswerer
+from lodestar.engine.errors import UsageError
+from lodestar.engine.evidence.answer import Answer
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.steps import Steps, drive
+from lodestar.engine.training.gril import gril_config, wanted_of
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+from lodestar.models.gril.bridge import Bridge
+from lodestar.models.gril.checkpoint import GrilDescription, read_reader
+from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions, Reads
+from lodestar.models.gril.hops import HopModel, HopPredictor
+from lodestar.models.gril.inputs import EncodedQuestions
+from lodestar.models.gril.network import GraphRetriever
+from lodestar.models.gril.reading.asked import Asked, JointReader, Wanted
+from lodestar.models.gril.reading.choosing import ChoosingReader
+from lodestar.models.gril.reading.description import ReaderDescription
+from lodestar.models.gril.reading.joint import JointNetwork
+from lodestar.models.gril.reading.kinds import new_reader
+from lodestar.models.gril.reading.model import ReaderModel
+from lodestar.models.gril.reading.passages import Passage
+from lodestar.models.gril.train_retriever import train_retriever
+from lodestar.models.reg.graphs import QuestionGraphs
+from lodestar.models.star.networks.backbone import describe_backbone
+from lodestar.models.text_vectors import TextVectors
+from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.trainer import Watcher
+
+from tests.letter_encoder import LetterEncoder
+from tests.reg_graphs import ANSWERS, question_graphs
+from tests.tiny_causal_lm import write_tiny_causal_lm
+from tests.tiny_checkpoint import DIMENSION, tiny_backbone
+
+PASSAGE = Passage("which city", ("Peru", "Lima", "Sol"), ((0, "used", 2), (0, "capital", 1)), (1, 2))
+OPTIONS = ("Sol", "Lima", "Peru")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("tiny")
+    backbone = tiny_backbone()
+    describe_backbone(backbone, folder)
+    backbone.model.save_pretrained(folder)  # type: ignore[operator]
+    yield str(folder)
+
+
+def reader(*, has_text: bool = True) -> ChoosingReader:
+    torch.manual_seed(0)
+    return ChoosingReader(tiny_backbone(), 120, has_text=has_text).eval()
+
+
+def test_probabilities_are_of_the_options_and_a_batch_is_its_questions_alone() -> None:
+    choosing, tokens = reader(), torch.randn(2, DIMENSION)
+    other = replace(PASSAGE, question="what", triples=())
+    with torch.no_grad():
+        both = choosing([PASSAGE, other], [OPTIONS, OPTIONS[:2]], tokens)
+        alone = [choosing([PASSAGE], [OPTIONS], tokens[:1]), choosing([other], [OPTIONS[:2]], tokens[1:])]
+    for found, (expected,) in zip(both, alone, strict=True):
+        torch.testing.assert_close(found, expected)
+        assert float(found.exp().sum()) == pytest.approx(1)
+    assert [len(each) for each in both] == [3, 2]
+
+
+def test_graph_token_and_triples_are_read_where_they_are_on() -> None:
+    def chosen(passage: Passage, token: float | None, *, has_text: bool = True) -> torch.Tensor:
+        tokens = None if token is None else token * torch.linspace(-1, 1, DIMENSION)[None]
+        with torch.no_grad():
+            (found,) = reader(has_text=has_text)([passage], [OPTIONS], tokens)
+        return found
+
+    without = replace(PASSAGE, triples=())
+    assert not torch.allclose(chosen(PASSAGE, 0.1), chosen(PASSAGE, -2.0))
+    assert not torch.allclose(chosen(PASSAGE, None), chosen(without, None))
+    assert torch.equal(chosen(PASSAGE, None, has_text=False), chosen(without, None, has_text=False))
+
+
+def test_triples_of_the_option_come_first() -> None:
+    choosing = reader()
+    words = choosing.backbone.tokenizer
+    places = []
+    for option in ("lima", "Sol"):
+        read = words.decode(choosing._ids(PASSAGE, option)).replace(" ", "")
+        places.append((read.index("capital"), read.index("used")))
+    assert places[0][0] < places[0][1]
+    assert places[1][1] < places[1][0]
+
+
+def test_the_loss_by_hand() -> None:
+    choosing = reader()
+    asked = [
+        Asked(PASSAGE, (), 0, Wanted(("Lima",), OPTIONS, 1)),
+        Asked(PASSAGE, (), 0, Wanted(("Sol",), OPTIONS[:2], 0)),
+    ]
+    with torch.no_grad():
+        first, second = choosing([PASSAGE, PASSAGE], [OPTIONS, OPTIONS[:2]])
+        torch.testing.assert_close(choosing.loss(asked, None), -(first[1] + second[0]) / 2)
+        judged = choosing.judged(asked, None)
+    assert [each.is_right.tolist() for each in judged] == [[False, True, False], [True, False]]
+
+
+def joint(encoder: str, **changes: object) -> JointOptions:
+    given = JointOptions(
+        reader=encoder,
+        reads="choosing",
+        graph_supervision=False,
+        inner=12,
+        prior_weight=0.0,
+        max_tokens=100,
+        num_triples=4,
+    )
+    return replace(given, **changes)  # type: ignore[arg-type]
+
+
+def wanted(first: int, after: int) -> dict[str, Wanted]:
+    """Options of which none is in a graph; the right one is told by the question."""
+    return {f"q{n}": Wanted((ANSWERS[n % 3],), ANSWERS, n % 3) for n in range(first, after)}
+
+
+@pytest.mark.parametrize("token", [True, False])
+def test_what_is_chosen_teaches_the_retriever_by_the_token_alone(encoder: str, token: bool) -> None:
+    options = joint(encoder, token=token)
+    torch.manual_seed(0)
+    made = new_reader(options)
+    retriever = GraphRetriever(26, 8, "mlp", GrowOptions(num_layers=2))
+    network = JointNetwork(retriever, Bridge(8, 12, made.width), made, options, wanted(0, 3))
+    network(
+        EncodedQuestions(question_graphs(0, 3), LetterEncoder().encode, torch.device("cpu")), [0, 1], [4, 4]
+    ).losses["reading"].backward()
+    found = {name.split(".")[0] for name, p in network.named_parameters() if p.grad is not None and bool(p.grad.any())}
+    assert found == ({"retriever", "bridge", "reader"} if token else {"reader"})
+
+
+def config(encoder: str) -> GrilConfig:
+    few = TrainingOptions(epochs=2, learning_rate=1e-3, head_learning_rate=0.01, patience=99)
+    return GrilConfig(
+        hidden=8,
+        batch_size=3,
+        grow=GrowOptions(num_layers=2),
+        training=few,
+        hop_training=few,
+        joint=joint(encoder),
+        joint_training=few,
+    )
+
+
+def train(folder: Path, chosen: GrilConfig, watcher: Watcher | None = None) -> GrilDescription:
+    encode = LetterEncoder().encode
+    sets = [without_answers(0, 9)], [without_answers(9, 15)]
+    return train_retriever(chosen, *sets, encode, folder, wanted=wanted(0, 15), watcher=watcher)
+
+
+def without_answers(first: int, after: int) -> QuestionGraphs:
+    graphs = question_graphs(first, after)
+    nothing = graphs.is_answer & False
+    return replace(graphs, is_answer=nothing, is_positive=graphs.is_positive & False)
+
+
+def test_it_learns_where_no_graph_has_an_answer_and_is_taken_up(encoder: str, tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
+        if (name, epoch, done) == ("reader", 1, 1):
+            raise StoppedError
+
+    whole, halted = tmp_path / "whole", tmp_path / "halted"
+    description = train(whole, config(encoder))
+    with pytest.raises(StoppedError):
+        train(halted, config(encoder), Watcher(step=stop))
+    train(halted, config(encoder))
+    for part in ("retriever", "bridge", "reader"):
+        weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
+        assert weights[0].read_bytes() == weights[1].read_bytes(), part
+    assert description.figures["reader"].keys() == {"hits_at_1", "f1", "choose_by"}
+    _, made = read_reader(whole)
+    assert isinstance(made, ChoosingReader)
+    (chosen,) = ReaderModel(description, made).choose([PASSAGE], [OPTIONS], [[0.1] * DIMENSION])
+    assert float(chosen.sum()) == pytest.approx(1, abs=1e-5)
+
+
+PERU, LIMA, SOL = Entity("m.peru", "Peru"), Entity("m.lima", "Lima"), Entity("m.sol", "Sol")
+TRIPLES = (Triple(PERU, "capital", LIMA), Triple(PERU, "money", SOL))
+
+
+def evidence(*options: str) -> Evidence[Triple]:
+    items = tuple(Scored(triple, 1.0 - place / 10) for place, triple in enumerate(TRIPLES))
+    asked = Question("What is the capital of Peru", options=options)
+    found = Evidence(asked, (Topic(PERU),), "triple", items)
+    return replace(found, graph_token=(0.1,) * DIMENSION)
+
+
+def passages(made: JointReader, encoder: str, reads: Reads) -> Passages:
+    chosen = replace(config(encoder), joint=joint(encoder, reads=reads))
+    said = ReaderDescription("tiny", made.width, 4, True, True, 2, 120, 0.5, chosen.joint.reads)
+    description = GrilDescription(
+        calibration=(1.0, 0.0),
+        config={},
+        train=(),
+        dev=(),
+        figures={},
+        encoder="letters",
+        dimension=26,
+        hidden=8,
+        score="mlp",
+        max_hops=4,
+        grow=GrowOptions(),
+        subgraph=chosen.subgraph,
+        reader=said,
+    )
+    hops = HopModel(HopPredictor(26, 4, 4).eval(), TextVectors(LetterEncoder()))
+    return Passages(ReaderModel(description, made), hops, {"capital": "capital", "money": "money"})
+
+
+def answers(steps: Steps[list[Answer]]) -> list[Answer]:
+    found: list[Answer] = drive(steps, list)
+    return found
+
+
+def test_the_answer_is_an_option_with_the_triples_that_name_it(encoder: str) -> None:
+    answerer = ChoosingAnswerer(passages(reader(), encoder, "choosing"))
+    one, other = answers(answerer.answer([evidence("LIMA", "sol"), evidence("Quito")]))
+    assert one.text in {"LIMA", "sol"}
+    assert one.entities[0].origin == "graph"
+    assert one.entities[0].evidence == ((0,) if one.text == "LIMA" else (1,))
+    assert 0.5 <= one.entities[0].confidence <= 1
+    assert (other.text, other.entities[0].origin, other.entities[0].evidence) == ("Quito", "model", ())
+    with pytest.raises(UsageError, match="expected a question with options"):
+        answers(answerer.answer([evidence()]))
+
+
+def test_what_is_written_is_held_against_the_triples(encoder: str, tmp_path: Path) -> None:
+    language_model = str(write_tiny_causal_lm(tmp_path, num_layers=1))
+    made = new_reader(joint(language_model, reads="writing"))
+    given = passages(made, encoder, "writing")
+    asked = replace(evidence(), graph_token=(0.1,) * made.width)
+    (answer,) = answers(WritingAnswerer(given).answer([asked]))
+    assert answer.entities or "wrote none" in answer.text
+    assert all(entity.origin in {"graph", "model"} for entity in answer.entities)
+
+
+def question(*options: str, answer: str = "a") -> QuestionSet:
+    asked = GoldQuestion("q", "which?", (GoldAnswer(None, (answer,)),), options=options)
+    return QuestionSet("set", "lodestar", "1" * 64, (asked,))
+
+
+def test_the_right_option_is_the_answers_name() -> None:
+    chosen = gril_config([], encoder=None, epochs=None, seed=0, reader="x", reads="choosing", is_open=True)
+    assert (chosen.joint.reads, chosen.joint.open_domain, chosen.joint.num_triples) == ("choosing", True, 20)
+    assert wanted_of([question("b", "a")], chosen) == {"q": Wanted(("a",), ("b", "a"), 1)}
+    for wrong in (question(), question("b", "c"), question("a", "a")):
+        with pytest.raises(UsageError, match="expected options with the right answer among them"):
+            wanted_of([wrong], chosen)
+    with pytest.raises(UsageError, match="expected a reader that learns"):
+        gril_config([], encoder=None, epochs=None, seed=0, reads="choosing")

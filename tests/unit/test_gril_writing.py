@@ -1,0 +1,221 @@
+"""The reader that writes: a causal language model with a LoRA, which learns with the retriever."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from lodestar.models.causal_lm import CausalLMError
+from lodestar.models.gril.bridge import Bridge
+from lodestar.models.gril.checkpoint import GrilDescription, read_reader
+from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.gril.inputs import EncodedQuestions
+from lodestar.models.gril.network import GraphRetriever
+from lodestar.models.gril.reading.asked import Wanted
+from lodestar.models.gril.reading.joint import JointNetwork
+from lodestar.models.gril.reading.kinds import new_reader
+from lodestar.models.gril.reading.model import ReaderModel
+from lodestar.models.gril.reading.writing import WritingReader
+from lodestar.models.gril.train_retriever import train_retriever
+from lodestar.models.language.lora import LoraOptions
+from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.trainer import Watcher
+
+from tests.letter_encoder import LetterEncoder
+from tests.reg_graphs import question_graphs
+from tests.tiny_causal_lm import write_tiny_causal_lm
+
+CPU = torch.device("cpu")
+LORA = LoraOptions(rank=2, alpha=4, dropout=0.0)
+
+
+@pytest.fixture(scope="module", params=["llama", "gpt2"])
+def language_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), kind=request.param, num_layers=2))
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), num_layers=2))
+
+
+def options(language_model: str, **changes: object) -> JointOptions:
+    given = JointOptions(
+        reader=language_model, reads="writing", inner=12, prior_weight=0.0, max_tokens=160, num_triples=4, lora=LORA
+    )
+    return replace(given, **changes)  # type: ignore[arg-type]
+
+
+def network_of(joint: JointOptions, wanted: dict[str, Wanted] | None = None) -> JointNetwork:
+    torch.manual_seed(0)
+    reader = new_reader(joint)
+    retriever = GraphRetriever(26, 8, "mlp", GrowOptions(num_layers=2))
+    return JointNetwork(retriever, Bridge(8, joint.inner, reader.width), reader, joint, wanted).eval()
+
+
+def encoded() -> EncodedQuestions:
+    return EncodedQuestions(question_graphs(0, 3), LetterEncoder().encode, CPU)
+
+
+def reached(network: torch.nn.Module) -> set[str]:
+    return {name for name, p in network.named_parameters() if p.grad is not None and bool(p.grad.any())}
+
+
+def test_the_loss_reaches_the_retriever_the_bridge_and_the_factors_and_nothing_of_the_model(
+    language_model: str,
+) -> None:
+    network = network_of(options(language_model))
+    network(encoded(), [0, 1, 2], [4, 4, 4]).losses["reading"].backward()
+    found = reached(network)
+    assert {"retriever.score_out.weight", "retriever.score_question.weight", "bridge.out.weight"} <= found
+    of_reader = {name for name in found if name.startswith("reader.")}
+    assert of_reader
+    assert all("lora_" in name for name in of_reader)
+    assert all("lora_" in name for name in network.learned() if name.startswith("reader."))
+
+
+def test_separate_without_the_token_the_factors_alone_learn(llama: str) -> None:
+    network = network_of(options(llama, token=False))
+    network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
+    assert {name.split(".")[0] for name in reached(network)} == {"reader"}
+
+
+def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> None:
+    """Against transformers' own loss, of one question at a time, with the embeddings written down here."""
+    network = network_of(options(llama))
+    sets = encoded()
+    with torch.no_grad():
+        read = network(sets, [0, 1, 2], [4, 4, 4])
+        reader = network.reader
+        assert isinstance(reader, WritingReader)
+        assert read.tokens is not None
+        losses = []
+        for each, token in zip(read.asked, read.tokens, strict=True):
+            prompt = reader._prompt(each.passage)
+            answer = [*reader._ids(" | ".join(each.wanted.answers)), reader._tokenizer.eos_token_id]
+            words = reader._embeddings(torch.tensor([*prompt, *answer]))
+            labels = torch.tensor([[-100] * (1 + len(prompt)) + answer])
+            whole = torch.cat([token[None], words])[None]
+            losses.append(reader.language_model(inputs_embeds=whole, labels=labels).loss)
+    torch.testing.assert_close(read.losses["reading"], torch.stack(losses).mean())
+
+
+def test_what_is_read_begins_with_what_a_text_begins_with_and_the_token(llama: str) -> None:
+    reader = new_reader(options(llama))
+    assert isinstance(reader, WritingReader)
+    token = torch.full((1, reader.width), 7.0)
+    embedded, seen = reader._embedded([[5, 6, 9]], [[]], token)
+    assert torch.equal(embedded[0, 0], token[0])
+    reader._tokenizer.bos_token = "<user>"
+    begin = reader._tokenizer.bos_token_id
+    embedded, seen = reader._embedded([[begin, 6, 9]], [[]], token)
+    assert torch.equal(embedded[0, 1], token[0])
+    assert torch.equal(embedded[0, 0], reader._embeddings(torch.tensor(begin)))
+    assert seen.tolist() == [[1, 1, 1, 1]]
+
+
+def test_triples_are_read_whole_as_many_as_fit(llama: str) -> None:
+    network = network_of(options(llama))
+    with torch.no_grad():
+        asked = network(encoded(), [0], [4]).asked[0]
+    texts = []
+    for max_tokens, has_text in ((400, True), (100, True), (400, False)):
+        reader = new_reader(options(llama, max_tokens=max_tokens, text=has_text))
+        assert isinstance(reader, WritingReader)
+        ids = reader._prompt(asked.passage)
+        assert len(ids) <= max_tokens
+        texts.append(reader._tokenizer.decode(ids))
+    assert texts[0].count("\u2192") == 2 * len(asked.passage.triples)
+    assert texts[0].count("\u2192") > texts[1].count("\u2192")
+    assert texts[2].count("\u2192") == 0
+    assert all(asked.passage.question in text for text in texts)
+
+
+def test_recomputing_gives_the_same_gradients(llama: str) -> None:
+    found = []
+    for checkpointing in (False, True):
+        network = network_of(options(llama, checkpointing=checkpointing)).train()
+        torch.manual_seed(1)
+        network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
+        found.append({name: p.grad for name, p in network.named_parameters() if p.grad is not None})
+    assert found[0].keys() == found[1].keys()
+    for name, gradient in found[0].items():
+        torch.testing.assert_close(gradient, found[1][name])
+
+
+def config(language_model: str, **joint: object) -> GrilConfig:
+    few = TrainingOptions(epochs=2, learning_rate=1e-2, head_learning_rate=0.01, patience=99, accumulate=2)
+    return GrilConfig(
+        hidden=8,
+        batch_size=2,
+        grow=GrowOptions(num_layers=2),
+        training=few,
+        hop_training=few,
+        joint=options(language_model, **joint),
+        joint_training=replace(few, precision="bf16"),
+    )
+
+
+def train(
+    folder: Path, chosen: GrilConfig, watcher: Watcher | None = None, wanted: dict[str, Wanted] | None = None
+) -> GrilDescription:
+    encode = LetterEncoder().encode
+    sets = [question_graphs(0, 6)], [question_graphs(9, 12)]
+    return train_retriever(chosen, *sets, encode, folder, wanted=wanted, watcher=watcher)
+
+
+def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
+        if (name, epoch, done) == ("reader", 1, 1):
+            raise StoppedError
+
+    whole, halted = tmp_path / "whole", tmp_path / "halted"
+    description = train(whole, config(llama))
+    with pytest.raises(StoppedError):
+        train(halted, config(llama), Watcher(step=stop))
+    train(halted, config(llama))
+    for part in ("retriever", "hops", "bridge", "reader"):
+        weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
+        assert weights[0].read_bytes() == weights[1].read_bytes(), part
+    assert (whole / "reader/model.safetensors").stat().st_size < 40_000  # the factors alone
+
+    assert description.reader is not None
+    assert (description.reader.reads, description.reader.lora) == ("writing", LORA)
+    _, reader = read_reader(whole)
+    model = ReaderModel(description, reader)
+    network = network_of(config(llama).joint)
+    with torch.no_grad():
+        asked = network(encoded(), [0, 1], [4, 4]).asked
+    tokens = [[0.1] * reader.width, [0.2] * reader.width]
+    replies = model.write([each.passage for each in asked], tokens)
+    assert [model.write([each.passage], [tokens[place]])[0] for place, each in enumerate(asked)] == replies
+    assert all(0 <= reply.probability <= 1 for reply in replies)
+    assert model.write([], []) == []
+
+
+def test_in_the_open_domain_it_learns_answers_that_no_graph_has(llama: str, tmp_path: Path) -> None:
+    graphs = question_graphs(0, 6)
+    wanted = {id_: Wanted(("nowhere",)) for id_ in (*graphs.texts.ids, *question_graphs(9, 12).texts.ids)}
+    description = train(tmp_path, config(llama, graph_supervision=False, prior_weight=0.1), wanted=wanted)
+    assert description.figures.keys() == {"hops", "reader"}
+
+
+def test_without_its_language_model_a_checkpoint_says_so(llama: str, tmp_path: Path) -> None:
+    folder = write_tiny_causal_lm(tmp_path / "lm", num_layers=1)
+    few = replace(config(str(folder)), joint_training=TrainingOptions(epochs=1, precision="bf16"))
+    train(tmp_path / "out", few)
+    for path in folder.iterdir():
+        path.unlink()
+    with pytest.raises(CheckpointError, match=r"the language model .* cannot be loaded"):
+        read_reader(tmp_path / "out")
+
+
+def test_a_language_model_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(CausalLMError, match="cannot be loaded"):
+        new_reader(options(str(tmp_path)))
