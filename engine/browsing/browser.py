@@ -18,6 +18,8 @@ from ..database.gateway import Connection, Gateway
 from ..database.requests import Request
 from ..errors import DatabaseError, UsageError
 from ..evidence.evidence import Evidence, Item
+from ..explaining.growth import Growth
+from .growth_picture import picture_of_growth
 from .picture import MAX_INSTANCES, MAX_PATHS, picture_of
 from .style import style_command, styles_pictures
 
@@ -56,6 +58,17 @@ class BrowserView:
             reason = evidence.note or "no path was found"
             raise UsageError(f"nothing to show for {evidence.question.text!r}: {reason}")
         picture = picture_of(evidence, self._max_paths, self._max_instances)
+        self._write(write_picture(picture))
+        return browser_link(self._browser_url, self._gateway.connection, picture_query(picture.question_id))
+
+    def show_growth(self, growth: Growth) -> str:
+        """Write how a subgraph grew in the place of an earlier picture of it; return the link that shows it.
+
+        Raises `UsageError` when nothing grew, `DatabaseError` when the database does not let us write.
+        """
+        if not any(layer.edges for layer in growth.layers):
+            raise UsageError(f"nothing to show for {growth.question.text!r}: nothing grew from its entities")
+        picture = picture_of_growth(growth)
         self._write(write_picture(picture))
         return browser_link(self._browser_url, self._gateway.connection, picture_query(picture.question_id))
 

@@ -52,7 +52,7 @@ class _Drawing:
         ends = {instance.end for instance in instances}
         for entity in dict.fromkeys(entity for instance in instances for entity in instance.entities):
             label = "LodestarTopic" if entity in topics else "LodestarEnd" if entity in ends else "LodestarInner"
-            self._index[entity] = self._add(_node(label, entity))
+            self._index[entity] = self._add(entity_node(label, entity))
         scores = {topic.entity: topic.score for topic in evidence.topics}
         for entity, index in self._index.items():
             if entity in topics:
@@ -95,7 +95,8 @@ class _Drawing:
         return len(self.nodes) - 1
 
 
-def _node(label: str, entity: Entity) -> PictureNode:
+def entity_node(label: str, entity: Entity) -> PictureNode:
+    """Return the node of an entity or a literal."""
     if entity.is_literal:
         return PictureNode(label, entity.label, literal=entity.id)
     return PictureNode(label, entity.label, id=entity.id)

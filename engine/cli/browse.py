@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from ..browsing.browser import BrowserView
     from ..evidence.evidence import Evidence, Item
     from ..server.status import Status
+    from ..values import Question
 
 
 @click.command()
 @question_options
 @click.option("--clear", is_flag=True, help="Remove every picture from the database, and do nothing else.")
 @click.option("--no-open", is_flag=True, help="Print the links without opening the web browser.")
+@click.option("--growth", is_flag=True, help="How the subgraph of each question grew, of a recipe with the part gril.")
 @click.option("--browser-url", help="Browser's address (default: the server's own, with http and port 7474).")
 @click.option("--paths", "max_paths", type=click.IntRange(1, 50), help="Paths to draw (default: 3).")
 @click.option("--entity-paths", "max_instances", type=click.IntRange(1, 50), help="Entity paths of each (default: 5).")
@@ -33,6 +35,7 @@ def command(
     topics: tuple[str, ...],
     clear: bool,
     no_open: bool,
+    growth: bool,
     browser_url: str | None,
     max_paths: int | None,
     max_instances: int | None,
@@ -47,6 +50,7 @@ def command(
     Examples:
       lodestar browse "Which currency is used in the country whose capital is Lima?"
       lodestar browse --no-open --file questions.txt
+      lodestar browse --growth --recipe gril --checkpoint gril "What is the capital of Peru?"
       lodestar browse --clear
     """
     from ..api import Engine
@@ -62,12 +66,25 @@ def command(
         if clear:
             _clear(view, as_json=as_json)
             return
+        if growth:
+            _show_growth(engine, view, questions, as_json=as_json, no_open=no_open)
+            return
         found = [engine.retrieve(questions[0])] if len(questions) == 1 else engine.retrieve_batch(questions)
         shown = _show(view, found)
         style_link = view.style_link()
         for evidence, link in shown:
-            click.echo(_json_line(evidence, link, style_link) if as_json else link)
+            click.echo(_json_line(evidence.question, link, style_link) if as_json else link)
         _open(engine, [link for _, link in shown], style_link, no_open=no_open)
+
+
+def _show_growth(
+    engine: Engine, view: BrowserView, questions: Sequence[Question], *, as_json: bool, no_open: bool
+) -> None:
+    links = [(question, view.show_growth(engine.growth(question))) for question in questions]
+    style_link = view.style_link()
+    for question, link in links:
+        click.echo(_json_line(question, link, style_link) if as_json else link)
+    _open(engine, [link for _, link in links], style_link, no_open=no_open)
 
 
 def open_in_browser(engine: Engine, found: Sequence[Evidence[Item]]) -> None:
@@ -137,7 +154,6 @@ def _clear(view: BrowserView, *, as_json: bool) -> None:
     click.echo(f"removed the pictures of {questions}: {size}", err=True)
 
 
-def _json_line(evidence: Evidence[Item], link: str, style_link: str | None) -> str:
-    question = evidence.question
+def _json_line(question: Question, link: str, style_link: str | None) -> str:
     line = {"id": question.id, "question": question.text, "link": link, "style_link": style_link}
     return json.dumps(line, ensure_ascii=False)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from lodestar.engine.browsing.growth_picture import picture_of_growth, width_type
+from lodestar.engine.browsing.picture import question_id
+from lodestar.engine.browsing.style import style_rules
 from lodestar.engine.explaining.growth import MAX_EDGES, GrownEdge, Growth, growth_data, growth_lines, shown
 from lodestar.engine.explaining.growth_svg import MAX_STROKE, growth_page, growth_svg
 from lodestar.engine.values import Entity, Question, Topic
@@ -65,3 +69,34 @@ def test_text_from_outside_stays_text() -> None:
 
 def test_nothing_grew() -> None:
     ET.fromstring(growth_svg(Growth(Question("Who?"), (), (shown([]),))))
+
+
+def test_in_browser_an_edge_is_drawn_once_and_its_type_says_how_wide() -> None:
+    weak = replace(CAPITAL, attention=0.3, kept=False)
+    layers = (shown([CAPITAL, CURRENCY]), shown([weak, GrownEdge(LIMA, "in", SOL, False, 0.05, True)]))
+    picture = picture_of_growth(Growth(Question("What is the capital of Peru?"), (Topic(PERU),), layers))
+    arrows = [arrow for arrow in picture.arrows if arrow.type != "LODESTAR_ABOUT"]
+    names = [(picture.nodes[a.start].name, a.type, picture.nodes[a.end].name, a.properties["layers"]) for a in arrows]
+    assert names == [
+        ("Peru", "LODESTAR_GREW_5", "Lima <&>", [1, 2]),
+        ("Peru", "LODESTAR_PRUNED", "Sol", [1]),
+        ("Lima <&>", "LODESTAR_GREW_1", "Sol", [2]),
+    ]
+    assert arrows[0].properties["attention"] == 0.75
+    assert arrows[1].properties["caption"] == "\u2190 used in 25 %"
+    assert [node.label for node in picture.nodes[:2]] == ["LodestarQuestion", "LodestarTopic"]
+    assert picture.question_id != question_id(Question("What is the capital of Peru?"))
+
+
+def test_browser_has_a_width_for_every_type() -> None:
+    rules = style_rules()
+    types = [f"relationship.{width_type(attention)}" for attention in (0.0, 0.1, 0.3, 0.5, 0.9)]
+    widths = [int(rules[type_]["shaft-width"].removesuffix("px")) for type_ in types]
+    assert widths == sorted(set(widths))
+    assert rules["relationship.LODESTAR_PRUNED"]["caption"] == rules[types[0]]["caption"] == "{caption}"
+
+
+def test_what_browser_does_not_draw_is_counted() -> None:
+    edges = [GrownEdge(PERU, f"r{place:02}", LIMA, False, 0.01, place % 2 == 0) for place in range(MAX_EDGES + 5)]
+    picture = picture_of_growth(growth(*edges))
+    assert picture.nodes[-1].name == "layer 1: 5 more, 2 of them pruned"
