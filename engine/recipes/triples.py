@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import UsageError
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from ...models.reg.entities.scoring import EntityModel
     from ...models.reg.scoring import TripleModel
     from ..retrieval.triples import SubgraphScorer
+
+OF_ENTITIES = "reg-entity.json"
+"""What a folder has whose checkpoint scores entities."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,9 @@ class ChooseEnds(ReorganiserPart):
     takes: ClassVar[Kind] = "chain"
     gives: ClassVar[Kind] = "chain"
 
-    checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple")
+    checkpoint: str = option(
+        "", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple or reg-entity"
+    )
     log_odds: float = option(1.0, "by how much a chosen end may be less likely than the best one", least=0)
     chains: int = option(10, "best chains whose ends are chosen among", least=1, most=1_000)
     max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
@@ -90,7 +96,9 @@ class ChooseEnds(ReorganiserPart):
         """Return the reorganiser; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
         from ..reorganising.choosing_ends import ChosenEnds
 
-        model = graph.triple_model(self.checkpoint, any_graph=self.any_graph)
+        is_of_entities = (Path(self.checkpoint) / OF_ENTITIES).exists()
+        open_model = graph.entity_model if is_of_entities else graph.triple_model
+        model = open_model(self.checkpoint, any_graph=self.any_graph)
         return ChosenEnds(_scorer(self, model, graph), log_odds=self.log_odds, chains=self.chains)
 
 

@@ -220,6 +220,11 @@ def test_entities_are_scored_by_a_network_of_their_own(settings: Settings, engin
     with Engine(settings, recipe=RegEntity(checkpoint=str(folder), keep=1), options={"top_k": 1}) as asked:
         (best, *_) = asked.retrieve(questions[0]).items
     assert best.value == together[0].items[0].value
+    recipe = Similarity(max_hop=1) + ChooseEnds(checkpoint=str(folder), log_odds=0.0)
+    with Engine(settings, recipe=recipe) as asked:
+        chains = [item.value for item in asked.retrieve("What language is spoken in Peru?").items]
+    assert any(isinstance(chain, Chain) and len(chain.ends) > 1 for chain in chains)
+    assert all(isinstance(chain, Chain) and len(chain.targets) == 1 for chain in chains)
     with pytest.raises(UsageError, match=r"--set reg-entity\.checkpoint=FOLDER.*lodestar train reg-entity"):
         RegEntity().check()
 
