@@ -84,7 +84,7 @@ class PlanModel:
             do_sample=False,
             num_beams=num_beams,
             num_return_sequences=num_beams,
-            length_penalty=0.0,  # the sum of log-probabilities
+            length_penalty=0.0 if num_beams > 1 else None,  # the sum of log-probabilities
             repetition_penalty=1.0,
             max_new_tokens=max(len(tokens) for each in of_tokens for tokens in each) + 2,
             pad_token_id=text.padding,
