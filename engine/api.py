@@ -248,7 +248,7 @@ class Engine:
             state = yield from whole_state()
             state.check()
             self._warn(state.warnings)
-            graph = self.resources.of_graph((yield from one(read_catalogue())))
+            graph = self.resources.of_graph((yield from one(read_catalogue())), edition)
             self._opened = opened = _Opened(edition, graph)
         return opened
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -13,7 +14,7 @@ from ..models.placement import Placement, PlacementError
 from ..models.text_vectors import TextVectors
 from ..models.verbalise import RelationWords
 from .chat.gateway import ChatGateway
-from .database.catalogue import Catalogue
+from .database.catalogue import Catalogue, Edition
 from .database.gateway import Connection
 from .errors import CheckpointError, EncoderError, UsageError
 from .relations.words import type_words, words_of_relation
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from .relations.index import RelationIndex
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 class Resources:
@@ -276,9 +279,9 @@ class Resources:
         except PlacementError as error:
             raise UsageError(f"device: {error}") from error
 
-    def of_graph(self, catalogue: Catalogue) -> GraphResources:
-        """Return the resources of the graph with this catalogue."""
-        return GraphResources(self, catalogue)
+    def of_graph(self, catalogue: Catalogue, edition: Edition | None = None) -> GraphResources:
+        """Return the resources of the graph with this catalogue; its edition, where it is known, dates what is kept."""
+        return GraphResources(self, catalogue, edition)
 
     def close(self) -> None:
         """Give the language model's connections back."""
@@ -298,9 +301,10 @@ class Resources:
 class GraphResources:
     """What belongs to one edition of a graph, beside the engine's own `resources`."""
 
-    def __init__(self, resources: Resources, catalogue: Catalogue) -> None:
+    def __init__(self, resources: Resources, catalogue: Catalogue, edition: Edition | None = None) -> None:
         self.shared = resources
         self.catalogue = catalogue
+        self.edition = edition
         self._turn = threading.Lock()
 
     @cached_property
@@ -322,7 +326,11 @@ class GraphResources:
 
     @cached_property
     def entity_index(self) -> EntityIndex | None:
-        """The entity index, mapped from disk; None where none was made, or by another encoder."""
+        """The entity index, mapped from disk; None where none was made, or by another encoder.
+
+        One that was made before the graph's last load is used, with a warning: what it gives that the graph has no
+        more is left out, what came since is not in it.
+        """
         from .relations.index import index_folder
 
         folder = index_folder(self.shared.settings, self.shared.connection)
@@ -330,7 +338,13 @@ class GraphResources:
             return None
         from .entities.index import open_entity_index  # with FAISS, which is slow to import
 
-        return open_entity_index(folder, self.shared.encoder.revision)
+        index = open_entity_index(folder, self.shared.encoder.revision)
+        if index is not None and self.edition not in (None, index.meta.edition):
+            _log.warning(
+                "the graph has changed since its entity index was made: what came since is found by its words alone; "
+                "`lodestar index entities` adds it"
+            )
+        return index
 
     @property
     def index(self) -> RelationIndex:
