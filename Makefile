@@ -7,10 +7,11 @@ UV := $(BIN)/uv
 PACKAGES := engine loaders models cypher
 SECONDS ?= 60
 KILLS ?= 1
+EXAMPLES ?= 3
 TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel demo test test-long lint types unit integration e2e lock bench fuzz figures clean
+.PHONY: help wheel demo test test-long long laws lint types unit integration e2e lock bench fuzz figures clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -24,8 +25,14 @@ wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere w
 test: $(VENV)/.dev ## Everything that gates a change, two things at a time
 	$(MAKE) $(TWO_AT_A_TIME) integration e2e unit types lint
 
-test-long: $(VENV)/.dev ## The tests that take minutes each; KILLS (1) of each load that is killed
+test-long: $(VENV)/.dev ## What takes minutes: KILLS (1) of each load that is killed, EXAMPLES (3) times those of laws
+	$(MAKE) $(TWO_AT_A_TIME) long laws
+
+long: $(VENV)/.dev
 	LODESTAR_KILLS=$(KILLS) $(BIN)/python -m pytest -m long
+
+laws: $(VENV)/.dev
+	LODESTAR_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/property
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

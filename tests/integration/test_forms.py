@@ -138,6 +138,7 @@ def test_all_are_counted_and_the_first_come_back(company: Engine, gateway: Gatew
     assert gateway.fetch(combine_ends(Combination(sales, value_steps=salary, bound=bound), {}, 9)).total == 2
 
 
+@pytest.mark.long
 def test_120_questions_over_geonames(
     gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings
 ) -> None:

@@ -129,6 +129,7 @@ def test_a_long_value_is_cut_and_says_so(gateway: Gateway, driver: neo4j.Driver,
             assert read == {"whole": values["whole"], "long": character * MAX_VALUE_CHARS + "…"}
 
 
+@pytest.mark.long
 def test_a_hub_of_literals_is_bounded_in_time_and_in_what_it_returns(gateway: Gateway, driver: neo4j.Driver) -> None:
     """A hub with 10⁵ literals, under a type of their own and under the shared one, beside one rare triple of each."""
     values = {f'"{i}"': str(i) for i in range(HUB_EDGES)}

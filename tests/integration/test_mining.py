@@ -81,6 +81,7 @@ def test_neo4j_is_mined_as_the_fake_is(gateway: Gateway, driver: neo4j.Driver, s
     assert any(isinstance(found, Walked) for found in real)
 
 
+@pytest.mark.long
 def test_the_search_for_answers_is_bounded_at_hubs(gateway: Gateway) -> None:
     """Hubs of 10⁵ edges as topic, as answer, and on the way: what a walk over their edges would find is found without."""
     triples = [(f"p{i}", "nationality", "hub") for i in range(HUB_EDGES)]

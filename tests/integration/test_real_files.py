@@ -84,6 +84,7 @@ FILES: list[tuple[str, str, dict[str, Any], Callable[[Path], Triples]]] = [
     ("freebase", "freebase-rdf/fb-rdf-pred-schema-properties-ids-1-byalpha-typeinfo.gz", {}, dump),
     ("freebase", "freebase-rdf/sample_m.0100kt2c.nt.gz", {}, dump),
 ]
+LONG = ("rog-webqsp-sample/questions.jsonl.gz", "freebase-rdf/fb-rdf-pred-schema-properties-ids-1-byalpha-typeinfo.gz")
 NO_TRIPLES = "freebase-rdf/fb-rdf-10k-names-all-s01-c01.nt.gz"
 """Only names: nothing to load by itself."""
 
@@ -102,7 +103,10 @@ def source_of(kind: str, file: str, arguments: dict[str, Any]) -> Source:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("kind", "file", "arguments", "read"), FILES, ids=[file for _, file, _, _ in FILES])
+@pytest.mark.parametrize(
+    ("kind", "file", "arguments", "read"),
+    [pytest.param(*each, id=each[1], marks=[pytest.mark.long] if each[1] in LONG else []) for each in FILES],
+)
 def test_what_is_loaded_is_exported(
     gateway: Gateway,
     driver: neo4j.Driver,

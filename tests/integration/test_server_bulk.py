@@ -277,7 +277,9 @@ def test_a_full_disk_says_so(real: Instance, slow: Path) -> None:
     real.incoming().reset()
 
 
-@pytest.mark.parametrize("moment", ["brings nothing yet", "databases moved, transactions not"])
+@pytest.mark.parametrize(
+    "moment", [pytest.param("brings nothing yet", marks=pytest.mark.long), "databases moved, transactions not"]
+)
 def test_a_kill_within_the_exchange_leaves_the_old_or_the_new_graph(
     real: Instance, tmp_path: Path, moment: str
 ) -> None:

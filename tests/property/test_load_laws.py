@@ -13,6 +13,7 @@ from lodestar.loaders.ids_and_names import search_name
 from lodestar.loaders.reading import lines as lines_module
 from lodestar.loaders.reading.lines import LineFile
 
+from tests.examples import examples
 from tests.read_source import read_source
 from tests.reference_lines import reference_lines
 
@@ -21,7 +22,9 @@ triples = st.lists(st.tuples(text, text, text), min_size=1, max_size=30)
 pieces = st.sampled_from([b"\n", b"\r\n", b"\r", b"a", b"twelve bytes", b"\0", b"\xff", "é".encode(), "😀".encode()])
 content = st.lists(pieces | st.binary(max_size=30), min_size=1, max_size=40).map(b"".join)
 
-with_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+with_files = settings(
+    max_examples=examples(35), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 
 
 @with_files

@@ -11,13 +11,14 @@ from lodestar.loaders.formats.freebase.noise import NoiseRule, read_noise_rules
 
 from tests import line_strategies as lines
 from tests import reference_parsers as reference
+from tests.examples import examples
 from tests.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
 from tests.reference_parsers import Parsed
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 BASES = ["http://rdf.freebase.com/ns/", "http://", "/"]
 
-many = settings(max_examples=60, deadline=None)
+many = settings(max_examples=examples(25), deadline=None)
 patterns = st.text(st.sampled_from("*?acom.typebjn%_\\[1é"), min_size=1, max_size=6) | st.sampled_from(
     ["*", "type.*", "common.topic", "type.object.type", "a.b.?", "*.*"]
 )

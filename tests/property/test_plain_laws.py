@@ -12,11 +12,12 @@ from lodestar.loaders.formats.freebase import dump as freebase
 from lodestar.loaders.formats.freebase.noise import NoiseRule, read_noise_rules
 
 from tests import line_strategies as lines
+from tests.examples import examples
 from tests.parsed import delimited_parameters, freebase_parameters
 from tests.plain_lines import num_plain
 from tests.property.test_parser_laws import BASES, rules
 
-many = settings(max_examples=60, deadline=None)
+many = settings(max_examples=examples(20), deadline=None)
 
 
 GAPS = st.lists(

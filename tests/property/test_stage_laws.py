@@ -23,6 +23,7 @@ from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.signatures import signatures
 from lodestar.loaders.writing.stored_names import Name, read_names, with_load, without_load, write_names
 
+from tests.examples import examples
 from tests.graphs import RowSource, TripleSource
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
@@ -66,7 +67,7 @@ def read(stage: Stage) -> list[tuple[str, str, str, bool]]:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(triples, literals)
 def test_a_stage_is_the_set_of_what_the_source_says(
     rows: list[tuple[str, str, str]], said: list[tuple[str, str, str, tuple[str | None, str | None]]]
@@ -95,7 +96,7 @@ def test_a_stage_is_the_set_of_what_the_source_says(
     assert counts.num_duplicates == len(rows) + len(said) - counts.num_triples
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(triples, st.lists(st.tuples(ids, text | spoken), max_size=12), st.booleans())
 def test_names_are_stated_in_order_and_written_as_python_writes_them(
     rows: list[tuple[str, str, str]], said: list[tuple[str, str]], names_from_ids: bool
@@ -119,7 +120,7 @@ def test_names_are_stated_in_order_and_written_as_python_writes_them(
         assert found[id_] == write_names(names).as_row(id_)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     few, st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=2), st.integers(1, 3), st.none() | st.integers(1, 4)
 )
@@ -145,7 +146,7 @@ def test_around_is_what_a_walk_finds(
         stage.close()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(few, st.sampled_from([("r.x",), ("r.*",), ("*.x",), ("s.x", "r.y")]), st.sampled_from([(), ("r",), ("s", "r")]))
 def test_relations_and_domains_select(
     rows: list[tuple[str, str, str]], relations: tuple[str, ...], domains: tuple[str, ...]
@@ -179,7 +180,7 @@ class Parsed(TsvSource):
 
 
 @pytest.mark.parametrize("block_bytes", [40, 8 << 20])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=few,
     others=st.lists(st.sampled_from(['a\tr.x\t"1"@en', "a\ts.x\t", "", 'h\tr.y\t"b"', "a\tr.x\tb\r", "x"]), max_size=6),
@@ -215,7 +216,7 @@ def test_plain_lines_are_staged_as_if_they_were_parsed(
     assert found[0] == found[1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(few, st.integers(1, 9))
 def test_signatures_are_those_of_the_definition(rows: list[tuple[str, str, str]], size: int) -> None:
     import pyarrow as pa
