@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.bridges import to_chains
+from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import Evidence, Item
 from ..evidence.form import Formed
 from ..steps import Steps
@@ -27,7 +28,7 @@ class ExtractiveAnswerer:
     Triples are read as the chains that they make.
     """
 
-    min_probability: float = 0.2
+    min_probability: float = LEAST_PROBABILITY
     sure_from: float = 0.5
     max_named: int = 10
 

@@ -41,6 +41,10 @@ SIMILARITY = Calibration("similarity", 3.36, -3.04)
 without an answer (``benchmarks.calibration``, docs/retrieval.md)."""
 
 
+LEAST_PROBABILITY = 0.2
+"""Below it a chain is taken to be about something else (docs/decisions/0020-some-questions-have-no-answer.md)."""
+
+
 def sigmoid(x: float) -> float:
     """Return 1 / (1 + e^−x), without overflow."""
     return 1 / (1 + math.exp(-max(min(x, 700.0), -700.0)))

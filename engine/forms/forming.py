@@ -13,6 +13,7 @@ from ...models.forms.plan import Plan
 from ...models.forms.reading import read
 from ...models.forms.values import is_value
 from ..evidence.bridges import to_chains
+from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
 from ..evidence.evidence import Cost, Evidence, Kind
 from ..evidence.form import Formed, Found
@@ -38,6 +39,8 @@ class _Asked:
     linked: LinkedQuestion
     plan: Plan
     parts: list[Evidence[Chain]] = field(default_factory=list)
+    whole: Evidence[Chain] | None = None
+    """What was found for the question as it stands, where it says more of a part than the part's own words."""
     chosen: list[Scored[Chain] | None] = field(default_factory=list)
     """The chain of each part."""
     sampled: list[Evidence[Chain]] = field(default_factory=list)
@@ -50,14 +53,15 @@ class Forming:
     """Retrieves plain questions as the retriever inside does, and others part by part; a `Retriever` of chains.
 
     The evidence of the latter are the chains that the answer rests on, the result stands in its `form`. A part's chain
-    is its best one, of less probability than `least` none. Two more retrievals a batch at most, and one query for each
-    question that is taken apart.
+    is its best one, of less probability than `least` none. It is as probable as by the part's own words, or as the best
+    path of the whole question that begins with it: "people in Sales" names no relation, and that they have a salary
+    tells which. Two more retrievals a batch at most, and one query for each question that is taken apart.
     """
 
     gives: Kind = "chain"
 
     def __init__(
-        self, retriever: Retriever, linker: Linker, stored_as: Mapping[str, str], *, least: float = 0.3
+        self, retriever: Retriever, linker: Linker, stored_as: Mapping[str, str], *, least: float = LEAST_PROBABILITY
     ) -> None:
         self._retriever = retriever
         self._linker = linker
@@ -88,12 +92,17 @@ class Forming:
         texts = [(each, part.text) for each in others for part in each.plan.parts]
         linked = yield from self._linked([(each.linked, text) for each, text in texts])
         sides = [side for each in yes_no for side in _sides(each.linked)]
-        found = yield from self._retriever.retrieve([*plain, *linked, *sides], max(top_k, PATHS))
+        whole = [each for each in others if each.plan.words or len(each.plan.parts) > 1]
+        found = yield from self._retriever.retrieve(
+            [*plain, *linked, *sides, *(each.linked for each in whole)], max(top_k, PATHS)
+        )
         chains = iter([to_chains(each) for each in found[len(plain) :]])
         for each, _ in texts:
             each.parts.append(next(chains))
         for each in yes_no:
             each.parts.extend(next(chains) for _ in _sides(each.linked))
+        for each in whole:
+            each.whole = next(chains)
         for each in others:
             each.chosen = self._chosen(each)
         yield from self._values(others)
@@ -188,13 +197,15 @@ class Forming:
         wants it; of parts that differ by a name alone those over the same relations, where there are such."""
         plan = asked.plan
         lists = [
-            [item for item in self._likely(evidence) if _leads_to_values(item.value) == plan.wants_values]
+            [item for item in self._likely(asked, evidence) if _leads_to_values(item.value) == plan.wants_values]
             for evidence in asked.parts
         ]
         if plan.words:  # of one thing nobody asks for the greatest
             lists = [[item for item in items if len(item.value.answers) > 1] or items for items in lists]
         if plan.wants_values:
-            lists = [items or self._likely(evidence)[:1] for items, evidence in zip(lists, asked.parts, strict=True)]
+            lists = [
+                items or self._likely(asked, evidence)[:1] for items, evidence in zip(lists, asked.parts, strict=True)
+            ]
         firsts = [items[0] if items else None for items in lists]
         if not plan.alike or len({str(item.value.relation_path) for item in firsts if item}) < 2:
             return list(firsts)
@@ -205,11 +216,11 @@ class Forming:
         best = max(sorted(shared), key=lambda path: sum(each[path].score for each in by_path))
         return [each[best] for each in by_path]
 
-    def _likely(self, evidence: Evidence[Chain]) -> list[Scored[Chain]]:
+    def _likely(self, asked: _Asked, evidence: Evidence[Chain]) -> list[Scored[Chain]]:
         """Return the best chains, as far as they are likely enough to be right."""
         found = []
-        for place, item in enumerate(evidence.items[:PATHS]):
-            probability = evidence.probability(place)
+        for item in evidence.items[:PATHS]:
+            probability = _probability(asked, evidence, item)
             if probability is None or probability >= self._least:
                 found.append(item)
         return found
@@ -228,9 +239,9 @@ class Forming:
         if asked.value is not None:
             paths.append((f"{asked.plan.words}:", str(asked.value.relation_path)))
         probabilities = [
-            evidence.calibration.probability(item.score)
+            probability
             for evidence, item in zip(asked.parts, asked.chosen, strict=True)
-            if item is not None and evidence.calibration is not None
+            if item is not None and (probability := _probability(asked, evidence, item)) is not None
         ]
         formed = Formed(
             asked.plan.forms,
@@ -265,6 +276,23 @@ class Forming:
             trace=tuple(cost for evidence in asked.parts[:1] for cost in evidence.trace),
             form=formed,
         )
+
+
+def _probability(asked: _Asked, evidence: Evidence[Chain], item: Scored[Chain]) -> float | None:
+    """Return how likely a part's chain is right: by its own words, or by those of the whole question on a path that
+    begins with it; None where the scores have no calibration."""
+    if evidence.calibration is None:
+        return None
+    likely = [evidence.calibration.probability(item.score)]
+    for place, other in enumerate(asked.whole.items if asked.whole else ()):
+        assert asked.whole
+        if other.value.topic == item.value.topic and _begins(other.value, item.value):
+            likely.append(asked.whole.probability(place) or 0.0)
+    return max(likely)
+
+
+def _begins(chain: Chain, beginning: Chain) -> bool:
+    return tuple(step.step for step in chain.steps[: len(beginning.steps)]) == tuple(s.step for s in beginning.steps)
 
 
 def _sides(linked: LinkedQuestion) -> list[LinkedQuestion]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..answering.extractive import ExtractiveAnswerer
+from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.prompt_text import Order
 from ..resources import GraphResources
 from ..stages import Answerer
@@ -19,7 +20,9 @@ class Extractive(AnswererPart):
 
     name: ClassVar[str] = "extractive"
 
-    min_probability: float = option(0.2, "below this probability of the best chain there is no answer", least=0, most=1)
+    min_probability: float = option(
+        LEAST_PROBABILITY, "below this probability of the best chain there is no answer", least=0, most=1
+    )
     sure_from: float = option(0.5, "below this probability of the best chain an answer is unsure", least=0, most=1)
 
     def answerer(self, _graph: GraphResources) -> Answerer:
