@@ -160,6 +160,7 @@ def united(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
         groups=tuple(groups[key] for key in order) if left.groups or right.groups else (),
         left_out=tuple(dict.fromkeys((*left.left_out, *right.left_out))),
         note=left.note and right.note,
+        reason=left.reason and right.reason,
         trace=merged_costs((*left.trace, *right.trace)),
         walked=(*left.walked, *right.walked),
     )

@@ -85,4 +85,4 @@ def _nothing_linked(question: Question, offered: tuple[Entity, ...]) -> dict[str
     named = ", ".join(map(repr, question.topic_entities))
     reason = f"no entity has the id or name {named}" if named else "no known entity in the question"
     offer = f"; did you mean {' or '.join(entity.label for entity in offered)}?" if offered else ""
-    return {"note": reason + offer, "did_you_mean": offered}
+    return {"note": reason + offer, "reason": "nothing linked", "did_you_mean": offered}

@@ -71,7 +71,7 @@ class ExtractiveAnswerer:
         rank = {end.id: place for place, end in enumerate(answers)} if items[0].value.ranked else {}
         entities.sort(key=lambda each: (rank.get(each.id or "", 0), -each.confidence, each.name, each.id or ""))
         unsure = right < self.sure_from
-        text = f"unsure: {self._text(entities)}" if unsure else self._text(entities)
+        text = f"unsure: perhaps {self._text(entities)}" if unsure else self._text(entities)
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
 
     def _formed(self, evidence: Evidence[Item], form: Formed) -> Answer:
@@ -88,7 +88,7 @@ class ExtractiveAnswerer:
         said = form.says or (f"{form.total:,}" if form.counted else self._text(list(entities)))
         if not form.counted and form.total > len(entities) and not form.says:
             said = f"{self._text(list(entities)[: self.max_named])} and {form.total - self.max_named:,} more"
-        text = f"{'unsure: ' if unsure else ''}{said} ({form.text})"
+        text = f"{'unsure: perhaps ' if unsure else ''}{said} ({form.text})"
         return Answer(evidence, entities, text, "extractive", confidence=right, unsure=unsure)
 
     def _text(self, entities: list[AnswerEntity]) -> str:

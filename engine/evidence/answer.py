@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..errors import LodestarError
 from ..values import AnswerEntity, TokenUsage
-from .evidence import Evidence, Item
+from .evidence import Evidence, Item, Reason
 
 NO_ANSWER = "no answer found"
 
@@ -29,6 +29,11 @@ class Answer:
     failure: LodestarError | None = field(default=None, compare=False)
     confidence: float | None = None
     unsure: bool = False
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why there is no answer, where there is none and somebody knows; in words in `text`."""
+        return None if self.found or self.failure else self.evidence.reason
 
     @property
     def found(self) -> bool:

@@ -15,6 +15,9 @@ from .form import Formed
 Item = Triple | Chain
 ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
 Kind = Literal["triple", "chain"]
+Reason = Literal["nothing linked", "no relation fits", "no triple"]
+"""Why there is no answer: no entity of the question is known; nothing that can be walked fits it; a relation fits, and
+the graph has no triple of it there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,8 @@ class Evidence(Generic[ItemT_co]):
     words what a bound left out beside the triples of the chains. `walked` are the relation paths that a search carried
     on or took for a result, each with its topic's id: all others were pruned; empty where a retriever does not say.
     `graph_token` is what a retriever that learned with a reader has to tell it beside the items (GRIL); else empty.
-    `note` says why there is nothing, where there is nothing, and `did_you_mean` has the entities with the nearest names
-    where none is known by what was asked about.
+    Where there is nothing, or nothing that fits, `reason` and in words `note` say why, and `did_you_mean` has the
+    entities with the nearest names where none is known by what was asked about.
     `form` has what came of a question that is no plain one (how many, yes or no, …); None of a plain one.
     """
 
@@ -54,6 +57,7 @@ class Evidence(Generic[ItemT_co]):
     groups: tuple[int, ...] = ()
     left_out: tuple[str, ...] = ()
     note: str = ""
+    reason: Reason | None = None
     did_you_mean: tuple[Entity, ...] = ()
     trace: tuple[Cost, ...] = field(default=(), compare=False)
     walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)

@@ -156,6 +156,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
         "answer": answer.text,
         "found": answer.found,
         "unsure": answer.unsure,
+        "reason": answer.reason,
         "confidence": None if answer.confidence is None else number(answer.confidence),
         "failed": answer.failure is not None,
         "answerer": answer.answerer,

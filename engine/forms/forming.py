@@ -15,7 +15,7 @@ from ...models.forms.values import is_value
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
-from ..evidence.evidence import Cost, Evidence, Kind
+from ..evidence.evidence import Cost, Evidence, Kind, Reason
 from ..evidence.form import Formed, Found
 from ..linking.topics import looked_up
 from ..stages import DecidingLinker, Linker, Retriever
@@ -47,6 +47,7 @@ class _Asked:
     value: Chain | None = None
     by_count: bool = False
     reason: str = ""
+    kind: Reason | None = None
 
 
 class Forming:
@@ -166,9 +167,16 @@ class Forming:
 
     def _combination(self, asked: _Asked) -> Combination | None:
         plan = asked.plan
-        missing = [part.text for part, item in zip(plan.parts, asked.chosen, strict=True) if item is None]
+        missing = [
+            (part.text, evidence)
+            for part, item, evidence in zip(plan.parts, asked.chosen, asked.parts, strict=True)
+            if item is None
+        ]
         if missing and (not plan.any_of or len(missing) == len(plan.parts)):
-            asked.reason = asked.reason or f"nothing was found for “{missing[0]}”"
+            text, evidence = missing[0]
+            why = f": {evidence.note}" if evidence.note else ""
+            asked.reason = asked.reason or f"nothing was found for “{text}”{why}"
+            asked.kind = evidence.reason
         if asked.reason:
             return None
         sets = [
@@ -274,6 +282,7 @@ class Forming:
             tuple(items),
             first.calibration if first else None,
             trace=tuple(cost for evidence in asked.parts[:1] for cost in evidence.trace),
+            reason=asked.kind,
             form=formed,
         )
 

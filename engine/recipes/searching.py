@@ -10,6 +10,7 @@ from ..combinators import Then, TracedReorganiser
 from ..errors import UsageError
 from ..evidence.calibration import SIMILARITY, Calibration
 from ..evidence.evidence import Kind
+from ..reorganising.lacking import SayingWhy
 from ..reorganising.merging import Merging
 from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch
@@ -18,6 +19,7 @@ from ..retrieval.scoring import PathScorer
 from ..retrieval.shortlisting import RelationShortlist
 from ..retrieval.similarity import SimilarityScorer
 from ..stages import Reorganiser, Retriever
+from ..values import Topic
 from .part import ReorganiserPart, RetrieverPart, described, option
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class Searching(RetrieverPart):
     def _search(
         self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, *second_look: Reorganiser
     ) -> Retriever:
-        """Return the search by a scorer, its second look, and the merging of paths that meet."""
+        """Return the search by a scorer, its second look, the merging of paths that meet, and why nothing fits."""
         search = BeamSearch(
             graph.relations,
             scorer,
@@ -63,7 +65,13 @@ class Searching(RetrieverPart):
             stored_as=graph.catalogue.stored_as,
         )
         rereads = [TracedReorganiser("rerank", look) for look in second_look]
-        return Then(search, *rereads, TracedReorganiser("merge", Merging(self.meeting_bonus)))
+
+        def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:
+            shortlist = RelationShortlist(graph.index, graph.shared.vectors, least=0, num_relations=num_relations)
+            return shortlist.relations([(text, topic)])[text, topic]
+
+        merged = TracedReorganiser("merge", Merging(self.meeting_bonus))
+        return Then(search, *rereads, merged, SayingWhy(scorer, calibration, graph.relations, nearest))
 
     def _shortlist(self, graph: GraphResources) -> RelationShortlist | None:
         if not self.shortlist_from:

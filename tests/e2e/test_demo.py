@@ -40,4 +40,4 @@ def test_questions_of_each_form_twice(lodestar: Lodestar, server: Instance) -> N
     again = lodestar("demo", "--name", server.name)
     assert again.code == 0, again.err
     assert "already loaded" in again.err
-    assert "no answer found: no path fits the question" in again.out
+    assert "no answer found: no relation fits the question" in again.out

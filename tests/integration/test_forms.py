@@ -99,6 +99,24 @@ def test_an_empty_result_is_no_failure(company: Engine) -> None:
     assert "nothing is left that fits" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("text", "reason", "words"),
+    [
+        (
+            "What is the motto of Cid Cedar?",
+            "no triple",
+            "motto fits the question, and the graph has no triple of it at",
+        ),
+        ("Which planet does Ann Alder orbit?", "no relation fits", "no relation fits the question"),
+        ("What is the salary of Zaphod Beeblebrox?", "nothing linked", "no known entity in the question"),
+    ],
+)
+def test_no_answer_says_why(company: Engine, text: str, reason: str, words: str) -> None:
+    answer = company.ask(text)
+    assert (answer.found, answer.reason) == (False, reason), answer.text
+    assert answer.text.startswith(f"no answer found: {words}")
+
+
 def test_plain_questions_are_answered_as_without_forms(company: Engine, settings: Settings) -> None:
     text = "What is the hobby of Dot Dogwood?"
     with Engine(settings, recipe="similarity") as plain:

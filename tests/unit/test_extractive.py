@@ -66,7 +66,11 @@ def test_many_answers_are_named_up_to_a_limit() -> None:
 
 @pytest.mark.parametrize(
     ("probability", "text", "unsure"),
-    [(0.19, "no answer found: no path fits the question", False), (0.2, "unsure: Lima", True), (0.5, "Lima", False)],
+    [
+        (0.19, "no answer found: no path fits the question", False),
+        (0.2, "unsure: perhaps Lima", True),
+        (0.5, "Lima", False),
+    ],
 )
 def test_what_is_shown_is_what_is_held_against_the_bounds(probability: float, text: str, unsure: bool) -> None:
     found = answer(evidence_of(path("city", LIMA, score=probability), calibration=Calibration("probability")))
