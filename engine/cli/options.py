@@ -35,6 +35,11 @@ _TOP_K = (click.option("--top-k", type=int, help="Items of evidence per question
 RETURN_TO_TOPIC = click.option(
     "--return-to-topic", is_flag=True, help="What the question is about may be its answer (default: it is not)."
 )
+PARAPHRASE = click.option(
+    "--paraphrase",
+    is_flag=True,
+    help="With --from-graph: a language model rewords the made questions (docs/llm.md; its budget holds).",
+)
 _RECIPE = (
     click.option(
         "--recipe", help="A recipe's name, a TOML file, or a line of parts such as 'star + merge' (lodestar recipes)."

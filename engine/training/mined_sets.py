@@ -72,10 +72,11 @@ def made_sets(
     As `mined_set`, which see. Raises `GraphError` for a graph that no questions can be made of.
     """
     returning = "-returning" if options.return_to_topic else ""
+    reworded = "-reworded" if making.paraphrase else ""
     asked: list[QuestionSet] = []
     found: list[Mined] = []
     for place, part in enumerate(("learn", "choose")):
-        name = f"mined-made-{part}-{making.num_questions}{returning}-{options.max_hop}-{making.seed}"
+        name = f"mined-made-{part}-{making.num_questions}{reworded}{returning}-{options.max_hop}-{making.seed}"
 
         def mine(engine: Engine, wanted: Path, place: int = place) -> None:
             with mining() as (progress, _):

@@ -15,6 +15,8 @@ from lodestar.engine.errors import UsageError
         (["mine", "q.jsonl", "--from-graph", "--out", "o"], "expected a question set or --from-graph, found both"),
         (["mine", "q.jsonl", "--questions", "5", "--out", "o"], "--questions: only questions that are made have it"),
         (["mine", "--from-graph", "--limit", "5", "--out", "o"], "--split, --format, --limit: of a question set"),
+        (["mine", "q.jsonl", "--paraphrase", "--out", "o"], "--paraphrase: only questions that are made are reworded"),
+        (["train", "star", "--dataset", "q", "--paraphrase", "--out", "o"], "--paraphrase: only questions that are"),
         (["train", "star", "--out", "o"], "--dataset: expected questions, found none"),
         (["train", "star", "--dataset", "q", "--out", "o"], "--dev: expected questions, found none"),
         (["train", "star", "--dataset", "q", "--dev", "d", "--questions", "9", "--out", "o"], "--questions: only"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import RETURN_TO_TOPIC, database_options, json_option, settings_from
+from ..options import PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
     from ...questions.gold import QuestionSet
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     "--from-graph", is_flag=True, help="Make the questions, too: from the graph alone, in place of QUESTIONS."
 )
 @click.option("--questions", type=click.IntRange(1), help="Made questions (default: 3,000).")
+@PARAPHRASE
 @click.option("--split", help="Of a folder of question sets: the split to mine, as train.")
 @click.option("--format", "format_name", help="The set's format, where it cannot be told by looking.")
 @click.option("--max-hop", type=click.IntRange(1, 4), default=2, show_default=True, help="Longest path in hops.")
@@ -56,6 +57,7 @@ def command(
     out: Path,
     from_graph: bool,
     questions: int | None,
+    paraphrase: bool,
     split: str | None,
     format_name: str | None,
     max_hop: int,
@@ -86,9 +88,16 @@ def command(
     from ...supervision.mining.mine_file import check_out, mine_file
     from ...supervision.mining.options import MiningOptions
 
-    check_source(dataset, from_graph=from_graph, questions=questions, only_read=(split, format_name, limit), pool=pool)
+    check_source(
+        dataset,
+        from_graph=from_graph,
+        questions=questions,
+        paraphrase=paraphrase,
+        only_read=(split, format_name, limit),
+        pool=pool,
+    )
     options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
-    making = MakingOptions(num_questions=questions or DEFAULT_QUESTIONS, max_hop=max_hop, seed=seed)
+    making = MakingOptions(questions or DEFAULT_QUESTIONS, max_hop=max_hop, seed=seed, paraphrase=paraphrase)
     asked = None if dataset is None else _sampled(dataset, split, format_name, limit, seed)
     if asked and pool:
         _pool(asked, out, batch_size, settings_from(**flags), as_json=as_json)
@@ -133,7 +142,13 @@ def _pool(questions: QuestionSet, out: Path, batch_size: int | None, settings: S
 
 
 def check_source(
-    dataset: str | None, *, from_graph: bool, questions: int | None, only_read: Sequence[object], pool: bool
+    dataset: str | None,
+    *,
+    from_graph: bool,
+    questions: int | None,
+    paraphrase: bool,
+    only_read: Sequence[object],
+    pool: bool,
 ) -> None:
     """Raise `UsageError` unless there is either a question set or --from-graph, with the options of just that one."""
     from ...errors import UsageError
@@ -145,6 +160,8 @@ def check_source(
         )
     if questions is not None and not from_graph:
         raise UsageError("--questions: only questions that are made have it: add --from-graph, or use --limit")
+    if paraphrase and not from_graph:
+        raise UsageError("--paraphrase: only questions that are made are reworded: add --from-graph")
     if from_graph and any(value is not None for value in only_read):
         raise UsageError("--split, --format, --limit: of a question set, and there is none: use --questions")
     if from_graph and pool:

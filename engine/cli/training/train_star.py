@@ -32,6 +32,7 @@ def star(
     dev_files: Sequence[str],
     from_graph: bool,
     questions: int | None,
+    paraphrase: bool,
     out: Path,
     preset: str,
     scorer: str | None,
@@ -67,7 +68,15 @@ def star(
     config = star_config(preset, [*precisions, *changes], scorer=scorer, encoder=encoder, epochs=epochs, seed=seed)
     mining = {"max_hop": max_hop, "return_to_topic": return_to_topic, "seed": seed}
     train_on, choose_on = sets_of(
-        train_files, dev_files, out, mining, flags, from_graph=from_graph, questions=questions, fresh=fresh
+        train_files,
+        dev_files,
+        out,
+        mining,
+        flags,
+        from_graph=from_graph,
+        questions=questions,
+        paraphrase=paraphrase,
+        fresh=fresh,
     )
     beside = None
     if pairs:

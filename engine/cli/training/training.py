@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..options import RETURN_TO_TOPIC, database_options, json_option, settings_from
+from ..options import PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
     from ....models.star.mined import Mined
@@ -34,6 +34,7 @@ _OPTIONS = (
         help="Learn from questions made from the graph, and choose by some, but for --dev.",
     ),
     click.option("--questions", type=click.IntRange(2), help="With --from-graph: made questions (default: 3,000)."),
+    PARAPHRASE,
     click.option(
         "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
     ),
@@ -79,6 +80,7 @@ def sets_of(
     *,
     from_graph: bool,
     questions: int | None,
+    paraphrase: bool,
     fresh: bool,
 ) -> tuple[list[Mined], list[Mined]]:
     """Return what to learn from and what to choose by; made questions are chosen by where nothing else is given."""
@@ -86,20 +88,28 @@ def sets_of(
 
     if questions is not None and not from_graph:
         raise UsageError("--questions: only questions that are made have it: add --from-graph")
+    if paraphrase and not from_graph:
+        raise UsageError("--paraphrase: only questions that are made are reworded: add --from-graph")
     if not from_graph and not (train_files and dev_files):
         missing = "--dataset" if not train_files else "--dev"
         raise UsageError(f"{missing}: expected questions, found none: name a question set, or give --from-graph")
     train_on = mined_of(train_files, out, mining, flags, fresh=fresh)
     choose_on = mined_of(dev_files, out, mining, flags, fresh=fresh)
     if from_graph:
-        learn, choose = _made(out, mining, flags, questions, fresh=fresh)
+        learn, choose = _made(out, mining, flags, questions, paraphrase=paraphrase, fresh=fresh)
         train_on.append(learn)
         choose_on = choose_on or [choose]
     return train_on, choose_on
 
 
 def _made(
-    out: Path, mining: Mapping[str, Any], flags: Mapping[str, Any], questions: int | None, *, fresh: bool
+    out: Path,
+    mining: Mapping[str, Any],
+    flags: Mapping[str, Any],
+    questions: int | None,
+    *,
+    paraphrase: bool,
+    fresh: bool,
 ) -> tuple[Mined, Mined]:
     from ....models.training.processes import is_first_process
     from ...progress.phases import progress_bar
@@ -109,7 +119,9 @@ def _made(
 
     return made_sets(
         out,
-        MakingOptions(questions or DEFAULT_QUESTIONS, max_hop=mining["max_hop"], seed=mining["seed"]),
+        MakingOptions(
+            questions or DEFAULT_QUESTIONS, max_hop=mining["max_hop"], seed=mining["seed"], paraphrase=paraphrase
+        ),
         MiningOptions(**mining),
         settings_from(**flags),
         fresh=fresh,

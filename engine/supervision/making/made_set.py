@@ -24,6 +24,7 @@ from ...values import Entity
 from .drawing import Drawer, Drawn
 from .naming import Naming
 from .options import MakingOptions
+from .paraphrasing import paraphrased
 from .starts import starts_of
 
 BATCH = 64
@@ -46,7 +47,7 @@ def made_questions(
     """Return questions about the engine's graph with their answers and paths: the same for a graph and a seed.
 
     say: told what is to be known of the graph, and where there are fewer questions than asked for, the graph having no
-    more. Raises `GraphError` for a graph that no question can be made of.
+    more. Raises `GraphError` for a graph that no question can be made of, and what `paraphrased` raises.
     """
     gateway = engine.gateway()
     gateway.fetch(read_graph_state()).check()
@@ -72,17 +73,20 @@ def made_questions(
         place += BATCH
         for at, drawn in zip(places, gateway.run(drawer.draw(places)), strict=True):
             if drawn is not None and _can_be_asked(drawn) and len(questions) < options.num_questions:
-                made = _question(at, drawn, naming, options.seed)
-                questions.setdefault((made.text.lower(), made.topic_ids), made)
+                asked = _question(at, drawn, naming, options.seed)
+                questions.setdefault((asked.text.lower(), asked.topic_ids), asked)
         progress("drawing", len(questions), options.num_questions)
     if not questions:
         raise GraphError("expected relation paths to ask about, found none: the graph has too few triples with names")
     if len(questions) < options.num_questions:
         say(f"the graph has {len(questions):,} different questions to ask, {options.num_questions:,} were wanted")
-    rows = [[q.id, q.text, q.topic_ids, [path.relations for path in q.paths]] for q in questions.values()]
+    made = list(questions.values())
+    if options.paraphrase:
+        made = paraphrased(made, engine.settings, progress=progress, say=say)
+    rows = [[q.id, q.text, q.topic_ids, [path.relations for path in q.paths]] for q in made]
     made_of = json.dumps([catalogue.fingerprint, asdict(options), rows], sort_keys=True)
     digest = hashlib.sha256(made_of.encode()).hexdigest()
-    return QuestionSet("made from the graph", "lodestar", digest, tuple(questions.values()))
+    return QuestionSet("made from the graph", "lodestar", digest, tuple(made))
 
 
 def apart(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:

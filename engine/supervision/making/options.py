@@ -17,7 +17,8 @@ class MakingOptions:
 
     lengths: how many questions have paths of one hop, of two, …, as weights. joint: the share whose answers two topics
     have in common. temper: a relation of n triples is drawn with weight n ** temper. max_ends: a path that leads to
-    more is asked about by nobody. max_topics: entities kept to start a relation from.
+    more is asked about by nobody. max_topics: entities kept to start a relation from. paraphrase: a language
+    model rewords the questions.
     """
 
     num_questions: int = DEFAULT_QUESTIONS
@@ -29,6 +30,7 @@ class MakingOptions:
     max_ends: int = 200
     max_topics: int = 200
     bounds: Bounds = field(default_factory=Bounds)
+    paraphrase: bool = False
 
     def __post_init__(self) -> None:
         if self.num_questions < 1:
