@@ -62,6 +62,20 @@ class MemoryGraph:
     def _read_signatures(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [(i, self.names[i], self.degree(i), self.signature(i)) for i in params["ids"] if i in self.names]
 
+    def _find_values(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [
+            (place, id_, self.literals[id_])
+            for place, term in enumerate(params["terms"])
+            for id_ in sorted(i for i in self.literals if i.startswith(term))[: params["limit"]]
+        ]
+
+    def _read_value_signatures(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [(i, self.literals[i], self.degree(i), self.signature(i)) for i in params["ids"] if i in self.literals]
+
+    def _expand_values(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
+        expansions = [{**x, "inverse": True} for x in params["expansions"]]
+        return self._expand_steps({**params, "expansions": expansions}, names)
+
     def _read_signature_counts(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [(i, self.names[i], self._signature_counts(i)) for i in params["ids"] if i in self.names]
 

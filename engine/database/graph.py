@@ -17,6 +17,9 @@ RELATED = "RELATED"
 MAX_VALUE_CHARS = 2_000
 """What is read of a literal's value; a longer one ends in an ellipsis."""
 
+MAX_TRIPLES_OF_VALUE = 10_000
+"""Triples of a literal that are looked at."""
+
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
@@ -127,6 +130,32 @@ def read_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:
     return Request(template("read_signatures"), {"ids": list(ids)}, decode)
 
 
+def find_values(terms: Sequence[str], limit: int) -> Request[list[list[Entity]]]:
+    """For each beginning of an id the literals with it, by id, at most `limit`."""
+
+    def decode(rows: Sequence[Row]) -> list[list[Entity]]:
+        found: list[list[Entity]] = [[] for _ in terms]
+        for place, id_, value in rows:
+            found[place].append(Entity(id_, value, is_literal=True))
+        return found
+
+    params = {"terms": list(terms), "limit": limit, "value_chars": MAX_VALUE_CHARS}
+    return Request(template("find_values"), params, decode)
+
+
+def read_value_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:
+    """The signatures of the literals that exist among `ids`, by id: the relations that lead to them."""
+
+    def decode(rows: Sequence[Row]) -> dict[str, Signature]:
+        return {
+            id_: Signature(Entity(id_, value, is_literal=True), degree, tuple(relations))
+            for id_, value, degree, relations in rows
+        }
+
+    params = {"ids": list(ids), "max_triples": MAX_TRIPLES_OF_VALUE, "value_chars": MAX_VALUE_CHARS}
+    return Request(template("read_value_signatures"), params, decode)
+
+
 def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[Expanded]]:
     """Take the steps from sources of moderate degree: at most `fan_out` tails per source, `max_tails` per expansion."""
 
@@ -151,6 +180,33 @@ def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) 
         "value_chars": MAX_VALUE_CHARS,
     }
     return Request(template("expand_steps"), params, decode)
+
+
+def expand_values(
+    expansions: Sequence[Expansion], fan_out: int, max_tails: int, max_triples: int = MAX_TRIPLES_OF_VALUE
+) -> Request[list[Expanded]]:
+    """Take the steps back from literals; of each its first `max_triples` triples are looked at."""
+
+    def decode(rows: Sequence[Row]) -> list[Expanded]:
+        return [_expanded(*row, fan_out=fan_out) for row in rows]
+
+    params = {
+        "expansions": [
+            {
+                "key": x.key,
+                "relation": x.step.relation,
+                "type": x.type,
+                "sources": list(x.sources),
+                "signatures": x.signatures,
+                "last": x.last,
+            }
+            for x in expansions
+        ],
+        "fan_out": fan_out,
+        "max_tails": max_tails,
+        "max_triples": max_triples,
+    }
+    return Request(template("expand_values"), params, decode)
 
 
 def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..database.graph import Signature, read_signatures
+from ..database.graph import Signature, read_signatures, read_value_signatures
 from ..stages import DecidingLinker
-from ..steps import Steps, one
+from ..steps import Steps, one, together
 from ..values import EntityCandidate, LinkedQuestion, Question, Scored, Topic
 from .by_name import entities_named
 
@@ -27,7 +27,7 @@ def looked_up(
     ids += [
         c.value.entity.id for q, found in zip(questions, linked, strict=True) if not q.topic_entities for c in found
     ]
-    signatures = dict((yield from one(read_signatures(list(dict.fromkeys(ids))))) if ids else {})
+    signatures = yield from _signatures(list(dict.fromkeys(ids)))
     unknown = [id_ for q in questions for id_ in q.topic_entities if id_ not in signatures]
     named = (yield from _named(list(dict.fromkeys(unknown)))) if unknown else {}
     signatures |= named
@@ -46,6 +46,15 @@ def looked_up(
         )
         for question, some in zip(questions, there, strict=True)
     ]
+
+
+def _signatures(ids: Sequence[str]) -> Steps[dict[str, Signature]]:
+    """Return the signatures of the entities, and of the literals, among these ids; one round trip."""
+    if not ids:
+        return {}
+    literals = [id_ for id_ in ids if id_.startswith('"')]
+    found = yield from together([read_signatures(ids), *([read_value_signatures(literals)] if literals else [])])
+    return {id_: signature for some in found for id_, signature in some.items()}
 
 
 def decided(

@@ -11,6 +11,7 @@ from ..entities.texts import Kinds
 from ..errors import UsageError
 from ..linking.full_text import FullTextLinker
 from ..linking.relation_evidence import RelationEvidence
+from ..linking.values import LinkingValues
 from ..resources import GraphResources
 from ..stages import Linker
 from .part import LinkerPart, option
@@ -28,10 +29,11 @@ class FullText(LinkerPart):
     min_similarity: float = option(0.8, "agreement of a name with its mention, 1 is equal", least=0, most=1)
     nearest: bool = option(True, "use the entity index, where there is one (lodestar index entities)")
     relations: bool = option(True, "weigh candidates by the relations at them, too")
+    values: bool = option(True, "a date, a number or a text in quotes may be a literal that the question is about")
 
     def linker(self, graph: GraphResources) -> Linker:
         """Return the linker."""
-        return FullTextLinker(
+        linker = FullTextLinker(
             self.pool,
             self.per_word,
             self.top_k,
@@ -40,6 +42,7 @@ class FullText(LinkerPart):
             relation_evidence(graph, graph.shared.vectors) if self.relations else None,
             nearest=nearest_entities(graph) if self.nearest else None,
         )
+        return LinkingValues(linker) if self.values else linker
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Trained(LinkerPart):
     per_word: int = option(10, "entities read for each of its words, beside", least=1, most=1_000)
     top_k: int = option(10, "candidates kept", least=1, most=100)
     min_similarity: float = option(0.8, "agreement of a name with its mention, 1 is equal", least=0, most=1)
+    values: bool = option(True, "a date, a number or a text in quotes may be a literal that the question is about")
 
     def check(self) -> None:
         """Raise `UsageError` without a checkpoint."""
@@ -67,7 +71,7 @@ class Trained(LinkerPart):
         self.check()
         model = graph.shared.linker_model(self.checkpoint)
         evidence = relation_evidence(graph, graph.shared.vectors_of(model.description.encoder))
-        return FullTextLinker(
+        linker = FullTextLinker(
             self.pool,
             self.per_word,
             self.top_k,
@@ -78,6 +82,7 @@ class Trained(LinkerPart):
             model.description.candidates,
             nearest_entities(graph),
         )
+        return LinkingValues(linker) if self.values else linker
 
 
 def relation_evidence(graph: GraphResources, vectors: TextVectors) -> RelationEvidence:

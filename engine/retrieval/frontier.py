@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from ..database.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps
+from ..database.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps, expand_values
 from ..database.requests import Request
 from ..errors import UnknownRelationError
 from ..evidence.chain import Chain, ChainStep, Link
@@ -144,9 +144,11 @@ class FrontierTree:
     def _requests(self, new: Sequence[Frontier]) -> list[Request[list[Expanded]]]:
         light: list[Expansion] = []
         heavy: list[Expansion] = []
+        values: list[Expansion] = []
         for key, frontier in enumerate(new):
             assert frontier.parent is not None
-            sources = [tail for tail in frontier.parent.tails.values() if not tail.entity.is_literal]
+            from_value = frontier.topic.is_literal and not frontier.parent.steps
+            sources = [t for t in frontier.parent.tails.values() if t.entity.is_literal == from_value]
             if len(sources) > self.bounds.max_sources:
                 frontier.cut = True
                 sources = sources[: self.bounds.max_sources]
@@ -155,6 +157,9 @@ class FrontierTree:
             last = frontier.relation_path.num_hops >= self.max_hop
             step = frontier.steps[-1]
             type_ = self.stored_as.get(step.relation)
+            if from_value:
+                values.append(Expansion(key, step, (frontier.topic.id,), signatures, last, type_))
+                continue
             for group, hubs in ((light, False), (heavy, True)):
                 ids = tuple(t.entity.id for t in sources if (t.degree >= self.bounds.hub_degree) == hubs)
                 if ids:
@@ -162,6 +167,8 @@ class FrontierTree:
         requests = [expand_hub_step(expansion, self.bounds.fan_out) for expansion in heavy]
         if light:
             requests.append(expand_steps(light, self.bounds.fan_out, self.bounds.max_tails))
+        if values:
+            requests.append(expand_values(values, self.bounds.fan_out, self.bounds.max_tails))
         return requests
 
     def _add(self, frontier: Frontier, expanded: Expanded) -> None:

@@ -8,8 +8,9 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.database.graph import Expansion, expand_values
 from lodestar.engine.evidence.answer import Answer
-from lodestar.engine.evidence.plain import answer_data
+from lodestar.engine.evidence.plain import answer_data, topic_data
 from lodestar.engine.forms.ends import Bound, Combination, EndSet, combine_ends
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Step
@@ -27,7 +28,7 @@ PEOPLE = {"p.ann": "Ann Alder", "p.bob": "Bob Birch", "p.cid": "Cid Cedar", "p.d
 NAMES = {**PEOPLE, "d.sales": "Sales", "d.lab": "Laboratory", "s.sql": "Sailing", "s.go": "Climbing"}
 VALUES = {
     '"2015-03-01"': "2015-03-01", '"2016-07-16"': "2016-07-16", '"2019-11-05"': "2019-11-05",
-    '"41000"': "41,000 EUR", '"52000"': "52,000 EUR", '"60500"': "60,500 EUR", '"carpe"': "carpe diem",
+    '"41000"': "41,000 EUR", '"52000"': "52,000 EUR", '"60500"': "60,500 EUR", '"carpe diem"': "carpe diem",
 }  # fmt: skip
 TRIPLES = [
     ("p.ann", "works_in_department", "d.sales"), ("p.bob", "works_in_department", "d.sales"),
@@ -35,7 +36,7 @@ TRIPLES = [
     ("p.ann", "hired_date", '"2015-03-01"'), ("p.bob", "hired_date", '"2016-07-16"'),
     ("p.cid", "hired_date", '"2019-11-05"'), ("p.dot", "hired_date", '"2019-11-05"'),
     ("p.ann", "salary", '"60500"'), ("p.bob", "salary", '"41000"'), ("p.cid", "salary", '"52000"'),
-    ("p.ann", "motto", '"carpe"'), ("p.bob", "motto", '"carpe"'),
+    ("p.ann", "motto", '"carpe diem"'), ("p.bob", "motto", '"carpe diem"'),
     ("p.ann", "hobby", "s.sql"), ("p.bob", "hobby", "s.sql"), ("p.bob", "hobby", "s.go"), ("p.dot", "hobby", "s.go"),
 ]  # fmt: skip
 
@@ -115,6 +116,31 @@ def test_no_answer_says_why(company: Engine, text: str, reason: str, words: str)
     answer = company.ask(text)
     assert (answer.found, answer.reason) == (False, reason), answer.text
     assert answer.text.startswith(f"no answer found: {words}")
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("Who was hired on 2016-07-16?", {"Bob Birch"}),
+        ("Who was hired on July 16, 2016?", {"Bob Birch"}),
+        ("Whose hired date is 5 November 2019?", {"Cid Cedar", "Dot Dogwood"}),
+        ("Who has a salary of 41,000 EUR?", {"Bob Birch"}),
+        ("Whose motto is “carpe diem”?", {"Ann Alder", "Bob Birch"}),
+    ],
+)
+def test_a_literal_is_what_a_question_is_about(company: Engine, text: str, right: set[str]) -> None:
+    answer = company.ask(text)
+    assert names(answer) == right, answer.text
+    topic = answer.evidence.items[0].value.topic
+    assert topic.is_literal
+    assert topic_data(answer.evidence.topics[0])["literal"]
+
+
+def test_of_a_literal_with_very_many_triples_some_are_looked_at(gateway: Gateway, company: Engine) -> None:
+    assert company.recipe.forms
+    step = Expansion(0, Step("salary", inverse=True), ('"41000"',), 5, last=False)
+    assert [len(x.tails) for x in gateway.fetch(expand_values([step], 10, 10))] == [1]
+    assert gateway.fetch(expand_values([step], 10, 10, max_triples=0)) == []
 
 
 def test_plain_questions_are_answered_as_without_forms(company: Engine, settings: Settings) -> None:

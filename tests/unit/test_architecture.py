@@ -37,7 +37,7 @@ ALLOWED = {
     "engine/chat/prompts.py": {"engine/errors.py", "engine/values.py"},
     "engine/database": {*BASE, "cypher"},
     "engine/evidence": {"engine/evidence", *BASE, "engine/chat/prompts.py"},
-    "engine/linking": {"engine/linking", *BASE, "engine/entities", "engine/stages.py", "models"},
+    "engine/linking": {"engine/linking", *BASE, "engine/entities", "engine/literals.py", "engine/stages.py", "models"},
     "engine/entities": {
         "engine/entities",
         *BASE,

@@ -1,0 +1,101 @@
+"""Values in questions, and literals as topics, over a graph in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from lodestar.engine.database.graph import Signature
+from lodestar.engine.linking.topics import looked_up
+from lodestar.engine.linking.value_forms import MAX_VALUES, values_in
+from lodestar.engine.linking.values import LinkingValues
+from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.steps import Steps
+from lodestar.engine.values import Entity, EntityCandidate, LinkedQuestion, Question, Scored
+
+from tests.memory_graph import MemoryGraph
+from tests.word_scorer import WordScorer
+
+GRAPH = MemoryGraph(
+    [("ann", "hired", '"2016-07-16"^^<d>'), ("bob", "hired", '"2016-07-16T08:00:00"^^<t>'), ("ann", "wage", '"41000"')],
+    literals={
+        '"2016-07-16"^^<d>': "2016-07-16",
+        '"2016-07-16T08:00:00"^^<t>': "2016-07-16T08:00:00",
+        '"41000"': "41000",
+    },
+)
+
+
+class Nobody:
+    """A linker that knows `ann`, wherever it is asked."""
+
+    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
+        yield from ()
+        return [(Scored(EntityCandidate(Entity("ann", "ann"), "ann", "ann", 2), 0.6),) for _ in questions]
+
+    def decide(
+        self, questions: Sequence[Question], found: Sequence[Sequence[tuple[Scored[EntityCandidate], Signature]]]
+    ) -> list[list[Scored[EntityCandidate]]]:
+        return [[candidate for candidate, _ in some] for some in found]
+
+
+def linked(text: str) -> LinkedQuestion:
+    linker = LinkingValues(Nobody())
+
+    def steps() -> Steps[list[LinkedQuestion]]:
+        found = yield from linker.link([Question(text)])
+        return (yield from looked_up([Question(text)], found, linker))
+
+    return GRAPH.run(steps())[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("hired on 2016-07-16?", [("2016-07-16",)]),
+        ("hired on 16 July 2016?", [("2016-07-16", "16 July 2016")]),
+        ("hired on July 1st, 2016?", [("2016-07-01", "July 1st, 2016")]),
+        ("hired in 2016-07", [("2016-07",)]),
+        ("born in 1970", [("1970",)]),
+        ("a salary of 41,000 EUR", [("41,000 EUR", "41,000EUR", "41000 EUR"), ("41000", "41,000")]),
+        ("the motto “carpe diem”", [("carpe diem",)]),
+        ('the "best of 50"', [("best of 50",)]),
+        ("7 things, v1.2, A4", []),
+    ],
+)
+def test_values_in_a_question(text: str, written: list[tuple[str, ...]]) -> None:
+    assert [value.written for value in values_in(text)] == written
+
+
+def test_values_are_bounded() -> None:
+    assert len(values_in(" ".join(str(number) for number in range(100, 200)))) == MAX_VALUES
+
+
+def test_a_literal_is_a_topic_beside_the_entities() -> None:
+    topics = linked("who was hired on 16 July 2016").topics
+    assert [(t.entity.label, t.mention) for t in topics] == [
+        ("2016-07-16", "16 July 2016"), ("2016-07-16T08:00:00", "16 July 2016"), ("ann", "ann"),
+    ]  # fmt: skip
+
+
+def test_a_search_walks_back_from_a_literal() -> None:
+    question = linked("hired 2016-07-16")
+    (found,) = GRAPH.run(
+        BeamSearch(GRAPH.numbered, WordScorer(), max_hop=1, return_to_topic=True).retrieve([question], 10)
+    )
+    ends = {str(i.value.topic.label): {e.id for e in i.value.ends} for i in found.items if i.value.topic.is_literal}
+    assert ends == {"2016-07-16": {"ann"}, "2016-07-16T08:00:00": {"bob"}}
+
+
+def test_a_literal_that_the_asker_names_by_id() -> None:
+    def steps() -> Steps[list[LinkedQuestion]]:
+        return (yield from looked_up([Question("who?", ('"41000"',))], [()]))
+
+    (question,) = GRAPH.run(steps())
+    assert [(t.entity.label, t.is_given) for t in question.topics] == [("41000", True)]
+
+
+def test_a_question_without_values_asks_nothing_more() -> None:
+    GRAPH.requests.clear()
+    assert [t.entity.id for t in linked("who is ann").topics] == ["ann"]
+    assert GRAPH.requests == ["read_signatures"]
