@@ -1,4 +1,4 @@
-"""Scoring relation paths by similarity, without training: pure formulas over unit vectors.
+"""Scoring relation paths by similarity, without training: pure formulas over unit vectors, and all paths of questions.
 
 STAR's `similarity` baseline is the cosine of question and verbalised path. It prefers long paths, since more words
 always find more to agree with. Here the score of *ending* at a path p = h_1 … h_L also weighs what hops cost; the
@@ -19,10 +19,15 @@ topics. The constants were fitted once on training questions of FB15k-237, MetaQ
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from .shortlist import others_below
+from .text_vectors import TextVectors
+from .verbalise import Hop, reached_type, verbalise_hop, verbalise_path
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -135,3 +140,123 @@ def score(
         + weights.hop * np.where(length > 1, room, 0.0)
     ).astype(np.float32)
     return scores
+
+
+@dataclass(frozen=True, slots=True)
+class PathsOfTopic:
+    """Paths from one topic of a question, (num_paths,) of each; masked: the question without the topic's mention."""
+
+    masked: str
+    hops: Sequence[tuple[Hop, ...]]
+    log_branching: Sequence[float]
+
+
+class PathSimilarity:
+    """S of many paths. Every text is encoded once and kept: all paths get the cosine that is composed of their hops',
+    which costs no encoding; the best `shortlist` of a question also the exact one, all questions in one batch."""
+
+    def __init__(self, vectors: TextVectors, weights: Weights | None = None, shortlist: int = 16) -> None:
+        self.vectors = vectors
+        self.weights = weights or Weights()
+        self.shortlist = shortlist
+
+    def scores(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[tuple[Floats, Floats]]:
+        """Return for each question stop and extend of its paths, those of its topics one after the other.
+
+        stop: S with the exact cosine for the shortlist; the others follow below in the order of their composed score.
+        extend: S with the composed cosine. Deterministic.
+        """
+        self._encode_ahead(questions)
+        prepared = [[_Prepared.of(paths, self.vectors) for paths in question if paths.hops] for question in questions]
+        composed = [_joined([part.composed(self.vectors, self.weights) for part in parts]) for parts in prepared]
+        best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in composed]
+        hops = [[path for part in parts for path in part.paths.hops] for parts in prepared]
+        self.vectors.encode(
+            verbalise_path(paths[row]) for paths, rows in zip(hops, best, strict=True) for row in rows.tolist()
+        )
+        return [
+            (self._exact(parts, extend, rows), extend)
+            for parts, extend, rows in zip(prepared, composed, best, strict=True)
+        ]
+
+    def _encode_ahead(self, questions: Sequence[Sequence[PathsOfTopic]]) -> None:
+        """Encode whatever was not met before, in two batches."""
+        masked = {paths.masked for question in questions for paths in question}
+        hops = {hop for question in questions for paths in question for path in paths.hops for hop in path}
+        self.vectors.encode_tokens([*sorted(masked), *sorted(map(verbalise_hop, hops))])
+        self.vectors.encode([*sorted(map(type_phrase, masked)), *sorted(filter(None, map(reached_type, hops)))])
+
+    def _exact(self, parts: Sequence[_Prepared], composed: Floats, shortlisted: Ints) -> Floats:
+        stop = composed.copy()
+        start = 0
+        for part in parts:
+            chosen = shortlisted[(shortlisted >= start) & (shortlisted < start + len(part.numbers))] - start
+            if len(chosen):
+                texts = np.stack(
+                    [self.vectors.sentence(verbalise_path(part.paths.hops[row])) for row in chosen.tolist()]
+                )
+                cosine = texts @ self.vectors.sentence(part.paths.masked)
+                stop[start + chosen] = part.scores(cosine, chosen, self.weights)
+            start += len(part.numbers)
+        others_below(stop, shortlisted)
+        return stop
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """Paths from one topic, and what of S does not depend on the encoding of their texts."""
+
+    paths: PathsOfTopic
+    numbers: Ints
+    """(num_paths, max_hops) rows of the hop arrays below, −1 after a path's end."""
+    hop_vectors: Floats
+    hop_support: Floats
+    hop_type: Floats
+    log_branching: Floats
+    num_tokens: int
+
+    @classmethod
+    def of(cls, paths: PathsOfTopic, vectors: TextVectors) -> _Prepared:
+        """Return the paths, prepared."""
+        number = {hop: i for i, hop in enumerate(dict.fromkeys(hop for path in paths.hops for hop in path))}
+        numbers = np.full((len(paths.hops), max(map(len, paths.hops))), -1, dtype=np.int64)
+        for i, path in enumerate(paths.hops):
+            numbers[i, : len(path)] = [number[hop] for hop in path]
+        texts = [verbalise_hop(hop) for hop in number]
+        tokens = [vectors.tokens(text) for text in texts]
+        starts = np.cumsum([0, *(len(t) for t in tokens[:-1])]).astype(np.int64)
+        question_tokens = vectors.tokens(paths.masked)
+        asked_for = vectors.sentence(type_phrase(paths.masked))
+        kinds = [reached_type(hop) for hop in number]
+        return cls(
+            paths=paths,
+            numbers=numbers,
+            hop_vectors=np.stack([vectors.sentence(text) for text in texts]),
+            hop_support=support(np.concatenate(tokens), starts, question_tokens),
+            hop_type=np.array(
+                [vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for kind in kinds], dtype=np.float32
+            ),
+            log_branching=np.array(paths.log_branching, dtype=np.float32),
+            num_tokens=len(question_tokens),
+        )
+
+    def composed(self, vectors: TextVectors, weights: Weights) -> Floats:
+        """S of all paths with the composed cosine."""
+        cosine = composed_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
+        return self.scores(cosine, np.arange(len(self.numbers)), weights)
+
+    def scores(self, cosine: Floats, chosen: Ints, weights: Weights) -> Floats:
+        """S of the chosen paths, (num_chosen,), from their cosines."""
+        return score(
+            cosine,
+            self.numbers[chosen],
+            self.hop_support,
+            self.hop_type,
+            self.log_branching[chosen],
+            self.num_tokens,
+            weights,
+        )
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
