@@ -113,7 +113,7 @@ def test_an_empty_result_is_no_failure(company: Engine) -> None:
     ],
 )
 def test_no_answer_says_why(company: Engine, text: str, reason: str, words: str) -> None:
-    answer = company.ask(text)
+    (answer,) = company.ask_batch([text])
     assert (answer.found, answer.reason) == (False, reason), answer.text
     assert answer.text.startswith(f"no answer found: {words}")
 
