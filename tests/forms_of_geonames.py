@@ -6,13 +6,14 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import neo4j
 from lodestar.engine.evidence.answer import Answer
 from lodestar.loaders.formats.geonames import freebase_vocabulary as fb
 
-FILE = Path(__file__).parent / "kept" / "questions-of-forms.toml"
+from tests.places import KEPT
+
+FILE = KEPT / "questions-of-forms.toml"
 NOT_THERE = "not in the graph"
 
 _RELATIONS = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from lodestar.loaders.formats.freebase.dump import FreebaseSource
 from lodestar.loaders.formats.freebase.noise import read_noise_rules
@@ -11,11 +9,12 @@ from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.parsers.parser import ParserError, parser
 
 from tests.parsed import connection, delimited_parameters, freebase_parameters, parsed
+from tests.places import DATA
 from tests.read_source import read_source
 from tests.reference_parsers import Parsed
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-RDF = Path(__file__).parents[2] / "../shared/data/freebase-rdf"
+RDF = DATA / "freebase-rdf"
 NTRIPLES = {"bases": None, "names": [LABEL], "aliases": [], "languages": ["en"], "all_languages": False}
 
 needs_slices = pytest.mark.skipif(not RDF.exists(), reason="../shared/data/freebase-rdf is absent")

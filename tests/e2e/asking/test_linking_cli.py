@@ -11,7 +11,7 @@ from lodestar.engine.relations.index import index_folder
 from lodestar.engine.settings import Settings
 
 from tests.e2e.conftest import Lodestar
-from tests.e2e.test_train_reg_triple import question_file
+from tests.e2e.training.test_train_reg_triple import question_file
 from tests.graphs import COUNTRY_NAMES
 
 pytestmark = pytest.mark.usefixtures("engine")

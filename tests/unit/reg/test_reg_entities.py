@@ -23,7 +23,7 @@ from torch_geometric.nn.aggr import DegreeScalerAggregation
 
 from tests.letter_encoder import LetterEncoder
 from tests.reg_graphs import question_graphs
-from tests.unit.test_reg_training import columns_of
+from tests.unit.reg.test_reg_training import columns_of
 
 CONFIG = EntityConfig(
     hidden=16,

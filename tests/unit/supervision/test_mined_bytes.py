@@ -19,8 +19,7 @@ from lodestar.models.text_vectors import TextVectors
 from tests.letter_encoder import LetterEncoder
 from tests.memory_graph import MemoryGraph
 from tests.mined_graphs import catalogue_of, mediating_of
-
-KEPT = Path(__file__).parents[1] / "kept"
+from tests.places import KEPT
 
 WORLD = MemoryGraph(
     [

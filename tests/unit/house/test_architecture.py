@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.places import ROOT
+
 PACKAGES = ("engine", "loaders", "models", "cypher")
 
 BASE = {"engine/database", "engine/errors.py", "engine/steps.py", "engine/values.py"}

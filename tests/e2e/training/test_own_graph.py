@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Lodestar
+from tests.places import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "own-graph.md"
+PAGE = ROOT / "docs" / "own-graph.md"
 
 
 def blocks(kind: str) -> list[str]:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.targets import TARGETS
+from tests.places import ROOT
 
-SEEDS = Path(__file__).parents[1] / "fuzz/seeds"
+SEEDS = ROOT / "tests" / "fuzz" / "seeds"
 
 
 @pytest.mark.parametrize("seed", sorted(path.relative_to(SEEDS) for path in SEEDS.glob("*/*")), ids=str)

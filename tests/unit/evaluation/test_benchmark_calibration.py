@@ -8,7 +8,7 @@ from lodestar.engine.evaluation.metrics.calibration import expected_calibration_
 from lodestar.engine.evidence.calibration import sigmoid
 
 from benchmarks.calibration import Scored, fitted, log_loss, rows, scored, weighted_ece
-from tests.unit.test_report import with_twins
+from tests.unit.evaluation.test_report import with_twins
 
 
 def drawn(slope: float, intercept: float, num: int, seed: int) -> Scored:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import pathlib
 import re
 from typing import Any
 
@@ -20,6 +19,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.values import Entity, Path, Question, Scored, Triple
 
 from tests.evidence import chain_of, evidence_of, leads
+from tests.places import ROOT
 
 PERU = Entity("m.016wzw", "Peru")
 MEDIATOR = Entity("m.0cvt")
@@ -184,7 +184,7 @@ def test_the_engine_is_in_no_representation() -> None:
 
 def chain_of_the_docs(retriever: BaseRetriever, model: BaseChatModel) -> Runnable[str, str]:
     """Run the block under "In a chain" in docs/langchain.md and return the chain that it makes."""
-    page = (pathlib.Path(__file__).parents[2] / "docs" / "langchain.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "langchain.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"## In a chain\n+```python\n(.*?)```", page, flags=re.DOTALL)
     names: dict[str, Any] = {}
     exec(block, names)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.places import ROOT
 
 USE = """
 import engine, models, loaders, lodestar

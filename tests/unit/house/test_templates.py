@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from lodestar.engine.database.templates import TemplateError, all_names, parse, quoted, template
 
-ROOT = Path(__file__).parents[2]
+from tests.places import ROOT
+
 HEADER = "// Purpose.\n// mode:    read\n// params:  {params}\n// returns: id :: STRING\n// needs:   nothing\n"
 
 

@@ -19,7 +19,7 @@ from lodestar.loaders.questions.choosing import chosen_file
 from lodestar.loaders.questions.reading import FORMATS, read_questions
 from pyarrow import parquet
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
+from tests.places import DATA
 
 LODESTAR: list[dict[str, Any]] = [
     {

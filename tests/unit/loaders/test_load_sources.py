@@ -41,6 +41,7 @@ from lodestar.loaders.subset import Subset
 from pyarrow import parquet
 
 from tests.graphs import TripleSource
+from tests.places import DATA
 from tests.read_source import counts_of, read_source
 
 KG = "m.1\tp.q.capital\tm.2\nm.1\tp.q.capital\tm.2\nm.2\tinside\tm.1\n"
@@ -584,8 +585,6 @@ def test_xml_that_is_no_graph_is_said(tmp_path: Path, content: str, fault: str) 
 
 
 # The real files
-
-DATA = Path(__file__).parents[2] / "../shared/data"
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="../shared/data is absent")

@@ -28,10 +28,10 @@ from lodestar.loaders.source import Source
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied
 from tests.graphs import load
+from tests.places import DATA
 from tests.reference_parsers import freebase
 from tests.snapshot import snapshot
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
 ALL = bool(os.environ.get("LODESTAR_ALL_FILES"))
 
 Triples = set[tuple[str, str, str]]

@@ -26,7 +26,7 @@ from lodestar.engine.steps import Steps
 from lodestar.engine.values import TokenUsage
 
 from tests.scripted_llm import Reply, Request, ScriptedLLM, hangs, raw, refuses, says, status
-from tests.unit.test_steps import request
+from tests.unit.pipeline.test_steps import request
 
 Complete = Callable[[ChatGateway, Sequence[Prompt]], list[Completed]]
 
