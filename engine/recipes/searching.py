@@ -145,9 +145,10 @@ class Star(Searching):
 
     def scorer(self, graph: GraphResources) -> StarScorer:
         """Return the trained scorer over the graph's relations."""
-        from ..retrieval.dual_encoder import StarScorer  # with PyTorch, which is slow to import
+        from ..retrieval.dual_encoder import star_scorer  # with PyTorch, which is slow to import
 
-        return StarScorer(graph.words, graph.star(self.checkpoint, any_graph=self.any_graph))
+        model = graph.star(self.checkpoint, any_graph=self.any_graph)
+        return star_scorer(graph.words, model, graph.shared.vectors_of)
 
 
 @dataclass(frozen=True)

@@ -7,28 +7,49 @@ questions share are composed once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ...models.star.inputs.similar import UNIT
 from ...models.star.scoring import Floats, Hops, PairAttention, StarModel
+from ...models.text_vectors import TextVectors
 from ...models.verbalise import RelationWords
 from ..values import RelationPath, Topic
 from .hops import hops_of
 from .scoring import PathQuery, PathScores, masked_question, mention_of
+from .similarity import SimilarityScorer
+
+
+def star_scorer(
+    words: Mapping[str, RelationWords], model: StarModel, vectors_of: Callable[[str], TextVectors]
+) -> StarScorer:
+    """Return the scorer of a checkpoint; vectors_of: those of an encoder, by its name."""
+    description = model.checkpoint.description
+    if not description.similarity:
+        return StarScorer(words, model)
+    vectors = vectors_of(description.encoder)
+    return StarScorer(words, model, SimilarityScorer(words, vectors.encoder, vectors=vectors))
 
 
 class StarScorer:
-    """A `PathScorer` and a `PairReader` by a checkpoint; `words` has the words of every relation."""
+    """A `PathScorer` and a `PairReader` by a checkpoint; `words` has the words of every relation.
 
-    def __init__(self, words: Mapping[str, RelationWords], model: StarModel) -> None:
+    Where the checkpoint learned beside the similarity that is trained on nothing, `similarity` is added to
+    its scores; see `star_scorer`.
+    """
+
+    def __init__(
+        self, words: Mapping[str, RelationWords], model: StarModel, similarity: SimilarityScorer | None = None
+    ) -> None:
         self.words = words
         self.model = model
+        self._similarity = similarity
 
     @property
     def encoding_s(self) -> float:
         """Seconds spent in the encoders so far."""
-        return self.model.encoding_s
+        return self.model.encoding_s + (self._similarity.encoding_s if self._similarity else 0.0)
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""
@@ -37,7 +58,14 @@ class StarScorer:
             [masked_question(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
             [path for paths in hops for path in paths],
         )
-        return [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
+        own = [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
+        if self._similarity is None:
+            return own
+        weight = UNIT * self.model.checkpoint.description.similarity
+        return [
+            PathScores(one.stop + weight * two.stop, one.extend + weight * two.extend)
+            for one, two in zip(own, self._similarity.score(queries), strict=True)
+        ]
 
     def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> Floats:
         """Return the logits of the cross-attentive scorer, (num_pairs,); equal pairs are read once."""

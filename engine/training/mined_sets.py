@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 from ...models.mined.lines import MinedFileError
@@ -13,7 +16,7 @@ from ..errors import InputError
 from ..progress.phases import Progress
 from ..questions.gold import QuestionSet
 from ..settings import Settings
-from ..supervision.making.made_set import apart, made_questions
+from ..supervision.making.made_set import EVERY_DEV, apart, made_questions
 from ..supervision.making.options import MakingOptions
 from ..supervision.mining.mine_file import mine_file
 from ..supervision.mining.options import MiningOptions
@@ -87,6 +90,32 @@ def made_sets(
         made = Made(name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions")
         found.append(read_mined(str(made_of_graph(folder, made, settings, mine, fresh=fresh, say=say))))
     return found[0], found[1]
+
+
+def mined_apart(mined: Mined) -> tuple[Mined, Mined]:
+    """Return the questions of a mined file to learn from, and every eighth, to choose by: those with the same topics
+    and right paths stay together. Raises `InputError` where there are too few."""
+    learn: list[MinedQuestion] = []
+    choose: list[MinedQuestion] = []
+    for question in mined.questions:
+        right = sorted(path.hops for path in question.paths if path.positive)
+        key = hashlib.sha256(json.dumps([sorted(topic.id for topic in question.topics), right]).encode()).digest()
+        (choose if key[0] % EVERY_DEV == 0 else learn).append(question)
+    if not learn or not choose:
+        raise InputError(
+            f"{mined.mining.questions}: expected questions enough to keep one in eight apart, found "
+            f"{len(mined.questions)}: give --dev"
+        )
+    return _part(mined, "learn", learn), _part(mined, "choose", choose)
+
+
+def _part(mined: Mined, name: str, questions: Sequence[MinedQuestion]) -> Mined:
+    mining = mined.mining
+    said = f"{mining.questions}, to {name}"
+    digest, of_set = (
+        hashlib.sha256(f"{of}/{name}".encode()).hexdigest() for of in (mined.sha256, mining.questions_sha256)
+    )
+    return Mined(replace(mining, questions=said, questions_sha256=of_set), tuple(questions), digest)
 
 
 def check_apart(train_on: Sequence[Mined], choose_on: Sequence[Mined]) -> None:

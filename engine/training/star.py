@@ -47,6 +47,7 @@ def trained(
     folder: Path,
     *,
     pairs: RelationPairs | None,
+    any_graph: bool = False,
     fresh: bool,
     watcher: Watcher,
 ) -> Description:
@@ -62,6 +63,7 @@ def trained(
             choose_on,
             folder,
             pairs=pairs,
+            any_graph=any_graph,
             revision=code_sha256(),
             watcher=watcher if is_first else None,
         )

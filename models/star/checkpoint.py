@@ -29,7 +29,7 @@ __all__ = ["Checkpoint", "CheckpointError", "Description", "Network", "TrainedOn
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description(ModelDescription):
     """What ``star.json`` says. `mix`: see `mixing`. `pairs`: the number of pairs of question and relation by where they
-    are from."""
+    are from. `similarity`: the weight of the similarity that is trained on nothing beside the dual encoder's score."""
 
     kind: ClassVar[str] = STAR
     parts: ClassVar[tuple[str, ...]] = ("dual", "cross")
@@ -39,6 +39,7 @@ class Description(ModelDescription):
     mix: Annotated[float, Field(ge=0, le=1)]
     shortlist: Annotated[int, Field(ge=1)]
     pairs: Mapping[str, int] = field(default_factory=dict)
+    similarity: Annotated[float, Field(ge=0, le=100)] = 0.0
 
     def __post_init__(self) -> None:
         if self.mix and self.scorer != "cross":

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..encoder import SentenceEncoder
+from ..text_vectors import TextVectors
 from ..training.calibration import fitted
 from ..training.loop import Trained
 from ..training.trainer import Phase, Result, Trainer, Watcher, trained_in
@@ -17,7 +19,9 @@ from .checkpoint import Description, Network, TrainedOn
 from .config import StarConfig
 from .inputs.examples import Example, ExampleSet, Floats, examples_of
 from .inputs.pairs import RelationPairs
+from .inputs.similar import with_similarity
 from .inputs.texts import Texts
+from .inputs.unanswerable import remaining
 from .learning.dual_objective import DualObjective
 from .learning.pool_objective import PoolObjective
 from .learning.readers import CrossReader
@@ -27,6 +31,8 @@ from .networks.backbone import pretrained_backbone
 from .networks.cross_encoder import CrossAttentiveScorer
 from .networks.dual_encoder import DualEncoder
 
+UNANSWERABLE = 0.2
+"""Of the questions, by weight, those taken to have no answer (docs/decisions/0020-some-questions-have-no-answer.md)."""
 DUAL, CROSS = "dual encoder", "cross-attentive scorer"
 """The phases, by the names they are shown with."""
 
@@ -38,11 +44,13 @@ def train_star(
     folder: Path,
     *,
     pairs: RelationPairs | None = None,
+    any_graph: bool = False,
     revision: str = "",
     watcher: Watcher | None = None,
 ) -> Description:
     """Train what `config` asks for, write the checkpoint to `folder`, and return its description.
 
+    any_graph: the checkpoint is meant for graphs that it has never seen, too.
     See `trained_in`: it is taken up where it was stopped, and replaces no other training.
     """
     star = _Star(config, train_on, choose_on, pairs)
@@ -59,19 +67,20 @@ def train_star(
         "train": tuple(map(_trained_on, train_on)),
         "dev": tuple(map(_trained_on, choose_on)),
         "pairs": {f"{pairs.name} ({pairs.sha256[:12]})": len(pairs.pairs)} if pairs else {},
+        "any_graph": any_graph,
     }
 
     def result(trained: Mapping[str, Trained]) -> Result[Description]:
         figures = {name: each.history[each.best_epoch] for name, each in trained.items()}
         mix = figures[CROSS]["mix"] if CROSS in figures else 0.0
-        first = [(float(scores.max()), float(e.f1[int(np.argmax(scores))] > 0)) for e, scores in star.ranked(mix)]
         description = Description(
             **asked,
             scorer=config.scorer,
             encoder=config.encoder,
             mix=mix,
             shortlist=config.cross.shortlist,
-            calibration=fitted(first),
+            similarity=config.dual.similarity,
+            calibration=star.calibration(mix),
             figures=figures,
             seconds={name: each.seconds for name, each in trained.items()},
             revision=revision,
@@ -104,6 +113,11 @@ class _Star:
         """Return what the dual encoder is to learn."""
         config = self._config
         self._train, self._dev = ([examples_of(mined) for mined in files] for files in self._files)
+        if config.dual.similarity:
+            vectors = TextVectors(SentenceEncoder(config.encoder))
+            self._train, self._dev = (
+                [with_similarity(examples, vectors) for examples in sets] for sets in (self._train, self._dev)
+            )
         backbone = pretrained_backbone(config.encoder)
         network = DualEncoder(backbone).to(_device())
         network.precision = config.dual_training.dtype
@@ -148,6 +162,22 @@ class _Star:
         else:
             for examples in self._dev:
                 yield from self._dual.scored(examples)
+
+    def calibration(self, mix: float) -> tuple[float, float]:
+        """Return slope and intercept of the first path's probability, of the dev questions and, a fifth by weight, of
+        the same without what leads to their answers."""
+        tables = {id(example): examples.table for examples in self._dev for example in examples.examples}
+        answerable: list[tuple[float, float]] = []
+        bare: list[tuple[float, float]] = []
+        for example, scores in self.ranked(mix):
+            first = int(np.argmax(scores))
+            answerable.append((float(scores[first]), float(example.f1[first] > 0)))
+            left = remaining(example, tables[id(example)])
+            if left.any():
+                bare.append((float(scores[left].max()), 0.0))
+        weights = [(1 - UNANSWERABLE) / len(answerable)] * len(answerable)
+        weights += [UNANSWERABLE / len(bare)] * len(bare)
+        return fitted([*answerable, *bare], weights)
 
     def _stops(self, sets: Sequence[ExampleSet]) -> list[list[Floats]]:
         return [[stop for _, stop in self._dual.scored(examples)] for examples in sets]

@@ -41,7 +41,8 @@ class ModelDescription:
     """What a checkpoint of any kind says of itself beside its files' hashes; `parts` are the folders of its networks.
 
     `calibration`: slope and intercept of a score's probability, see `calibration`. `figures` are of the dev questions,
-    by the phase of the training; `revision` is of the code that trained it.
+    by the phase of the training; `revision` is of the code that trained it. `any_graph`: it is meant for graphs that it
+    has never seen, too.
     """
 
     kind: ClassVar[str]
@@ -54,6 +55,7 @@ class ModelDescription:
     figures: Mapping[str, Mapping[str, FiniteFloat]]
     seconds: Mapping[str, FiniteFloat] = field(default_factory=dict)
     revision: str = ""
+    any_graph: bool = False
 
     @property
     def graphs(self) -> frozenset[str]:

@@ -14,9 +14,10 @@ MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", 
 
 
 @click.command()
+@click.option("--checkpoint", metavar="FOLDER", help="A trained path scorer that is to be used on this graph.")
 @json_option
 @database_options
-def command(as_json: bool, **flags: Any) -> None:
+def command(checkpoint: str | None, as_json: bool, **flags: Any) -> None:
     """Say what is there, what is missing, and what to do about it.
 
     Ends with 1 when something that is needed is missing.
@@ -24,12 +25,13 @@ def command(as_json: bool, **flags: Any) -> None:
     \b
     Example:
       lodestar doctor --uri neo4j+s://graph.example.org
+      lodestar doctor --checkpoint star
     """
     from ...doctor import examine
     from ..render import printable
 
     findings = []
-    for finding in examine(settings_from(**flags)):
+    for finding in examine(settings_from(**flags), checkpoint):
         findings.append(finding)
         if not as_json:
             mark, colour = MARKS[finding.level]

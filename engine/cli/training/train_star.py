@@ -26,6 +26,11 @@ from .training import print_trained, questions_of, sets_of, training_options, wa
     help="similarity: the dual encoder alone, quicker (default: cross).",
 )
 @click.option("--pairs", multiple=True, help="Question set over any graph whose relations are learned beside.")
+@click.option(
+    "--any-graph",
+    is_flag=True,
+    help="For graphs that it has never seen, too; without --dev one question in eight of each file is chosen by.",
+)
 @click.option("--leave-out", multiple=True, help="Question set whose questions are not taken from --pairs, as --dev.")
 def star(
     train_files: Sequence[str],
@@ -45,6 +50,7 @@ def star(
     changes: Sequence[str],
     pairs: Sequence[str],
     leave_out: Sequence[str],
+    any_graph: bool,
     fresh: bool,
     as_json: bool,
     **flags: Any,
@@ -57,6 +63,7 @@ def star(
     Examples:
       lodestar train star --dataset train.jsonl.gz --dev dev.jsonl.gz --out star
       lodestar train star --from-graph --scorer similarity --out star
+      lodestar train star --any-graph --dataset made-1.jsonl.gz --dataset made-2.jsonl.gz --out general
       lodestar train star --dataset mined.jsonl.gz --dev mined-dev.jsonl.gz --out star --preset paper --seed 1
       torchrun --nproc-per-node 4 -m lodestar train star --dataset … --dev … --out star
     """
@@ -77,6 +84,7 @@ def star(
         questions=questions,
         paraphrase=paraphrase,
         fresh=fresh,
+        keep_apart=any_graph,
     )
     beside = None
     if pairs:
@@ -84,5 +92,7 @@ def star(
         apart += [(question.id, question.text) for file in leave_out for question in questions_of(file).questions]
         beside = relation_pairs(list(map(questions_of, pairs)), apart)
     with watched(out, NAMES) as watcher:
-        description = trained(config, train_on, choose_on, out, pairs=beside, fresh=fresh, watcher=watcher)
+        description = trained(
+            config, train_on, choose_on, out, pairs=beside, any_graph=any_graph, fresh=fresh, watcher=watcher
+        )
     print_trained(description, out, NAMES, {"mix": description.mix}, as_json=as_json)

@@ -82,23 +82,32 @@ def sets_of(
     questions: int | None,
     paraphrase: bool,
     fresh: bool,
+    keep_apart: bool = False,
 ) -> tuple[list[Mined], list[Mined]]:
-    """Return what to learn from and what to choose by; made questions are chosen by where nothing else is given."""
+    """Return what to learn from and what to choose by; made questions are chosen by where nothing else is given.
+
+    keep_apart: where there is nothing to choose by, one in eight of each file is.
+    """
     from ...errors import UsageError
+    from ...training.mined_sets import mined_apart
 
     if questions is not None and not from_graph:
         raise UsageError("--questions: only questions that are made have it: add --from-graph")
     if paraphrase and not from_graph:
         raise UsageError("--paraphrase: only questions that are made are reworded: add --from-graph")
-    if not from_graph and not (train_files and dev_files):
+    if not from_graph and not (train_files and (dev_files or keep_apart)):
         missing = "--dataset" if not train_files else "--dev"
         raise UsageError(f"{missing}: expected questions, found none: name a question set, or give --from-graph")
     train_on = mined_of(train_files, out, mining, flags, fresh=fresh)
     choose_on = mined_of(dev_files, out, mining, flags, fresh=fresh)
+    if keep_apart and not dev_files:
+        parts = [mined_apart(mined) for mined in train_on]
+        train_on, choose_on = [learn for learn, _ in parts], [choose for _, choose in parts]
     if from_graph:
         learn, choose = _made(out, mining, flags, questions, paraphrase=paraphrase, fresh=fresh)
         train_on.append(learn)
-        choose_on = choose_on or [choose]
+        if not dev_files:
+            choose_on.append(choose)
     return train_on, choose_on
 
 

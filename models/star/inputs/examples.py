@@ -59,6 +59,8 @@ class Example:
     first_shortest: int
     has_gold: bool
     negatives: Candidates
+    similarity: tuple[Floats, Floats] | None = None
+    """Of each reachable path as one to stop at and as a beginning, by what is trained on nothing; see `similar`."""
 
     @property
     def is_right(self) -> Bools:

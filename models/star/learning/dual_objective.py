@@ -32,7 +32,8 @@ class DualOptions:
     """How the dual encoder learns; defaults were chosen on dev questions of FB15k-237.
 
     `pair_batch` pairs of question and relation are learned beside every batch, among `pair_others` more relations,
-    with weight `pair_weight`; `extend_weight` is that of the promise of beginnings.
+    with weight `pair_weight`; `extend_weight` is that of the promise of beginnings. similarity: the weight of the
+    similarity that is trained on nothing, beside the network's own score; the network learns what that lacks.
     """
 
     batch_size: int = 48
@@ -42,6 +43,7 @@ class DualOptions:
     pair_batch: int = 32
     pair_others: int = 64
     pair_weight: float = 0.5
+    similarity: float = 0.0
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -52,6 +54,7 @@ class DualOptions:
             pair_batch=(0, math.inf),
             pair_others=(0, math.inf),
             pair_weight=(0.0, math.inf),
+            similarity=(0.0, 100.0),
         )
 
 
@@ -143,17 +146,26 @@ class DualObjective:
         for key, each in zip(keys, candidates, strict=True):
             rows = slice(start, start + len(each))
             start += len(each)
-            targets = self._targets[key]
-            total = total + listwise(stop[rows], torch.from_numpy(targets.shares).to(stop.device))
-            for beginnings, beyond in targets.promises:
-                chosen = torch.from_numpy(beginnings).to(stop.device)
-                part = listwise(extend[rows][chosen], torch.from_numpy(beyond).to(stop.device))
-                total = total + self.options.extend_weight * part
+            total = total + self._of_question(stop[rows], extend[rows], key)
         total = counts * total / len(keys)
         if self.pairs and self.pairs.pairs and self.options.pair_batch:
             total = total + self.options.pair_weight * self._pair_loss(
                 network, f"{self.seed}/{self._epoch}/{step}/{shard[0]}"
             )
+        return total
+
+    def _of_question(self, stop: Tensor, extend: Tensor, key: tuple[int, int]) -> Tensor:
+        """Return the loss of a question's paths, (num_reachable,) each."""
+        beside = self.train[key[0]].examples[key[1]].similarity
+        if beside is not None and self.options.similarity:
+            similar = self.options.similarity * torch.from_numpy(np.stack(beside)).to(stop.device)
+            stop, extend = stop + similar[0], extend + similar[1]
+        targets = self._targets[key]
+        total = listwise(stop, torch.from_numpy(targets.shares).to(stop.device))
+        for beginnings, beyond in targets.promises:
+            chosen = torch.from_numpy(beginnings).to(stop.device)
+            part = listwise(extend[chosen], torch.from_numpy(beyond).to(stop.device))
+            total = total + self.options.extend_weight * part
         return total
 
     def _pair_loss(self, network: nn.Module, seed: str) -> Tensor:
@@ -184,7 +196,9 @@ class DualObjective:
             with torch.inference_mode():
                 stop, _ = self._network(dual_batch(self.texts, examples.table, chosen, candidates).to(device))
             ends = np.cumsum([len(each) for each in candidates])[:-1]
-            yield from zip(chosen, np.split(stop.float().cpu().numpy(), ends), strict=True)
+            for example, scores in zip(chosen, np.split(stop.float().cpu().numpy(), ends), strict=True):
+                beside = None if example.similarity is None else self.options.similarity * example.similarity[0]
+                yield example, scores if beside is None else scores + beside
 
 
 def promises(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:

@@ -1,0 +1,150 @@
+"""A dual encoder that learns beside the similarity that is trained on nothing, and what its probabilities are fitted on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lodestar.engine.errors import InputError
+from lodestar.engine.retrieval.dual_encoder import star_scorer
+from lodestar.engine.retrieval.scoring import PathQuery, masked_question
+from lodestar.engine.retrieval.similarity import SimilarityScorer
+from lodestar.engine.training.mined_sets import check_apart, mined_apart
+from lodestar.engine.values import Entity, RelationPath, Step, Topic
+from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.star.checkpoint import read_checkpoint
+from lodestar.models.star.config import StarConfig
+from lodestar.models.star.inputs.similar import UNIT, with_similarity
+from lodestar.models.star.inputs.unanswerable import relations_of, remaining
+from lodestar.models.star.learning.dual_objective import DualOptions
+from lodestar.models.star.mined import INVERSE, THROUGH, Mined, words_of
+from lodestar.models.star.scoring import StarModel
+from lodestar.models.star.train_star import train_star
+from lodestar.models.text_vectors import TextVectors
+from lodestar.models.training.calibration import fitted
+from lodestar.models.training.options import TrainingOptions
+
+from tests.mined_examples import MINING, REACH, example_set, mined, questions, tiny_encoder
+
+
+def steps_of(hops: tuple[str, ...]) -> RelationPath:
+    parts = [(part, at + 1 < len(hop)) for hop in (h.split(THROUGH) for h in hops) for at, part in enumerate(hop)]
+    return RelationPath(tuple(Step(p.removeprefix(INVERSE), p.startswith(INVERSE), via) for p, via in parts))
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> TextVectors:
+    return TextVectors(SentenceEncoder(str(tiny_encoder(tmp_path_factory.mktemp("encoder")))))
+
+
+def test_it_is_the_similarity_that_a_search_scores_by(vectors: TextVectors) -> None:
+    examples = with_similarity(example_set(0, 2), vectors)
+    example = examples.examples[0]
+    assert example.similarity is not None
+    paths = tuple(steps_of(examples.table.written[path]) for path in example.reachable.paths)
+    topic = Topic(Entity(example.topic_ids[0], "Peru"), mention="Peru", matched_name="Peru")
+    assert masked_question(example.text, topic) == example.masked[0]
+    first = np.log1p(len(REACH))
+    branching = tuple(
+        first if path.num_hops == 1 else first + np.log1p(len(REACH[examples.table.written[number][0]]))
+        for path, number in zip(paths, example.reachable.paths, strict=True)
+    )
+    scorer = SimilarityScorer(words_of(MINING), vectors.encoder, vectors=vectors)
+    (scores,) = scorer.score([PathQuery(example.text, (topic,) * len(paths), paths, branching)])
+    assert example.similarity[0] == pytest.approx(UNIT * scores.stop, abs=1e-4)
+    assert example.similarity[1] == pytest.approx(UNIT * scores.extend, abs=1e-4)
+
+
+def test_without_the_relations_that_lead_to_its_answers() -> None:
+    examples = example_set(0, 1)
+    example = examples.examples[0]
+    left = [examples.table.written[path] for path in example.reachable.paths[remaining(example, examples.table)]]
+    assert left == [
+        ("currency_used",), ("currency_used", "^currency_used"), ("borders",), ("borders", "borders"), ("treaty → ^signed",),
+    ]  # fmt: skip
+    assert relations_of(("a → ^b", "^c")) == {"a", "b", "c"}
+
+
+def test_probabilities_are_lower_where_some_have_no_answer() -> None:
+    scored = [(3.0, 1.0), (2.0, 1.0), (1.0, 0.0), (0.0, 0.0), (2.5, 0.0)]
+    assert fitted(scored) == pytest.approx(fitted(scored, [0.2] * 5))
+    (_, without), (_, with_bare) = fitted(scored[:4]), fitted(scored, [0.2, 0.2, 0.2, 0.2, 0.2])
+    assert with_bare < without or fitted(scored)[0] < fitted(scored[:4])[0]
+
+
+def trained(folder: Path, similarity: float, *, any_graph: bool = False) -> Path:
+    encoder = str(tiny_encoder(folder / "encoder"))
+    config = StarConfig(
+        scorer="similarity",
+        encoder=encoder,
+        dual=DualOptions(batch_size=3, similarity=similarity),
+        dual_training=TrainingOptions(epochs=1),
+    )
+    train_star(config, [mined(folder, 0, 3)], [mined(folder, 3, 5)], folder / "star", any_graph=any_graph)
+    return folder / "star"
+
+
+def test_a_checkpoint_scores_beside_the_similarity_it_learned_beside(tmp_path: Path) -> None:
+    checkpoint = read_checkpoint(trained(tmp_path, 0.5))
+    assert checkpoint.description.similarity == 0.5
+    words = words_of(MINING)
+    model = StarModel(checkpoint)
+
+    def vectors_of(encoder: str) -> TextVectors:
+        assert encoder == str(tmp_path / "encoder")
+        return TextVectors(SentenceEncoder(encoder))
+
+    paths = tuple(RelationPath((Step(relation),)) for relation in ("capital", "borders"))
+    topic = Topic(Entity("p", "Peru"), mention="Peru", matched_name="Peru")
+    query = PathQuery("What is the capital of Peru?", (topic, topic), paths, (1.0, 1.0))
+    (both,) = star_scorer(words, model, vectors_of).score([query])
+    alone = replace(checkpoint, description=replace(checkpoint.description, similarity=0.0))
+    (own,) = star_scorer(words, StarModel(alone), vectors_of).score([query])
+    (beside,) = SimilarityScorer(words, SentenceEncoder(str(tmp_path / "encoder"))).score([query])
+    assert both.stop == pytest.approx(own.stop + 0.5 * UNIT * beside.stop, abs=1e-4)
+    assert both.extend == pytest.approx(own.extend + 0.5 * UNIT * beside.extend, abs=1e-4)
+
+
+def test_a_general_checkpoint_says_so(tmp_path: Path) -> None:
+    folder = trained(tmp_path, 0.0, any_graph=True)
+    assert read_checkpoint(folder).description.any_graph
+    card = (folder / "README.md").read_text()
+    assert "on any graph" in card
+    assert "never seen" in card
+
+
+def test_nothing_is_learned_by_what_a_relation_is_numbered_or_called(tmp_path: Path) -> None:
+    model = StarModel(read_checkpoint(trained(tmp_path, 0.0)))
+    words = words_of(MINING)
+    renamed = {f"r{number}": words[name] for number, name in enumerate(sorted(words, reverse=True))}
+    topic = Topic(Entity("p", "Peru"), mention="Peru", matched_name="Peru")
+    scores = [
+        star_scorer(known, model, lambda _: pytest.fail("no similarity"))
+        .score(
+            [
+                PathQuery(
+                    "Which currency is used in Peru?",
+                    (topic,) * len(names),
+                    tuple(RelationPath((Step(name),)) for name in names),
+                    (0.0,) * len(names),
+                )
+            ]
+        )[0]
+        .stop
+        for known, names in ((words, sorted(words, reverse=True)), (renamed, list(renamed)))
+    ]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
+
+
+def test_one_question_in_eight_of_a_file_is_kept_apart() -> None:
+    whole = Mined(MINING, tuple(questions()), "3" * 64)
+    learn, choose = mined_apart(whole)
+    assert sorted(q.id for q in (*learn.questions, *choose.questions)) == sorted(q.id for q in whole.questions)
+    assert 0 < len(choose.questions) < len(learn.questions)
+    assert mined_apart(whole) == (learn, choose)
+    assert len({whole.sha256, learn.sha256, choose.sha256}) == 3
+    check_apart([learn], [choose])
+    with pytest.raises(InputError, match="to keep one in eight apart, found 1: give --dev"):
+        mined_apart(replace(whole, questions=whole.questions[:1]))
