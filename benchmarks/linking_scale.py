@@ -42,6 +42,7 @@ TEMPLATES = (
 )
 _ONSETS = "b br c ch d dr f g gr h j k l m n p pr r s sh st t th tr v w z".split()
 _VOWELS = "a e i o u ai ea ou".split()
+_ENDS = ("l", "m", "n", "r", "s", "t", "ck")
 Ints = npt.NDArray[np.int64]
 
 
@@ -51,7 +52,7 @@ def word(rank: int) -> str:
     while rest or not text:
         rest, at = divmod(rest, len(_ONSETS) * len(_VOWELS))
         text += _ONSETS[at // len(_VOWELS)] + _VOWELS[at % len(_VOWELS)]
-    return f"{text}n".capitalize()
+    return f"{text}{_ENDS[rank % len(_ENDS)]}".capitalize()
 
 
 def words() -> list[str]:

@@ -6,10 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from .initials import initials
-from .tokens import FUNCTION_WORDS, NUMBERS, ROMANS, is_unspaced, tokenise
-
-MAX_CHARS = 400
-"""What of a name is held against a question; of a longer one its beginning alone."""
+from .tokens import FUNCTION_WORDS, MAX_CHARS, NUMBERS, ROMANS, is_unspaced, words_of_name
 
 FormKind = Literal[
     "whole", "unbracketed", "untyped", "outer", "leading", "inverted", "initials", "last", "adjective", "near"
@@ -32,8 +29,9 @@ def forms(search_names: Sequence[str], type_words: Collection[str]) -> Iterator[
     (US president of `President_of_the_United_States`). Initials are among the search names. In a script that
     parts no words there are no shorter forms but that without brackets.
     """
-    short = {letters: name for name in search_names for letters in initials(name)}
-    split = [(name, tuple(token.key for token in tokenise(name[:MAX_CHARS]))) for name in search_names]
+    several = search_names if len(search_names) > 1 else ()
+    short = {letters: name for name in several for letters in initials(name)}
+    split = [(name, tuple(token.key for token in words_of_name(name))) for name in search_names]
     for name, words in split:
         if name in short:
             for letters in _with_number(name, short[name]):
@@ -48,7 +46,7 @@ def forms(search_names: Sequence[str], type_words: Collection[str]) -> Iterator[
 
 def _with_number(letters: str, name: str) -> tuple[str, ...]:
     """Return initials as they are written, folded: WWII and WW2 for those of World War II."""
-    last = tokenise(name[:MAX_CHARS])[-1].folded
+    last = words_of_name(name)[-1].folded
     number = NUMBERS.get(last, last)
     if len(letters) < 3 or number not in ROMANS or letters[-1].lower() != last[0]:
         return (letters.lower(),)
@@ -57,7 +55,7 @@ def _with_number(letters: str, name: str) -> tuple[str, ...]:
 
 def _shorter(name: str, words: tuple[str, ...], type_words: Collection[str]) -> Iterator[Form]:
     cut = min((at for at in (name.find("("), name.find(",")) if at > 0), default=MAX_CHARS)
-    base = tuple(token.key for token in tokenise(name[:cut][:MAX_CHARS]))
+    base = tuple(token.key for token in words_of_name(name[:cut])) if cut < MAX_CHARS else words
     if base and base != words:
         yield Form(base, "unbracketed")
     if any(map(is_unspaced, base)):

@@ -7,7 +7,8 @@ p = 1 / (1 + exp(−w · x)); our own, no paper's. The weights were fitted on th
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from .mentions import KINDS, Mention, Words, capitals_differ
 
 Floats = npt.NDArray[np.float64]
+Span = tuple[int, int]
 
 FEATURES = (
     "1",
@@ -48,24 +50,38 @@ def features(words: Words, found: Sequence[Mention], type_words: Collection[str]
     """Return x, (num_mentions, num_features), in the order of `FEATURES`; mentions are judged beside one another."""
     if not found:
         return np.zeros((0, len(FEATURES)))
-    rivals: dict[tuple[int, int], list[Mention]] = {}
+    same: dict[Span, list[Mention]] = {}
     for each in found:
-        rivals.setdefault((each.start, each.end), []).append(each)
-    whole = {span for span, some in rivals.items() if any(m.kind == "whole" and m.similarity == 1 for m in some)}
-    return np.array([_features(words, each, rivals, whole, type_words) for each in found])
+        same.setdefault((each.start, each.end), []).append(each)
+    rivals = {span: _Rivals.of(some) for span, some in same.items()}
+    return np.array([_features(words, each, rivals, type_words) for each in found])
+
+
+@dataclass(frozen=True, slots=True)
+class _Rivals:
+    """What is known of the mentions by one run of words."""
+
+    degree: float
+    quality: tuple[bool, int]
+    is_whole: bool
+    """Whether a whole name without a typo is among them."""
+
+    @classmethod
+    def of(cls, same: Sequence[Mention]) -> _Rivals:
+        is_whole = any(m.kind == "whole" and m.similarity == 1 for m in same)
+        return cls(max(map(_degree, same)), min(map(_quality, same)), is_whole)
 
 
 def _features(
     words: Words,
     found: Mention,
-    rivals: dict[tuple[int, int], list[Mention]],
-    whole: set[tuple[int, int]],
+    rivals: Mapping[Span, _Rivals],
     type_words: Collection[str],
 ) -> list[float]:
     span = found.start, found.end
     run = words.tokens[found.start : found.end]
     content = [t for t, is_content in zip(run, words.is_content[found.start : found.end], strict=True) if is_content]
-    longer = [other for other in rivals if other != span and other[0] <= span[0] and span[1] <= other[1]]
+    longer = [r for other, r in rivals.items() if other != span and other[0] <= span[0] and span[1] <= other[1]]
     same = rivals[span]
     small = all(token.text.islower() for token in content)
     is_type = all(t.folded in type_words or t.folded.removesuffix("s") in type_words for t in content)
@@ -78,10 +94,10 @@ def _features(
         float(capitals_differ(words, found)),
         float(words.is_cased and found.start > 0 and not small),
         _degree(found),
-        _degree(found) - max(map(_degree, same)),
-        float(any(_quality(other) < _quality(found) for other in same)),
-        float(any(other in whole for other in longer)),
-        float(any(other not in whole for other in longer)),
+        _degree(found) - same.degree,
+        float(same.quality < _quality(found)),
+        float(any(other.is_whole for other in longer)),
+        float(any(not other.is_whole for other in longer)),
         float(is_type and small),
     ]
 

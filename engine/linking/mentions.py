@@ -9,8 +9,8 @@ from rapidfuzz.distance import DamerauLevenshtein
 
 from ..database.graph import NamedEntity
 from .adjectives import places_of
-from .forms import MAX_CHARS, FormKind, forms
-from .tokens import Token, content_words, tokenise
+from .forms import FormKind, forms
+from .tokens import Token, content_words, tokenise, words_of_name
 
 KINDS: tuple[FormKind, ...] = (
     "whole",
@@ -59,6 +59,7 @@ class Words:
         self._places: dict[str, list[int]] = {}
         for at, key in enumerate(self._keys):
             self._places.setdefault(key, []).append(at)
+        self._runs: dict[int, list[tuple[int, str]]] = {}
         self._adjective: dict[str, int] = {}
         for at, token in enumerate(self.tokens):
             if self.is_content[at] and not (self.is_cased and token.text.islower()):
@@ -86,6 +87,14 @@ class Words:
         """Return where the adjective of a place first stands; in a question with capitals one that has one, too."""
         return self._adjective.get(words[0]) if len(words) == 1 else None
 
+    def runs(self, size: int) -> list[tuple[int, str]]:
+        """Return the runs of so many folded words that may have typos, each with its first."""
+        if size not in self._runs:
+            firsts = [at for at in range(len(self.tokens) - size + 1) if self.has_content(at, at + size)]
+            written = ((at, " ".join(token.folded for token in self.tokens[at : at + size])) for at in firsts)
+            self._runs[size] = [(at, run) for at, run in written if len(run) >= _SHORTEST_TYPO]
+        return self._runs[size]
+
     def has_content(self, start: int, end: int) -> bool:
         """Whether a run has a word of content."""
         return any(self.is_content[start:end])
@@ -110,17 +119,14 @@ def mention(
 def _with_typo(words: Words, named: NamedEntity, min_similarity: float) -> list[Mention]:
     found = []
     for name in named.search_names:
-        target = [token.folded for token in tokenise(name[:MAX_CHARS])]
+        target = [token.folded for token in words_of_name(name)]
         joined = " ".join(target)
         if not _SHORTEST_TYPO <= len(joined) <= _LONGEST_TYPO:
             continue
-        for start in range(len(words.tokens) - len(target) + 1):
+        for start, run in words.runs(len(target)):
             end = start + len(target)
-            run = " ".join(token.folded for token in words.tokens[start:end])
-            if len(run) < _SHORTEST_TYPO or not words.has_content(start, end):
-                continue
             similarity = DamerauLevenshtein.normalized_similarity(run, joined, score_cutoff=min_similarity)
-            if similarity >= min_similarity and target:
+            if similarity >= min_similarity:
                 found.append(Mention(named, name, "whole", start, end, similarity))
     return found
 

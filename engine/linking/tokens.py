@@ -6,7 +6,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+MAX_CHARS = 400
+"""What of a name is held against a question; of a longer one its beginning alone."""
 _UNSPACED = "\u3041-\u3096\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Hiragana and Han characters, which are written without spaces: each is a word of its own, as in the name index."""
 _LETTER = rf"[^\W{_UNSPACED}]"
@@ -50,6 +53,8 @@ class Token:
 
 def fold(text: str) -> str:
     """Return the text as names are compared: no accents, no case, underscores opened."""
+    if text.isascii():
+        return text.replace("_", " ").lower()
     decomposed = unicodedata.normalize("NFKD", text.replace("_", " "))
     return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
 
@@ -62,6 +67,12 @@ def tokenise(text: str) -> list[Token]:
         if folded := fold(word).replace(".", ""):
             tokens.append(Token(word, folded, match.start(), match.start() + len(word)))
     return tokens
+
+
+@lru_cache(maxsize=4_096)
+def words_of_name(name: str) -> tuple[Token, ...]:
+    """Return the words of a name, of a very long one those of its beginning; the names of late are remembered."""
+    return tuple(tokenise(name[:MAX_CHARS]))
 
 
 def is_unspaced(word: str) -> bool:
