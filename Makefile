@@ -16,7 +16,7 @@ TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
 
-demo: $(VENV)/.runtime ## Set up, start Neo4j, load a small world, ask five questions
+demo: $(VENV)/.runtime ## Set up, start Neo4j, load a small world, ask fifteen questions
 	$(BIN)/lodestar demo
 
 wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere with pip

@@ -18,7 +18,7 @@ VERBS = {
     "ask": ("ask", "Answer questions from the graph, with the paths the answers rest on."),
     "browse": ("browse", "Open retrieved paths in Neo4j Browser."),
     "db": ("setup.db", "Start, stop, show or reset a Neo4j of your own."),
-    "demo": ("setup.demo", "Load a small world, ask five questions, show the answers."),
+    "demo": ("setup.demo", "Load a small world, ask fifteen questions, show the answers."),
     "doctor": ("setup.doctor", "Say what is there, what is missing, and what to do about it."),
     "entities": ("graph.entities", "Find the entities that a text mentions."),
     "eval": ("eval", "Ask every question of a set, and report figures with their intervals."),

@@ -44,7 +44,7 @@ FORMS = (
 @json_option
 @server_options
 def command(as_json: bool, **flags: Any) -> None:
-    """Load a small world into a Neo4j of its own, ask five questions and one of each form, show the answers.
+    """Load a small world into a Neo4j of its own, ask five questions and ten of other forms, show the answers.
 
     Safe to run again: what is there already is used.
 
