@@ -8,14 +8,22 @@ import numpy as np
 import pytest
 import torch
 from lodestar import Engine
+from lodestar.engine.browsing.browser import BrowserView
+from lodestar.engine.browsing.growth_picture import picture_of_growth
+from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import CheckpointError, UsageError
+from lodestar.engine.evidence.bridges import to_triples
 from lodestar.engine.explaining.growth_svg import growth_svg
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.growing import Gril
+from lodestar.engine.recipes.paths import RegPath
 from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.settings import Settings
+from lodestar.engine.supervision.pools.candidates import PoolOptions
+from lodestar.engine.supervision.pools.mine_pool import mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training.gril import gril_config, trained_gril
+from lodestar.engine.training.reg_path import graph_vocabulary, path_config, trained_paths
 from lodestar.engine.values import Question, Triple
 from lodestar.models.gril.checkpoint import read_graph_retriever
 from lodestar.models.gril.inputs import EncodedQuestions
@@ -103,6 +111,54 @@ def test_triples_come_best_first_with_probabilities_and_answer(
     with Engine(settings, recipe=recipe, options={"answerer.min_probability": 0.0, "top_k": 100}) as asked:
         answer = asked.ask("What is the capital of Chile?")
     assert answer.found
+
+
+def test_retrieval_augmentation_is_the_union_with_paths_of_a_decoder(
+    settings: Settings, engine: Engine, checkpoint: str, tmp_path: Path
+) -> None:
+    """`gril | reg-path` (appendix C.3), three beams: what either found, and an answer of it."""
+    pools = []
+    for name, asked in (("train", LEARNED), ("dev", CHOSEN)):
+        questions = tuple(
+            GoldQuestion(f"{name}-{place}", text, (GoldAnswer(answer),), (topic,))
+            for place, (text, topic, answer) in enumerate(asked)
+        )
+        found = QuestionSet(name, "test", f"{len(asked)}" * 64, questions)
+        pools.append([mine_pool(found, engine, tmp_path / f"{name}.jsonl", PoolOptions())])
+    config = path_config(["hidden=32", "training.head_learning_rate=0.01"], encoder=None, epochs=5, seed=0)
+    vectors, folder = engine.resources.vectors, tmp_path / "paths"
+    trained_paths(config, *pools, graph_vocabulary(settings), vectors, folder, fresh=False, watcher=Watcher())
+    paths = RegPath(checkpoint=str(folder), beam_width=3)
+    asked_of = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
+    with Engine(settings, recipe=Gril(checkpoint=checkpoint), options={"top_k": 100}) as one:
+        grown = one.retrieve_batch(asked_of)
+    with Engine(settings, recipe=paths, options={"top_k": 100}) as one:
+        planned = one.retrieve_batch(asked_of)
+    recipe = Gril(checkpoint=checkpoint) | paths
+    with Engine(settings, recipe=recipe, options={"top_k": 1_000, "answerer.min_probability": 0.0}) as both:
+        united = both.retrieve_batch(asked_of)
+        answers = both.answered(united)
+    for whole, triples, chains in zip(united, grown, planned, strict=True):
+        assert whole.items
+        assert set(to_triples(whole).items)
+        known = {item.value for item in to_triples(whole).items}
+        assert {item.value for item in to_triples(chains).items} <= known
+        assert {item.value for item in triples.items} & known
+    assert all(answer.entities for answer in answers)
+
+
+def test_how_a_subgraph_grew_is_in_browser_and_gone(
+    settings: Settings, engine: Engine, gateway: Gateway, checkpoint: str
+) -> None:
+    view = BrowserView(gateway, "http://127.0.0.1:7474/browser/")
+    with Engine(settings, recipe=Gril(checkpoint=checkpoint)) as asked:
+        growth = asked.growth(Question("What is the capital of Chile?", ("m.chile",)))
+    link = view.show_growth(growth)
+    assert "LodestarQuestion" in link
+    removed = view.clear()
+    assert removed.num_questions == 1
+    assert removed.num_nodes == len(picture_of_growth(growth).nodes)
+    assert view.clear().num_nodes == 0
 
 
 def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, tmp_path: Path) -> None:

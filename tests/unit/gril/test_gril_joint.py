@@ -16,6 +16,7 @@ from lodestar.models.gril.inputs import EncodedQuestions
 from lodestar.models.gril.network import GraphRetriever
 from lodestar.models.gril.reading.asked import Judged
 from lodestar.models.gril.reading.joint import JointNetwork, given_triples, passage_of
+from lodestar.models.gril.reading.kinds import new_reader
 from lodestar.models.gril.reading.learning import f1_at, is_answer
 from lodestar.models.gril.reading.model import ReaderModel
 from lodestar.models.gril.reading.passages import Passage, written
@@ -234,6 +235,44 @@ def train(folder: Path, chosen: GrilConfig, watcher: Watcher | None = None) -> G
 
 
 class TestTraining:
+    def test_in_bf16_accumulated_and_recomputed_it_is_taken_up(self, reader_folder: str, tmp_path: Path) -> None:
+        class StoppedError(Exception):
+            pass
+
+        def stop(name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
+            if (name, epoch, done) == ("reader", 1, 2):
+                raise StoppedError
+
+        base = config(reader_folder, checkpointing=True)
+        options = replace(base.joint_training, precision="bf16", accumulate=2)
+        chosen = replace(base, batch_size=2, joint_training=options)
+        whole, halted = tmp_path / "whole", tmp_path / "halted"
+        train(whole, chosen)
+        with pytest.raises(StoppedError):
+            train(halted, chosen, Watcher(step=stop))
+        train(halted, chosen)
+        for part in ("retriever", "bridge", "reader"):
+            weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
+            assert weights[0].read_bytes() == weights[1].read_bytes(), part
+        plain = tmp_path / "plain"
+        train(plain, replace(chosen, joint_training=replace(options, precision="fp32")))
+        assert (plain / "reader/model.safetensors").read_bytes() != weights[0].read_bytes()
+
+    def test_recomputing_gives_the_same_gradients(self, reader_folder: str) -> None:
+        found = []
+        for checkpointing in (False, True):
+            options = replace(JOINT, reader=reader_folder, checkpointing=checkpointing)
+            torch.manual_seed(0)
+            reader = new_reader(options)
+            retriever = GraphRetriever(26, 8, "mlp", GrowOptions(num_layers=2))
+            network = JointNetwork(retriever, Bridge(8, options.inner, DIMENSION), reader, options).train()
+            torch.manual_seed(1)
+            network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
+            found.append({name: p.grad for name, p in network.named_parameters() if p.grad is not None})
+        assert found[0].keys() == found[1].keys()
+        for name, gradient in found[0].items():
+            torch.testing.assert_close(gradient, found[1][name])
+
     def test_it_is_taken_up_read_again_and_at_work(self, reader_folder: str, tmp_path: Path) -> None:
         class StoppedError(Exception):
             pass
