@@ -243,6 +243,8 @@ def graphml(kg: str, **flags: Any) -> None:
 @command.command()
 @click.argument("documents")
 @click.option("--pipeline", metavar="NAME", help="spaCy pipeline that finds concepts: en_core_web_sm, or a folder.")
+@click.option("--gliner", metavar="NAME", help="GLiNER model that finds concepts, by name or folder.")
+@click.option("--labels", metavar="TYPE,…", help="Types of entities that --gliner looks for, as drug,disease.")
 @click.option("--concepts", metavar="FILE", help="Names of concepts, one a line, that are looked for instead.")
 @click.option(
     "--snippet-length",
@@ -259,11 +261,13 @@ def graphml(kg: str, **flags: Any) -> None:
     help="Characters that a snippet may share with the one before.",
 )
 @load_options
-def text(documents: str, pipeline: str | None, concepts: str | None, **flags: Any) -> None:
+def text(
+    documents: str, pipeline: str | None, gliner: str | None, labels: str | None, concepts: str | None, **flags: Any
+) -> None:
     """Make a graph of text: a folder (.txt, .md, .html, .jsonl), or one such file; - is standard input.
 
     Texts are cut into snippets; concepts that a snippet mentions together are joined, and lead to it. Concepts are what
-    --pipeline recognises (with the extra `text`), the names in --concepts, or else phrases that recur.
+    --pipeline (with the extra `text`) or --gliner recognises, the names in --concepts, or else phrases that recur.
 
     \b
     Example:
@@ -271,9 +275,8 @@ def text(documents: str, pipeline: str | None, concepts: str | None, **flags: An
       lodestar load text articles.jsonl.gz --pipeline en_core_web_sm
       lodestar load text more.txt --concepts diseases.txt --append
     """
-    _load(
-        "text", flags, {"path": documents, "pipeline": pipeline, "concepts_path": concepts}, "snippet_length", "overlap"
-    )
+    given = {"path": documents, "pipeline": pipeline, "gliner": gliner, "concepts_path": concepts}
+    _load("text", flags, given | {"labels": tuple(_list(labels) or ())}, "snippet_length", "overlap")
 
 
 @command.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -13,11 +14,13 @@ _BLOCK_CHARS = 1 << 20
 def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
     """Yield the snippets of a document, of at most `length` characters, `overlap` of them shared with the one before.
 
-    White space within a snippet becomes single blanks, and characters that no text has are left out.
+    White space within a snippet becomes single blanks, and characters that no text has are left out. A run of
+    characters without blanks that is longer than a snippet is cut first, ours: the splitter would weigh each of them.
     """
+    endless = re.compile(rf"\S{{{length}}}(?=\S)")
     splitter = RecursiveCharacterTextSplitter(chunk_size=length, chunk_overlap=overlap)
     for block in _blocks(text):
-        for snippet in splitter.split_text(block):
+        for snippet in splitter.split_text(endless.sub(r"\g<0> ", block)):
             if plain := " ".join(snippet.split()):
                 yield plain
 

@@ -13,6 +13,7 @@ from ...source import NO_ID, Part, RelationFacts, RowPart
 from ..file_source import FileSource
 from .concepts import ConceptFinder, ListedConcepts, RecurringPhrases, SpacyConcepts, concept_id
 from .documents import documents, files_of
+from .gliner_concepts import LABELS, GlinerConcepts
 from .snippets import snippets
 
 MAX_CONCEPTS = 40
@@ -39,16 +40,20 @@ class TextSource(FileSource):
         concepts_path: str | None = None,
         snippet_length: int = 500,
         overlap: int = 50,
+        gliner: str | None = None,
+        labels: Sequence[str] = (),
     ) -> None:
         if overlap >= snippet_length:
             raise UsageError(f"--overlap: expected less than --snippet-length ({snippet_length}), found {overlap}")
-        if pipeline and concepts_path:
-            raise UsageError("--pipeline and --concepts exclude each other: give one of them")
+        if sum(map(bool, (pipeline, concepts_path, gliner))) > 1:
+            raise UsageError("--pipeline, --gliner and --concepts exclude each other: give one of them")
+        if labels and not gliner:
+            raise UsageError("--labels: expected with --gliner, which looks for them")
         self.max_rejects = 0
         self.languages: Sequence[str] = ()
         self._files = files_of(path)
         self._cut = (snippet_length, overlap)
-        self._concepts = _finder(pipeline, concepts_path)
+        self._concepts = _finder(pipeline, concepts_path, gliner, labels)
         super().__init__(self._files)
         self.name = path.rstrip("/").rpartition("/")[2] if len(self._files) > 1 else self._files[0].name
 
@@ -105,9 +110,13 @@ def _rows_of(line: int, snippet: str, found: Sequence[str]) -> Iterator[Statemen
         yield StatementRow(line, f"concept beyond {MAX_CONCEPTS} of a snippet")
 
 
-def _finder(pipeline: str | None, concepts_path: str | None) -> ConceptFinder:
+def _finder(
+    pipeline: str | None, concepts_path: str | None, gliner: str | None, labels: Sequence[str]
+) -> ConceptFinder:
     if pipeline:
         return SpacyConcepts(pipeline)
+    if gliner:
+        return GlinerConcepts(gliner, labels or LABELS)
     if concepts_path:
         file = ByteFile(concepts_path)
         names = [line for document in documents(file) for line in document.text.splitlines()]

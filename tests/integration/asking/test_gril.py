@@ -127,7 +127,8 @@ def test_retrieval_augmentation_is_the_union_with_paths_of_a_decoder(
         pools.append([mine_pool(found, engine, tmp_path / f"{name}.jsonl", PoolOptions())])
     config = path_config(["hidden=32", "training.head_learning_rate=0.01"], encoder=None, epochs=5, seed=0)
     vectors, folder = engine.resources.vectors, tmp_path / "paths"
-    trained_paths(config, *pools, graph_vocabulary(settings), vectors, folder, fresh=False, watcher=Watcher())
+    train, dev = pools
+    trained_paths(config, train, dev, graph_vocabulary(settings), vectors, folder, fresh=False, watcher=Watcher())
     paths = RegPath(checkpoint=str(folder), beam_width=3)
     asked_of = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
     with Engine(settings, recipe=Gril(checkpoint=checkpoint), options={"top_k": 100}) as one:

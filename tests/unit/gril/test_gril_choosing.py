@@ -77,8 +77,8 @@ def test_graph_token_and_triples_are_read_where_they_are_on() -> None:
     def chosen(passage: Passage, token: float | None, *, has_text: bool = True) -> torch.Tensor:
         tokens = None if token is None else token * torch.linspace(-1, 1, DIMENSION)[None]
         with torch.no_grad():
-            (found,) = reader(has_text=has_text)([passage], [OPTIONS], tokens)
-        return found
+            found: list[torch.Tensor] = reader(has_text=has_text)([passage], [OPTIONS], tokens)
+        return found[0]
 
     without = replace(PASSAGE, triples=())
     assert not torch.allclose(chosen(PASSAGE, 0.1), chosen(PASSAGE, -2.0))

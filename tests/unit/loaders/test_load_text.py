@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from lodestar.engine.database.snippets import MENTIONED_IN, MENTIONED_WITH
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.loaders.formats.text.concepts import ListedConcepts, RecurringPhrases, concept_id
+from lodestar.loaders.formats.text.gliner_concepts import GlinerConcepts
 from lodestar.loaders.formats.text.snippets import snippets
 from lodestar.loaders.formats.text.text_source import MAX_CONCEPTS, TextSource
 
@@ -106,6 +110,10 @@ def test_options_that_contradict_each_other(folder: Path) -> None:
         TextSource(str(folder), snippet_length=40, overlap=40)
     with pytest.raises(UsageError, match="exclude each other"):
         TextSource(str(folder), pipeline="x", concepts_path="y")
+    with pytest.raises(UsageError, match="exclude each other"):
+        TextSource(str(folder), pipeline="x", gliner="y")
+    with pytest.raises(UsageError, match="--labels: expected with --gliner"):
+        TextSource(str(folder), labels=("drug",))
 
 
 def test_a_line_of_megabytes_is_cut(folder: Path) -> None:
@@ -190,3 +198,105 @@ def test_a_pipeline_that_finds_nothing_is_one_line(folder: Path, tmp_path: Path,
         blank.to_disk(path)
     with pytest.raises(LodestarError, match=message):
         TextSource(str(folder), pipeline=str(path))
+
+
+def test_without_gliner_or_its_model_it_is_one_line(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "a.txt").write_text(ASPIRIN, encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "gliner", None)
+    with pytest.raises(UsageError, match="--gliner needs GLiNER, which is not installed: pip install gliner"):
+        TextSource(str(folder), gliner="x")
+    monkeypatch.setitem(sys.modules, "gliner", Names(max_len=9))
+    with pytest.raises(InputError, match="expected weights as safetensors, found none"):
+        TextSource(str(folder), gliner=str(folder))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UsageError, match=r"--gliner no/such\.model: cannot be loaded .*: give a folder"):
+        TextSource(str(folder), gliner="no/such.model")
+
+
+class Names(ModuleType):
+    """In the place of the module `gliner`, whose models are too large for a test: names in capitals are entities, and
+    as there only the first words of a text are read, with a warning that nobody sees."""
+
+    def __init__(self, max_len: int) -> None:
+        super().__init__("gliner")
+        self.GLiNER = self
+        self.config = SimpleNamespace(max_len=max_len)
+        self.data_processor: SimpleNamespace | None = None
+        self.read: list[str] = []
+
+    def from_pretrained(self, folder: str, *, local_files_only: bool) -> Names:
+        assert Path(folder).is_dir()
+        assert local_files_only
+        return self
+
+    def inference(self, texts: list[str], labels: list[str], threshold: float) -> list[list[dict[str, object]]]:
+        assert 0 < threshold < 1
+        self.read += texts
+        words = [re.findall(r"\w+(?:[-_]\w+)*|\S", text)[: self.config.max_len] for text in texts]
+        return [[{"text": word, "label": labels[0]} for word in some if word[0].isupper()] for some in words]
+
+
+def test_what_gliner_would_drop_is_read_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Names(max_len=8)
+    monkeypatch.setitem(sys.modules, "gliner", model)
+    (folder / "model.safetensors").write_bytes(b"")
+    text = "then Aspirin came and it was good. later there was Reye and also, much later in it, Quinine"
+    (folder / "a.txt").write_text(text, encoding="utf-8")
+    source = TextSource(str(folder), gliner=str(folder), labels=("drug",))
+    read = read_source(source)
+    assert set(read.names) == {"aspirin", "reye", "quinine"}
+    assert len(pairs(read)) == 6
+    assert "".join(model.read) == text
+    assert max(len(re.findall(r"\w+|\S", part)) for part in model.read) <= 8
+    assert source.options()["labels"] == "drug"
+    assert source.digest() != TextSource(str(folder), gliner=str(folder)).digest()
+
+
+def test_what_its_encoder_would_drop_is_read_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script without blanks: one word of many pieces."""
+    model = Names(max_len=384)
+    model.data_processor = SimpleNamespace(
+        transformer_tokenizer=lambda text, **_: {"input_ids": list(text.encode("utf-8"))}
+    )
+    monkeypatch.setitem(sys.modules, "gliner", model)
+    (folder / "model.safetensors").write_bytes(b"")
+    finder = GlinerConcepts(str(folder), ("drug",))
+    text = "\u6771\u4eac" * 400
+    assert "".join(finder.windows(text)) == text
+    assert max(len(part.encode()) for part in finder.windows(text)) <= 512
+    assert list(finder.windows(" ")) == []
+
+
+def test_a_line_of_megabytes_without_a_blank_is_cut_before_it_is_weighed(folder: Path) -> None:
+    path = folder / "a.jsonl"
+    path.write_bytes(b'{"text": "aspirin ' + b"x" * 6_000_000 + b' headache aspirin"}\n')
+    listed = concepts_in(folder, "aspirin", "headache")
+    read = read_source(TextSource(str(path), concepts_path=listed, snippet_length=8_000, overlap=0))
+    assert pairs(read) == {("aspirin", "headache"), ("headache", "aspirin")}
+    assert read.counts["snippet without concepts"] >= 700
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (
+            "\u0410\u0441\u043f\u0438\u0440\u0438\u043d \u0438 \u041c\u043e\u0441\u043a\u0432\u0430.",
+            ["\u0430\u0441\u043f\u0438\u0440\u0438\u043d", "\u043c\u043e\u0441\u043a\u0432\u0430"],
+        ),
+        ("L\u2019h\u00f4pital Saint-Louis \u00e0 Orl\u00e9ans.", ["orl\u00e9ans", "saint-louis"]),
+        (
+            "\u0391\u03b8\u03ae\u03bd\u03b1 \u03ba\u03b1\u03b9 \u03a3\u03c0\u03ac\u03c1\u03c4\u03b7",
+            ["\u03b1\u03b8\u03b7\u03bd\u03b1", "\u03c3\u03c0\u03ac\u03c1\u03c4\u03b7"],
+        ),
+    ],
+    ids=["russian", "french", "greek"],
+)
+def test_texts_in_other_languages(folder: Path, text: str, names: list[str]) -> None:
+    (folder / "a.txt").write_text(text, encoding="utf-8")
+    read = read_source(TextSource(str(folder), concepts_path=concepts_in(folder, *names)))
+    assert len(read.names) == 2
+    assert len(pairs(read)) == 2
+    without = read_source(TextSource(str(folder)))
+    assert not without.rejects
