@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import numpy as np
 from ...models.linking.candidates import LinkedCandidates
 from ...models.linking.checkpoint import LinkerDescription
 from ...models.linking.config import LinkerConfig
-from ...models.linking.learning import NothingToLearnError
 from ...models.linking.train_linker import train_linker
+from ...models.training.objective import NothingToLearnError
 from ...models.training.trainer import Watcher
 from ..api import Engine
 from ..code_hash import code_sha256
@@ -25,24 +24,15 @@ from ..progress.phases import Progress, silent
 from ..questions.gold import GoldQuestion, QuestionSet
 from ..questions.in_graph import with_topic_ids
 from ..recipes.linking import relation_evidence
-from ..resolving import change, filled
 from .relation_pairs import plain_words
-from .running import check_asked_apart, training_in
+from .running import changed, check_asked_apart, training_in
 
 BATCH = 32
 
 
 def linker_config(changes: Sequence[str], *, encoder: str | None, epochs: int | None, seed: int) -> LinkerConfig:
     """Return the configuration with what the command line changes; raise `UsageError` for an unknown option."""
-    data = json.loads(json.dumps(LinkerConfig().as_json()))
-    data["training"]["seed"] = seed
-    if epochs is not None:
-        data["training"]["epochs"] = epochs
-    if encoder:
-        data["encoder"] = encoder
-    for said in changes:
-        change(data, said, "training.epochs=5")
-    return filled(LinkerConfig, data, "train linker")
+    return changed(LinkerConfig(), changes, "train linker", epochs=epochs, seed=seed, encoder=encoder)
 
 
 def linked_candidates(

@@ -12,9 +12,9 @@ from pathlib import Path
 from ...models.encoder import EncoderUnavailableError
 from ...models.reg.config import SubgraphOptions
 from ...models.reg.graphs import VERSION, GraphFileError, QuestionGraphs, read_graphs
-from ...models.reg.learning import NothingToLearnError
 from ...models.reg.supervised import relabelled
 from ...models.text_vectors import TextVectors
+from ...models.training.objective import NothingToLearnError
 from ..api import Engine
 from ..errors import EncoderError, InputError, UsageError
 from ..progress.phases import Progress

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,22 +12,13 @@ from ...models.reg.graphs import QuestionGraphs
 from ...models.text_vectors import TextVectors
 from ...models.training.trainer import Watcher
 from ..code_hash import code_sha256
-from ..resolving import change, filled
 from .question_graphs import learning_from
-from .running import training_in
+from .running import changed, training_in
 
 
 def entity_config(changes: Sequence[str], *, encoder: str | None, epochs: int | None, seed: int) -> EntityConfig:
     """Return the configuration with what the command line changes; raise `UsageError` for an unknown option."""
-    data = json.loads(json.dumps(EntityConfig().as_json()))
-    data["training"]["seed"] = seed
-    if epochs is not None:
-        data["training"]["epochs"] = epochs
-    if encoder:
-        data["encoder"] = encoder
-    for said in changes:
-        change(data, said, "training.epochs=5")
-    return filled(EntityConfig, data, "train reg-entity")
+    return changed(EntityConfig(), changes, "train reg-entity", epochs=epochs, seed=seed, encoder=encoder)
 
 
 def trained_entities(

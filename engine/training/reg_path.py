@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from ...models.mined.pool import Pool
-from ...models.reg.learning import NothingToLearnError
 from ...models.reg.paths.checkpoint import PathDescription
 from ...models.reg.paths.config import PathConfig
 from ...models.reg.paths.train_paths import train_paths
 from ...models.reg.paths.vocabulary import Vocabulary
 from ...models.text_vectors import TextVectors
+from ...models.training.objective import NothingToLearnError
 from ...models.training.trainer import Watcher
 from ..api import Engine
 from ..code_hash import code_sha256
@@ -22,7 +21,6 @@ from ..errors import UsageError
 from ..progress.phases import Progress
 from ..questions.gold import QuestionSet
 from ..relations.words import words_of_relation
-from ..resolving import change, filled
 from ..settings import Settings
 from ..supervision.pools.candidates import PoolOptions
 from ..supervision.pools.mine_pool import mine_pool
@@ -30,20 +28,12 @@ from ..supervision.pools.refine_pool import pool_of
 from .of_graph import Made, Say, made_of_graph
 from .question_graphs import WEAK
 from .relation_pairs import plain_words
-from .running import Asked, check_asked_apart, training_in
+from .running import Asked, changed, check_asked_apart, training_in
 
 
 def path_config(changes: Sequence[str], *, encoder: str | None, epochs: int | None, seed: int) -> PathConfig:
     """Return the configuration with what the command line changes; raise `UsageError` for an unknown option."""
-    data = json.loads(json.dumps(PathConfig().as_json()))
-    data["training"]["seed"] = seed
-    if epochs is not None:
-        data["training"]["epochs"] = epochs
-    if encoder:
-        data["encoder"] = encoder
-    for said in changes:
-        change(data, said, "training.epochs=5")
-    return filled(PathConfig, data, "train reg-path")
+    return changed(PathConfig(), changes, "train reg-path", epochs=epochs, seed=seed, encoder=encoder)
 
 
 def pool_set(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,22 +14,14 @@ from ...models.reg.plans.train_plans import train_plans
 from ...models.training.trainer import Watcher
 from ..code_hash import code_sha256
 from ..errors import EncoderError
-from ..resolving import change, filled
 from .reg_path import learning_paths
-from .running import training_in
+from .running import changed, training_in
 
 
 def plan_config(changes: Sequence[str], *, model: str, rank: int | None, epochs: int | None, seed: int) -> PlanConfig:
     """Return the configuration with what the command line changes; raise `UsageError` for an unknown option."""
-    data = json.loads(json.dumps(PlanConfig(model).as_json()))
-    data["training"]["seed"] = seed
-    if epochs is not None:
-        data["training"]["epochs"] = epochs
-    if rank is not None:
-        data["lora"]["rank"] = rank
-    for said in changes:
-        change(data, said, "lora.alpha=32")
-    return filled(PlanConfig, data, "train reg-path --model")
+    wanted = [f"lora.rank={rank}"] if rank is not None else []
+    return changed(PlanConfig(model), [*wanted, *changes], "train reg-path --model", epochs=epochs, seed=seed)
 
 
 def trained_plans(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 from ...models.encoder import EncoderUnavailableError
 from ...models.training.description import ModelDescription
@@ -12,11 +14,36 @@ from ...models.training.processes import process_group, wait_for_all
 from ...models.training.state import TrainingStateError
 from ...models.training.trainer import begin_anew
 from ..errors import EncoderError, UsageError
+from ..resolving import change, filled
 from ..server.file_lock import locked
 from ..whole_file import storing
 
 Asked = tuple[str, frozenset[str]]
 """The words of a question in small letters, and its topics: two with the same are one question."""
+
+
+class _Config(Protocol):
+    def as_json(self) -> Mapping[str, Any]: ...
+
+
+ConfigT = TypeVar("ConfigT", bound=_Config)
+
+
+def changed(
+    config: ConfigT, changes: Sequence[str], verb: str, *, epochs: int | None, seed: int, **named: object
+) -> ConfigT:
+    """Return a configuration with what the command line changes, `changes` last; `named` options where they are given.
+
+    Raises `UsageError` for an option that there is not, and for a value out of its range.
+    """
+    data = json.loads(json.dumps(config.as_json()))
+    data["training"]["seed"] = seed
+    if epochs is not None:
+        data["training"]["epochs"] = epochs
+    data |= {name: value for name, value in named.items() if value}
+    for said in changes:
+        change(data, said, "training.epochs=5")
+    return filled(type(config), data, verb)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,9 @@ from torch.nn.functional import cross_entropy
 from ..reg.graphs import QuestionGraphs
 from ..reg.shortest_paths import UNREACHED, hops_from
 from ..text_vectors import TextVectors
-from ..training.objective import Figures, ParameterGroup
+from ..training.objective import Figures
 from ..training.options import TrainingOptions
+from ..training.shuffled import Shuffled
 from .inputs import EncodedQuestions
 
 Ints = npt.NDArray[np.int64]
@@ -86,7 +87,7 @@ def hops_of(graphs: QuestionGraphs, max_hops: int) -> Ints:
     return np.array(found, dtype=np.int64)
 
 
-class HopObjective:
+class HopObjective(Shuffled[HopPredictor, int]):
     """An `Objective`: cross-entropy over the questions whose answers can be reached."""
 
     def __init__(
@@ -97,49 +98,19 @@ class HopObjective:
         options: TrainingOptions,
         batch_size: int,
     ) -> None:
-        self.network = network
-        self._options, self._batch_size = options, batch_size
         self._train, self._dev = (_known(sets, network.max_hops) for sets in (train, dev))
-        self._order = list(range(len(self._train[1])))
-
-    def groups(self) -> list[ParameterGroup]:
-        """Return all parameters, which learn at one rate."""
-        return [ParameterGroup(list(self.network.parameters()), self._options.head_learning_rate)]
-
-    def saved(self) -> Mapping[str, Tensor]:
-        """Return all weights."""
-        return self.network.state_dict()
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Batches of questions."""
-        return -(-len(self._order) // self._batch_size)
-
-    def begin(self, epoch: int) -> None:
-        """Order the questions anew."""
-        rng = np.random.default_rng((self._options.seed, epoch))
-        self._order = rng.permutation(len(self._order)).tolist()
-
-    def state(self) -> dict[str, Tensor]:
-        """Return nothing: an epoch depends on its number alone."""
-        return {}
-
-    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Order the questions as `begin` did."""
-        del state
-        self.begin(epoch)
+        super().__init__(network, range(len(self._train[1])), options, batch_size)
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the mean loss of a batch of questions."""
-        batch = self._order[step * self._batch_size : (step + 1) * self._batch_size]
-        batch = batch[shard[0] :: shard[1]] or batch[:1]
+        batch = self.batch(step, shard)
         questions, hops = self._train
         return cross_entropy(network(questions[batch]), hops[batch] - 1)
 
     def evaluate(self) -> Figures:
         """Return the share of dev questions whose hops are predicted, and what the commonest number would have."""
         questions, hops = self._dev
-        if not len(hops) or not self._order:
+        if not len(hops) or not len(self._train[1]):
             return {ACCURACY: 0.0, MAJORITY: 0.0, "choose_by": 0.0}
         with torch.no_grad():
             logits = self.network(questions)

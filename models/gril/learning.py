@@ -6,7 +6,7 @@ chosen by the recall of right triples among as many as a reader is given at most
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy
 
-from ..reg.learning import NothingToLearnError
-from ..training.objective import Figures, ParameterGroup
+from ..training.objective import Figures, NothingToLearnError
+from ..training.shuffled import Shuffled
 from .config import GrilConfig
 from .inputs import EncodedQuestions
 from .mask import CLAMP, logit
@@ -46,7 +46,7 @@ def graph_supervision(grown: Grown, inputs: GrowInputs, on_path: Tensor) -> Tens
     return (total / count.clamp(min=1)).mean()
 
 
-class RetrieverObjective:
+class RetrieverObjective(Shuffled[GraphRetriever, tuple[int, int]]):
     """An `Objective`. Questions without a right triple in their subgraph teach and judge nothing."""
 
     def __init__(
@@ -56,53 +56,23 @@ class RetrieverObjective:
         dev: Sequence[EncodedQuestions],
         config: GrilConfig,
     ) -> None:
-        self.network = network
-        self._train, self._dev, self._config = train, dev, config
-        self._questions = [
+        questions = [
             (place, question)
             for place, each in enumerate(train)
             for question in range(len(each.graphs))
             if each.graphs.is_positive[each.graphs.triples_of(question)].any()
         ]
-        if not self._questions:
+        if not questions:
             raise NothingToLearnError("no question to learn from has an answer in its subgraph")
-        self._order = list(range(len(self._questions)))
-
-    def groups(self) -> list[ParameterGroup]:
-        """Return all parameters, which learn at one rate."""
-        return [ParameterGroup(list(self.network.parameters()), self._config.training.head_learning_rate)]
-
-    def saved(self) -> Mapping[str, Tensor]:
-        """Return all weights."""
-        return self.network.state_dict()
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Batches of questions."""
-        return -(-len(self._questions) // self._config.batch_size)
-
-    def begin(self, epoch: int) -> None:
-        """Order the questions anew."""
-        rng = np.random.default_rng((self._config.training.seed, epoch))
-        self._order = rng.permutation(len(self._questions)).tolist()
-
-    def state(self) -> dict[str, Tensor]:
-        """Return nothing: an epoch depends on its number alone."""
-        return {}
-
-    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Order the questions as `begin` did."""
-        del state
-        self.begin(epoch)
+        super().__init__(network, questions, config.training, config.batch_size)
+        self._train, self._dev = train, dev
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the mean loss of a batch of questions."""
-        size = self._config.batch_size
-        batch = self._order[step * size : (step + 1) * size]
-        batch = batch[shard[0] :: shard[1]] or batch[:1]
+        batch = self.batch(step, shard)
         losses = []
         for place, encoded in enumerate(self._train):
-            chosen = [self._questions[each][1] for each in batch if self._questions[each][0] == place]
+            chosen = [question for of, question in batch if of == place]
             if chosen:
                 inputs = encoded.inputs(chosen, supervised=True)
                 losses.append(graph_supervision(network(inputs), inputs, encoded.on_path(chosen)) * len(chosen))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from ..training.objective import Figures, ParameterGroup
+from ..training.objective import Figures, NothingToLearnError
+from ..training.shuffled import Shuffled
 from .candidates import Bools, Floats, LinkedCandidates
 from .config import LinkerConfig
 from .network import CandidateScorer
@@ -19,11 +20,7 @@ NAMES = ("recall_at_1", "recall_at_3", "loss")
 be), among its first three; and the mean cross-entropy of a candidate."""
 
 
-class NothingToLearnError(Exception):
-    """No question has a topic among its candidates; the message says so."""
-
-
-class LinkerObjective:
+class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
     """An `Objective`. Questions without a candidate teach nothing; they count as not found."""
 
     def __init__(
@@ -33,9 +30,7 @@ class LinkerObjective:
         dev: Sequence[LinkedCandidates],
         config: LinkerConfig,
     ) -> None:
-        self.network = network
-        self._train, self._dev, self._config = train, dev, config
-        self._questions = [
+        questions = [
             (place, question)
             for place, each in enumerate(train)
             for question in range(len(each))
@@ -46,43 +41,15 @@ class LinkerObjective:
         if not any(each.is_topic.any() for each in dev):
             raise NothingToLearnError("no question to choose by has a topic among its candidates")
         network.standardise(torch.from_numpy(np.concatenate([each.features for each in train])))
-        self._order = list(range(len(self._questions)))
-
-    def groups(self) -> list[ParameterGroup]:
-        """Return all parameters, which learn at one rate."""
-        return [ParameterGroup(list(self.network.parameters()), self._config.training.head_learning_rate)]
-
-    def saved(self) -> Mapping[str, Tensor]:
-        """Return all weights."""
-        return self.network.state_dict()
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Batches of questions."""
-        return -(-len(self._questions) // self._config.batch_size)
-
-    def begin(self, epoch: int) -> None:
-        """Order the questions anew."""
-        rng = np.random.default_rng((self._config.training.seed, epoch))
-        self._order = rng.permutation(len(self._questions)).tolist()
-
-    def state(self) -> dict[str, Tensor]:
-        """Return nothing: an epoch depends on its number alone."""
-        return {}
-
-    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Order the questions as `begin` did."""
-        del state
-        self.begin(epoch)
+        super().__init__(network, questions, config.training, config.batch_size)
+        self._train, self._dev = train, dev
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the mean loss over the candidates of a batch of questions."""
-        size = self._config.batch_size
-        batch = self._order[step * size : (step + 1) * size]
-        batch = batch[shard[0] :: shard[1]] or batch[:1]
+        batch = self.batch(step, shard)
         features, labels = [], []
         for place, each in enumerate(self._train):
-            rows = each.rows([self._questions[at][1] for at in batch if self._questions[at][0] == place])
+            rows = each.rows([question for of, question in batch if of == place])
             features.append(each.features[rows])
             labels.append(each.is_topic[rows].astype(np.float32))
         return binary_cross_entropy_with_logits(

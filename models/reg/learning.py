@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from ..training.objective import Figures, ParameterGroup
+from ..training.objective import Figures, NothingToLearnError
 from ..training.options import TrainingOptions
+from ..training.shuffled import Shuffled
 from .config import TripleConfig
 from .graphs import Ints, QuestionGraphs
 from .inputs import EncodedGraphs
@@ -19,11 +20,7 @@ from .judging import figures_of, questions_with_right
 from .network import TripleInputs, TripleScorer
 
 
-class NothingToLearnError(Exception):
-    """No question has a right triple in its subgraph; the message says of which set."""
-
-
-class SubgraphObjective:
+class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
     """An `Objective` over the subgraphs of questions. Those without a right triple teach and judge nothing."""
 
     def __init__(
@@ -34,13 +31,11 @@ class SubgraphObjective:
         training: TrainingOptions,
         batch_size: int,
     ) -> None:
-        self.network = network
-        self._train, self._dev, self._training, self._batch_size = train, dev, training, batch_size
-        self._questions = questions_with_right([each.graphs for each in train])
-        if not self._questions:
+        questions = questions_with_right([each.graphs for each in train])
+        if not questions:
             raise NothingToLearnError("no question to learn from has an answer in its subgraph")
-        self._epoch = 0
-        self._order = list(range(len(self._questions)))
+        super().__init__(network, questions, training, batch_size)
+        self._train, self._dev = train, dev
 
     def logits_and_labels(
         self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
@@ -52,42 +47,12 @@ class SubgraphObjective:
         """Return the logit of each triple of a question."""
         raise NotImplementedError
 
-    def groups(self) -> list[ParameterGroup]:
-        """Return all parameters, which learn at one rate."""
-        return [ParameterGroup(list(self.network.parameters()), self._training.head_learning_rate)]
-
-    def saved(self) -> Mapping[str, Tensor]:
-        """Return all weights."""
-        return self.network.state_dict()
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Batches of questions."""
-        return -(-len(self._questions) // self._batch_size)
-
-    def begin(self, epoch: int) -> None:
-        """Order the questions anew."""
-        self._epoch = epoch
-        rng = np.random.default_rng((self._training.seed, epoch))
-        self._order = rng.permutation(len(self._questions)).tolist()
-
-    def state(self) -> dict[str, Tensor]:
-        """Return nothing: an epoch depends on its number alone."""
-        return {}
-
-    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Order the questions as `begin` did."""
-        del state
-        self.begin(epoch)
-
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the mean loss over what is judged of a batch of questions."""
-        size = self._batch_size
-        batch = self._order[step * size : (step + 1) * size]
-        batch = batch[shard[0] :: shard[1]] or batch[:1]
+        batch = self.batch(step, shard)
         losses, labels = [], []
         for place, encoded in enumerate(self._train):
-            chosen = [self._questions[each][1] for each in batch if self._questions[each][0] == place]
+            chosen = [question for of, question in batch if of == place]
             if chosen:
                 logits, right = self.logits_and_labels(network, encoded, place, chosen)
                 losses.append(logits)
@@ -110,7 +75,7 @@ class SubgraphObjective:
 
     def drawn(self, place: int, question: int) -> np.random.Generator:
         """Return what draws the wrong ones of a question in this epoch."""
-        return np.random.default_rng((self._training.seed, self._epoch, place, question))
+        return np.random.default_rng((self.training.seed, self.epoch, place, question))
 
 
 class TripleObjective(SubgraphObjective):

@@ -13,6 +13,10 @@ from .options import TrainingOptions
 Figures = Mapping[str, float]
 
 
+class NothingToLearnError(Exception):
+    """No question of a set has what a training learns from, or chooses by; the message says which."""
+
+
 @dataclass(frozen=True, slots=True)
 class ParameterGroup:
     """Parameters that learn at one rate, the highest they are given."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ...training.objective import Figures, ParameterGroup
+from ...training.shuffled import Shuffled
 from ..config import GrilConfig
 from ..hops import TRIPLES_PER_HOP, HopPredictor
 from ..inputs import EncodedQuestions
@@ -22,7 +23,7 @@ SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
 """Of the best candidate's probability, what another needs to be an answer as well: the best of these on dev."""
 
 
-class JointObjective:
+class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
     """An `Objective`. Figures are over all dev questions with an answer in their subgraph, found or not; in the open
     domain over all that have a subgraph."""
 
@@ -34,55 +35,32 @@ class JointObjective:
         dev: Sequence[EncodedQuestions],
         config: GrilConfig,
     ) -> None:
-        self.network = network
         self._train, self._dev, self._config = train, dev, config
         self._numbers = {id(each): numbers_of_triples(hops, each, config) for each in (*train, *dev)}
-        self._questions = [(place, question) for place, each in enumerate(train) for question in self._asked(each)]
-        self._order = list(range(len(self._questions)))
+        questions = [(place, question) for place, each in enumerate(train) for question in self._asked(each)]
+        super().__init__(network, questions, config.joint_training, config.batch_size)
 
     def groups(self) -> list[ParameterGroup]:
         """Return the parameters of the reader that were trained before, and all others, which are new."""
         inside = {id(parameter) for parameter in self.network.reader.pretrained()}
         learning = [p for p in self.network.parameters() if p.requires_grad]
         parts = [[p for p in learning if (id(p) in inside) is within] for within in (True, False)]
-        options = self._config.joint_training
-        rates = (options.learning_rate, options.head_learning_rate)
+        rates = (self.training.learning_rate, self.training.head_learning_rate)
         return [ParameterGroup(part, rate) for part, rate in zip(parts, rates, strict=True)]
 
     def saved(self) -> Mapping[str, Tensor]:
         """Return the weights that are trained, of a LoRA its factors alone."""
         return self.network.learned()
 
-    @property
-    def steps_per_epoch(self) -> int:
-        """Batches of questions."""
-        return -(-len(self._questions) // self._config.batch_size)
-
-    def begin(self, epoch: int) -> None:
-        """Order the questions anew."""
-        rng = np.random.default_rng((self._config.joint_training.seed, epoch))
-        self._order = rng.permutation(len(self._questions)).tolist()
-
-    def state(self) -> dict[str, Tensor]:
-        """Return nothing: an epoch depends on its number alone."""
-        return {}
-
-    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Order the questions as `begin` did."""
-        del state
-        self.begin(epoch)
-
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the mean loss of a batch of questions."""
-        size = self._config.batch_size
-        batch = self._order[step * size : (step + 1) * size]
-        batch = batch[shard[0] :: shard[1]] or batch[:1]
+        batch = self.batch(step, shard)
         losses = []
         for place, encoded in enumerate(self._train):
-            chosen = [self._questions[each][1] for each in batch if self._questions[each][0] == place]
+            chosen = [question for of, question in batch if of == place]
             if chosen:
                 numbers = [self._numbers[id(encoded)][each] for each in chosen]
-                read = network(encoded, chosen, numbers, self._config.joint_training.dtype)
+                read = network(encoded, chosen, numbers, self.training.dtype)
                 losses.append(read.loss * len(chosen))
         return torch.stack(losses).sum() / len(batch)
 
@@ -106,7 +84,7 @@ class JointObjective:
             for encoded in self._dev:
                 for question in self._asked(encoded):
                     numbers = [self._numbers[id(encoded)][question]]
-                    found += self.network.judged(encoded, [question], numbers, self._config.joint_training.dtype)
+                    found += self.network.judged(encoded, [question], numbers, self.training.dtype)
         return found
 
     def _asked(self, encoded: EncodedQuestions) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from ...mined.pool import Pool, PooledQuestion
 from ...similarity import mask_topic
-from ...training.objective import Figures, ParameterGroup
+from ...training.objective import Figures, NothingToLearnError
 from ...training.options import TrainingOptions
+from ...training.shuffled import Shuffled
 from ..inputs import Encode
-from ..learning import NothingToLearnError
 from .config import PathConfig
 from .vocabulary import Vocabulary
 
@@ -63,7 +63,7 @@ def _examples(question: PooledQuestion, vocabulary: Vocabulary) -> Iterator[Path
             yield PathExample(question.id, question.text, name, mask_topic(question.text, name), paths, is_right)
 
 
-class PathObjective:
+class PathObjective(Shuffled[nn.Module, Pair]):
     """An `Objective`: each right path of a question is an example."""
 
     def __init__(
@@ -74,59 +74,26 @@ class PathObjective:
         training: TrainingOptions,
         batch_size: int,
     ) -> None:
-        self.network = network
-        self._training, self._batch_size = training, batch_size
-        self._dev = list(dev)
-        self._pairs: list[Pair] = [
+        pairs: list[Pair] = [
             (example, path)
             for example in train
             for path, right in zip(example.paths, example.is_right, strict=True)
             if right
         ]
-        if not self._pairs or not self._dev:
+        if not pairs or not dev:
             raise NothingToLearnError(
-                f"no question to {'choose by' if self._pairs else 'learn from'} has a path from a topic to an answer"
+                f"no question to {'choose by' if pairs else 'learn from'} has a path from a topic to an answer"
             )
-        self._order = list(range(len(self._pairs)))
+        super().__init__(network, pairs, training, batch_size)
+        self._dev = list(dev)
 
     def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
         """Return the log-probability of each path as a whole one, (num_pairs,)."""
         raise NotImplementedError
 
-    def groups(self) -> list[ParameterGroup]:
-        """Return all parameters that learn, at one rate."""
-        learning = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
-        return [ParameterGroup(learning, self._training.head_learning_rate)]
-
-    def saved(self) -> Mapping[str, Tensor]:
-        """Return all weights."""
-        return self.network.state_dict()
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Batches of paths."""
-        return -(-len(self._pairs) // self._batch_size)
-
-    def begin(self, epoch: int) -> None:
-        """Order the paths anew."""
-        rng = np.random.default_rng((self._training.seed, epoch))
-        self._order = rng.permutation(len(self._pairs)).tolist()
-
-    def state(self) -> dict[str, Tensor]:
-        """Return nothing: an epoch depends on its number alone."""
-        return {}
-
-    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Order the paths as `begin` did."""
-        del state
-        self.begin(epoch)
-
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the mean negative log-likelihood of a batch of paths."""
-        size = self._batch_size
-        batch = self._order[step * size : (step + 1) * size]
-        batch = batch[shard[0] :: shard[1]] or batch[:1]
-        return -self.log_likelihoods(network, [self._pairs[each] for each in batch]).mean()
+        return -self.log_likelihoods(network, self.batch(step, shard)).mean()
 
     def evaluate(self) -> Figures:
         """Return the figures on dev."""

@@ -36,7 +36,7 @@ class PlanObjective(PathObjective):
 
     def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
         """Return what the language model says, a batch at a time."""
-        text, size = self._text, self._batch_size
+        text, size = self._text, self.batch_size
         found = []
         for start in range(0, len(pairs), size):
             batch = pairs[start : start + size]

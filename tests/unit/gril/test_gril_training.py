@@ -16,10 +16,10 @@ from lodestar.models.gril.learning import graph_supervision
 from lodestar.models.gril.network import GraphRetriever
 from lodestar.models.gril.scoring import GrilModel
 from lodestar.models.gril.train_retriever import train_retriever
-from lodestar.models.reg.learning import NothingToLearnError
 from lodestar.models.reg.scoring import TripleColumns
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.objective import NothingToLearnError
 from lodestar.models.training.options import TrainingOptions
 from lodestar.models.training.state import TrainingStateError
 from lodestar.models.training.trainer import Watcher

@@ -12,7 +12,6 @@ from lodestar.engine.retrieval.path_decoder import PathDecoderScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.mined.pool import Pool, PoolChain, PooledQuestion, PoolHeader
-from lodestar.models.reg.learning import NothingToLearnError
 from lodestar.models.reg.paths.checkpoint import PathDescription, read_path_decoder
 from lodestar.models.reg.paths.config import PathConfig
 from lodestar.models.reg.paths.learning import examples_of
@@ -22,6 +21,7 @@ from lodestar.models.reg.paths.train_paths import train_paths
 from lodestar.models.reg.paths.vocabulary import Vocabulary
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.objective import NothingToLearnError
 from lodestar.models.training.options import TrainingOptions
 from lodestar.models.training.trainer import Watcher
 from lodestar.models.verbalise import RelationWords

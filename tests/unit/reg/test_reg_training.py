@@ -13,11 +13,11 @@ from lodestar.models.reg.config import TripleConfig
 from lodestar.models.reg.graphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
 from lodestar.models.reg.inputs import EncodedGraphs
 from lodestar.models.reg.judging import answers_found, judged
-from lodestar.models.reg.learning import NothingToLearnError
 from lodestar.models.reg.scoring import TripleColumns, TripleModel
 from lodestar.models.reg.train_triples import train_triples
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.objective import NothingToLearnError
 from lodestar.models.training.options import TrainingOptions
 from lodestar.models.training.state import TrainingStateError
 from lodestar.models.training.trainer import Watcher
