@@ -7,8 +7,9 @@ Right triples are those on the shortest paths, of up to four triples whichever w
 to each of its answers (20 at most); right paths are the relations of these. `triple@k` and `answer@k` are the shares of
 them among the first k triples, as their heads or tails for answers; `path@k` is the share of right paths among the
 first k chains. A chain's triples stand in its order, each where it first is; of a retriever of triples the chains are
-the ones that the extractive answerer reads. F1, Hit and Hits@1 are strict, of the recipe's extractive answers. Topics
-are given; questions without a topic or an answer in the graph count as 0 for F1, Hit and Hits@1 and not for recall.
+the ones that the extractive answerer reads. F1, Hit and Hits@1 are strict, of the extractive answers to the recipe's
+`top_k`, which abstain from nothing that was found. Topics are given; questions without a topic or an answer in the
+graph count as 0 for these three, and not for recall.
 One question is asked at a time; `p50` is its retrieval and answer. `--out` keeps each question's figures, and
 `--paired` gives the mean differences of two such files with 95 % intervals and p of a paired test.
 """
@@ -141,7 +142,7 @@ def figures_of(
 
     The recall is None where the graph has no right triple.
     """
-    answerer = ExtractiveAnswerer()
+    answerer = ExtractiveAnswerer(min_probability=0.0)
     for question in asked:
         triples, paths, answers = right.of(question)
         topics = tuple(dict.fromkeys(question.topic_ids))
