@@ -37,7 +37,7 @@ class TripleConfig:
     subgraph: SubgraphOptions = field(default_factory=SubgraphOptions)
     training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(
-            epochs=30, learning_rate=1e-3, head_learning_rate=1e-3, weight_decay=0.0, patience=5
+            epochs=30, learning_rate=1e-3, head_learning_rate=1e-3, weight_decay=0.0, patience=10
         )
     )
 
