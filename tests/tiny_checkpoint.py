@@ -45,7 +45,12 @@ def tiny_backbone(seed: int = 0) -> Backbone:
 
 
 def write_tiny_checkpoint(
-    folder: Path, *, graph: str = GRAPH, scorer: Scorer = "cross", calibration: tuple[float, float] = (1.0, 0.0)
+    folder: Path,
+    *,
+    graph: str = GRAPH,
+    scorer: Scorer = "cross",
+    calibration: tuple[float, float] = (1.0, 0.0),
+    any_graph: bool = False,
 ) -> Path:
     """Write a checkpoint of random weights and return its folder; `graph` is the graph's `Catalogue.vocabulary`."""
     dual = tiny_backbone(seed=0)
@@ -66,6 +71,7 @@ def write_tiny_checkpoint(
         train=(trained,),
         dev=(),
         figures={},
+        any_graph=any_graph,
     )
     write_checkpoint(folder, description, networks, "# A tiny checkpoint\n")
     return folder

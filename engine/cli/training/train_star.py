@@ -71,8 +71,11 @@ def star(
     from ...training.relation_pairs import relation_pairs
     from ...training.star import star_config, trained
 
+    beside_similarity = ["dual.similarity=1"] if from_graph else []
     precisions = [f"{part}.precision={precision}" for part in ("dual_training", "cross_training") if precision]
-    config = star_config(preset, [*precisions, *changes], scorer=scorer, encoder=encoder, epochs=epochs, seed=seed)
+    config = star_config(
+        preset, [*beside_similarity, *precisions, *changes], scorer=scorer, encoder=encoder, epochs=epochs, seed=seed
+    )
     mining = {"max_hop": max_hop, "return_to_topic": return_to_topic, "seed": seed}
     train_on, choose_on = sets_of(
         train_files,

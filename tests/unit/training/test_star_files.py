@@ -211,3 +211,5 @@ def test_another_graph_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EngineCheckpointError, match=r"was trained on another graph \(tiny questions;.* --any-graph"):
         other.star(folder)
     assert other.star(folder, any_graph=True) is model
+    general = str(write_tiny_checkpoint(tmp_path / "general", graph=catalogue.vocabulary, any_graph=True))
+    assert other.star(general).checkpoint.description.any_graph
