@@ -175,6 +175,8 @@ class _Star:
             left = remaining(example, tables[id(example)])
             if left.any():
                 bare.append((float(scores[left].max()), 0.0))
+        if not bare:  # a graph of one relation: without it there is no path, and so no answer
+            return fitted(answerable)
         weights = [(1 - UNANSWERABLE) / len(answerable)] * len(answerable)
         weights += [UNANSWERABLE / len(bare)] * len(bare)
         return fitted([*answerable, *bare], weights)

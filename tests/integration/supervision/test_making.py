@@ -10,15 +10,23 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.errors import GraphError, UsageError
+from lodestar.engine.progress.phases import progress_bar
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.making.made_set import apart, made_questions
 from lodestar.engine.supervision.making.options import MakingOptions
 from lodestar.engine.supervision.mining.mine_file import mine_file
 from lodestar.engine.supervision.mining.options import MiningOptions
+from lodestar.engine.training.mined_sets import made_sets
+from lodestar.engine.values import Question
+from lodestar.models.star.config import StarConfig
+from lodestar.models.star.learning.dual_objective import DualOptions
 from lodestar.models.star.mined import read
+from lodestar.models.star.train_star import train_star
+from lodestar.models.training.options import TrainingOptions
 
 from tests.conftest import emptied
 from tests.graphs import COUNTRIES, TripleSource, load
+from tests.mined_examples import tiny_encoder
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -132,6 +140,31 @@ def test_relations_without_english_words_are_said(graph: Graph, relation: str, l
     texts, said = graph.made(*people(relation))
     assert texts
     assert said[0].startswith(line), said
+
+
+@pytest.mark.parametrize("relation", ["reports_to", "4711", "http://example.org/ns#1", "vorgesetzter"])
+def test_a_scorer_is_trained_on_such_a_graph_and_answers(graph: Graph, relation: str, tmp_path: Path) -> None:
+    graph.made(*people(relation))
+    learn, choose = made_sets(
+        tmp_path / "star",
+        MakingOptions(num_questions=30, max_hop=1),
+        MiningOptions(max_hop=1),
+        graph.settings,
+        fresh=False,
+        mining=lambda: progress_bar("the graph", "mining"),
+        say=lambda _line: None,
+    )
+    config = StarConfig(
+        scorer="similarity",
+        encoder=str(tiny_encoder(tmp_path / "encoder")),
+        dual=DualOptions(similarity=1.0),
+        dual_training=TrainingOptions(epochs=1),
+    )
+    train_star(config, [learn], [choose], tmp_path / "star")
+    options = {"star.checkpoint": str(tmp_path / "star"), "star.max_hop": 1, "answerer.min_probability": 0.0}
+    with Engine(graph.settings, recipe="star", options=options) as engine:
+        answer = engine.ask(Question(f"{relation} of PersonA", ("p0",)))
+    assert [entity.name for entity in answer.entities] == ["PersonF"]
 
 
 def test_a_graph_without_names_is_one_line(graph: Graph) -> None:
