@@ -7,8 +7,9 @@
 Names have one to four pseudo-words of a vocabulary of 300,000 by the law of Zipf and Mandelbrot, P(rank) ∝
 1 / (rank + 20): the commonest word is in one name of a hundred. The first `--equal` entities are called "Untitled", all
 alike. Each entity has one triple. `ask` draws entities, asks about each by its name, one question at a time, by words
-alone, and prints the milliseconds of the clock, of the database's part and of what is computed here, what share of the
-questions has an entity of the right name as first candidate, and the load of the machine.
+alone, and prints the milliseconds of the clock, of the database's part and of what is computed here; those of the
+processor, which do not depend on what else runs; what share of the questions has an entity of the right name as first
+candidate; and the load of the machine. Before, it asks as many others, since Java is slow at first.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.database.graph import find_entity_candidates
 from lodestar.engine.linking.full_text import FullTextLinker
@@ -101,14 +103,29 @@ def drawn(num_names: int, num_equal: int, num_questions: int, seed: int) -> list
 
 
 def milliseconds(name: str, seconds: list[float]) -> str:
-    """Return p50 and p95 as a line."""
-    p50, p95, most = np.percentile(seconds, [50, 95, 100]) * 1_000
-    return f"{name}: p50 {p50:.1f} ms, p95 {p95:.1f} ms, at most {most:.1f} ms, n {len(seconds)}"
+    """Return percentiles as a line."""
+    p10, p50, p95, most = np.percentile(seconds, [10, 50, 95, 100]) * 1_000
+    return f"{name}: p10 {p10:.1f}, p50 {p50:.1f}, p95 {p95:.1f}, at most {most:.1f} ms, n {len(seconds)}"
+
+
+def server_process(port: str) -> psutil.Process | None:
+    """Return the process of the database, where it runs here and may be looked at."""
+    for each in psutil.net_connections("tcp"):
+        if each.status == psutil.CONN_LISTEN and each.laddr and str(each.laddr.port) == port and each.pid:
+            return psutil.Process(each.pid)
+    return None
+
+
+def spent_s(server: psutil.Process | None) -> float:
+    """Return the seconds of the processor that the database has taken so far."""
+    return sum(server.cpu_times()[:2]) if server else float("nan")
 
 
 def timed(gateway: Gateway, linker: FullTextLinker, texts: list[str], names: list[str]) -> None:
     """Print how long each question takes, and how many find their name."""
     every, there, here, right = [], [], [], 0
+    server = server_process(gateway.connection.uri.rpartition(":")[2])
+    before, before_here = spent_s(server), time.process_time()
     for text, name in zip(texts, names, strict=True):
         started = time.perf_counter()
         queries = linker.queries(text)
@@ -121,8 +138,11 @@ def timed(gateway: Gateway, linker: FullTextLinker, texts: list[str], names: lis
         there.append(answered - asked)
         here.append(ended - answered + asked - started)
         right += bool(found) and found[0].value.entity.name == name
+    of_server, of_here = spent_s(server) - before, time.process_time() - before_here
     for title, seconds in (("a question", every), ("  in the database", there), ("  here", here)):
         print(milliseconds(title, seconds))
+    of_each = (1_000 * each / len(texts) for each in (of_server, of_here))
+    print("  of the processor: {:.1f} ms in the database with all its threads, {:.1f} ms here".format(*of_each))
     print(f"  the first candidate has the name: {right / len(texts):.3f}")
 
 
