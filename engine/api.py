@@ -199,6 +199,8 @@ class Engine:
         if not 1 <= kept <= MAX_TOP_K:
             raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {kept}")
         edition, pipeline = yield from self._prepared()
+        if top_k is None:
+            kept = max(kept, min(pipeline.reads, MAX_TOP_K))
         try:
             found, now = yield from alongside(pipeline.retrieve(asked, kept), read_edition())
             if now in (None, edition):

@@ -11,7 +11,7 @@ from .evidence.answer import Answer
 from .evidence.evidence import Cost, Evidence
 from .linking.by_name import nearest_names
 from .linking.topics import looked_up
-from .stages import Answerer, DecidingLinker, Linker, Retriever
+from .stages import Answerer, DecidingLinker, Linker, ReadingAnswerer, Retriever
 from .steps import Steps, measured
 from .values import Entity, LinkedQuestion, Question
 
@@ -23,6 +23,11 @@ class Pipeline:
     linker: Linker
     retriever: Retriever
     answerer: Answerer
+
+    @property
+    def reads(self) -> int:
+        """The most items of a question that the answerer reads, where it was trained with a number; else 0."""
+        return self.answerer.reads if isinstance(self.answerer, ReadingAnswerer) else 0
 
     def retrieve(self, questions: Sequence[Question], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return evidence of at most `top_k` items for each question; one without a known entity has a note."""

@@ -81,6 +81,16 @@ class Answerer(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadingAnswerer(Protocol):
+    """An answerer that was trained to read so many items: where nobody says how many there are to be, it has them."""
+
+    @property
+    def reads(self) -> int:
+        """The most items of a question that it reads."""
+        ...
+
+
 class Integrator(Protocol):
     """From two answers to each question, one by the graph's evidence and one by a model's own knowledge, to one."""
 

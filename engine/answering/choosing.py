@@ -18,6 +18,11 @@ class ChoosingAnswerer:
     def __init__(self, passages: Passages) -> None:
         self._passages = passages
 
+    @property
+    def reads(self) -> int:
+        """The most triples of a question that it reads."""
+        return self._passages.most
+
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return an answer to each question; raises `UsageError` for one without options, or without the graph token
         that the reader takes."""

@@ -22,6 +22,11 @@ class Passages:
         self._hops = hops
         self._relation_texts = relation_texts
 
+    @property
+    def most(self) -> int:
+        """The most triples of a question that are read."""
+        return self.reader.description.num_triples or TRIPLES_PER_HOP * self._hops.max_hops
+
     def taken(self, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Triple]]:
         """Return the triples that are read; raise `UsageError` for evidence without the graph token it reads."""
         said = self.reader.description

@@ -20,6 +20,11 @@ class WritingAnswerer:
     def __init__(self, passages: Passages) -> None:
         self._passages = passages
 
+    @property
+    def reads(self) -> int:
+        """The most triples of a question that it reads."""
+        return self._passages.most
+
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
         yield from ()

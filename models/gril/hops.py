@@ -56,6 +56,11 @@ class HopModel:
         self._network = network
         self._vectors = vectors
 
+    @property
+    def max_hops(self) -> int:
+        """The most that it predicts."""
+        return self._network.max_hops
+
     def hops(self, questions: Sequence[str]) -> list[int]:
         """Return the hops of each question."""
         if not questions:

@@ -80,11 +80,13 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
     def judged(self) -> list[Judged]:
         """Return what the reader says to each dev question."""
         found: list[Judged] = []
+        size = self._config.batch_size
         with torch.no_grad():
             for encoded in self._dev:
-                for question in self._asked(encoded):
-                    numbers = [self._numbers[id(encoded)][question]]
-                    found += self.network.judged(encoded, [question], numbers, self.training.dtype)
+                asked = self._asked(encoded)
+                for batch in (asked[start : start + size] for start in range(0, len(asked), size)):
+                    numbers = [self._numbers[id(encoded)][each] for each in batch]
+                    found += self.network.judged(encoded, batch, numbers, self.training.dtype)
         return found
 
     def _asked(self, encoded: EncodedQuestions) -> list[int]:

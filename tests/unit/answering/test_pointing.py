@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 import torch
+from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.pointing import PointingAnswerer
 from lodestar.engine.answering.reading import Passages
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.growing import GrilReader
+from lodestar.engine.stages import ReadingAnswerer
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.checkpoint import GrilDescription
@@ -102,3 +104,11 @@ def test_without_the_token_that_it_reads_it_is_one_line() -> None:
     assert answers(answerer(token=False), evidence(*TRIPLES, token=False))[0].found
     with pytest.raises(UsageError, match=r"answerer\.checkpoint=FOLDER"):
         GrilReader().check()
+
+
+@pytest.mark.parametrize(("num_triples", "reads"), [(30, 30), (0, 5 * 4)])
+def test_it_says_how_many_triples_it_reads(num_triples: int, reads: int) -> None:
+    made = answerer(num_triples=num_triples)
+    assert isinstance(made, ReadingAnswerer)
+    assert made.reads == reads
+    assert not isinstance(ExtractiveAnswerer(), ReadingAnswerer)
