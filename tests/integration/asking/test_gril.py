@@ -22,14 +22,17 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.pools.candidates import PoolOptions
 from lodestar.engine.supervision.pools.mine_pool import mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.engine.training.gril import gril_config, trained_gril
+from lodestar.engine.training.gril import gril_config, trained_gril, wanted_of
 from lodestar.engine.training.reg_path import graph_vocabulary, path_config, trained_paths
 from lodestar.engine.values import Question, Triple
 from lodestar.models.gril.checkpoint import read_graph_retriever
 from lodestar.models.gril.inputs import EncodedQuestions
 from lodestar.models.reg.config import SubgraphOptions
 from lodestar.models.reg.graphs import QuestionGraphs, read_graphs
+from lodestar.models.star.networks.backbone import describe_backbone
 from lodestar.models.training.trainer import Watcher
+
+from tests.tiny_checkpoint import tiny_backbone
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),
@@ -160,6 +163,50 @@ def test_how_a_subgraph_grew_is_in_browser_and_gone(
     assert removed.num_questions == 1
     assert removed.num_nodes == len(picture_of_growth(growth).nodes)
     assert view.clear().num_nodes == 0
+
+
+def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: Engine, tmp_path: Path) -> None:
+    """The open domain: questions whose answers are no entities teach a reader that chooses, which then answers."""
+    backbone = tiny_backbone()
+    (tmp_path / "tiny").mkdir()
+    describe_backbone(backbone, tmp_path / "tiny")
+    backbone.model.save_pretrained(tmp_path / "tiny")  # type: ignore[operator]
+    options = ("at the coast", "in the hills")
+    sets, graphs = [], []
+    for name, asked in (("train", LEARNED), ("dev", CHOSEN)):
+        questions = tuple(
+            GoldQuestion(f"{name}-{at}", text, (GoldAnswer(None, options[:1]),), (topic,), options=options)
+            for at, (text, topic, _) in enumerate(asked)
+        )
+        sets.append(QuestionSet(name, "test", "1" * 64, questions))
+        path = tmp_path / f"{name}.safetensors"
+        vectors = engine.resources.vectors
+        write_question_graphs(sets[-1], engine, vectors, path, SubgraphOptions(), open_domain=True)
+        graphs.append([read_graphs(path)])
+    assert [len(each) for (each,) in graphs] == [len(LEARNED), len(CHOSEN)]
+    few = ["hidden=8", "joint.inner=8", "joint.max_tokens=100", "joint_training.head_learning_rate=0.01"]
+    config = gril_config(
+        few, encoder=None, epochs=2, seed=0, reader=str(tmp_path / "tiny"), reads="choosing", is_open=True
+    )
+    train, dev = graphs
+    folder = str(tmp_path / "gril")
+    trained_gril(
+        config,
+        train,
+        dev,
+        engine.resources.vectors,
+        Path(folder),
+        wanted=wanted_of(sets, config),
+        fresh=False,
+        watcher=Watcher(),
+    )
+    answering = {"answerer.kind": "gril", "answerer.checkpoint": folder}
+    with Engine(settings, recipe=Gril(checkpoint=folder), options=answering) as asked_of:
+        answer = asked_of.ask(Question("What is the capital of Chile?", ("m.chile",), options=options))
+        assert answer.text in options
+        assert len(answer.evidence.items) > 10  # more than top_k: as many as the reader reads
+        with pytest.raises(UsageError, match="expected a question with options"):
+            asked_of.ask(Question("What is the capital of Chile?", ("m.chile",)))
 
 
 def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, tmp_path: Path) -> None:
