@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from lodestar.engine.entities import building
 from lodestar.engine.entities.building import build_entity_index
 from lodestar.engine.entities.index import NUM_PROBES, open_entity_index
@@ -30,6 +31,7 @@ from lodestar.models.encoder import FloatArray, SentenceEncoder
 TOP_K = 5
 PAGE = 10_000
 EDITION = (1, None, None, 1)
+Halves = npt.NDArray[np.float16]
 
 
 class Remembering(SentenceEncoder):
@@ -38,7 +40,7 @@ class Remembering(SentenceEncoder):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.places: dict[str, int] = {}
-        self.parts: list[FloatArray] = []
+        self.parts: list[Halves] = []
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
         """Return the vectors of the texts."""
@@ -71,7 +73,7 @@ def with_a_letter_less(name: str, draw: random.Random) -> str:
     return (name[:at] + name[at + 1 :]).lower()
 
 
-def nearest(vectors: FloatArray, queries: FloatArray) -> list[set[int]]:
+def nearest(vectors: Halves, queries: FloatArray) -> list[set[int]]:
     """Return the places of the nearest vectors to each query, all looked at."""
     best = np.full((len(queries), TOP_K), -np.inf, np.float32)
     places = np.zeros((len(queries), TOP_K), np.int64)
