@@ -32,7 +32,7 @@ from lodestar.engine.evaluation.metrics.answers import strict_scores
 from lodestar.engine.evaluation.metrics.matching import Predicted
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, paired_test
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.evidence.bridges import as_kind, triples_of
+from lodestar.engine.evidence.bridges import to_chains, triples_of
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.questions.gold import GoldQuestion
 from lodestar.engine.questions.in_graph import with_topic_ids
@@ -127,7 +127,7 @@ def recall_of(
 ) -> list[float]:
     """Return the figures of `RECALL`."""
     found = found_triples(evidence)
-    read = as_kind(evidence if evidence.kind == "chain" else evidence.cut_to(CHAINED), "chain")
+    read = to_chains(evidence if evidence.kind == "chain" else evidence.cut_to(CHAINED))
     chains = [tuple(map(str, each.value.relation_path.steps)) for each in read.items]
     ends = [{node for head, _, tail in found[:k] for node in (head, tail)} for k in CUTS]
     return [
