@@ -29,7 +29,7 @@ from .mined import Mined
 from .mixing import mixed
 from .networks.backbone import pretrained_backbone
 from .networks.cross_encoder import CrossAttentiveScorer
-from .networks.dual_encoder import DualEncoder
+from .networks.dual_encoder import INITIAL_HOP_COST, DualEncoder
 
 UNANSWERABLE = 0.2
 """Of the questions, by weight, those taken to have no answer (docs/decisions/0020-some-questions-have-no-answer.md)."""
@@ -119,7 +119,7 @@ class _Star:
                 [with_similarity(examples, vectors) for examples in sets] for sets in (self._train, self._dev)
             )
         backbone = pretrained_backbone(config.encoder)
-        network = DualEncoder(backbone).to(_device())
+        network = DualEncoder(backbone, 0.0 if config.dual.similarity else INITIAL_HOP_COST).to(_device())
         network.precision = config.dual_training.dtype
         self.networks["dual"] = Network(backbone, network)
         self._dual = DualObjective(

@@ -30,11 +30,13 @@ NOTHING = Entry((), (), (), ())
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """kinds: of words. types: names of things with their synonyms. relations: entries by a property's text."""
+    """kinds: of words. types: names of things with their synonyms. relations: entries by a property's text. told_by:
+    words of relations that only things of a type have, by its name."""
 
     kinds: Mapping[str, Kind]
     types: Mapping[str, tuple[str, ...]]
     relations: Mapping[str, Entry]
+    told_by: Mapping[str, frozenset[str]]
 
     def entry(self, text: str) -> Entry:
         """Return the entry of a property: of its text, of its last two words, or of its last word alone."""
@@ -67,5 +69,6 @@ def english() -> Lexicon:
         for entry in data["relations"]
         for name in entry["of"]
     }
+    told_by = {name: frozenset(words.split()) for name, words in data["told_by"].items()}
     kinds: dict[str, Kind] = {word: kind for kind, words in data["kinds"].items() for word in words.split()}
-    return Lexicon(kinds, {name: tuple(words.split()) for name, words in data["types"].items()}, relations)
+    return Lexicon(kinds, {name: tuple(words.split()) for name, words in data["types"].items()}, relations, told_by)

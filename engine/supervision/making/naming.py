@@ -9,6 +9,7 @@ import numpy as np
 
 from ....models.text_vectors import TextVectors
 from ....models.verbalise import RelationWords
+from ....models.wording.forms import singular
 from ....models.wording.lexicon import english
 from ....models.wording.phrases import AskedHop
 from ...database.catalogue import Catalogue
@@ -18,6 +19,8 @@ from .drawing import DrawnPath
 
 LEAST_COSINE = 0.3
 """Below it no common noun is near enough to what is said of an entity."""
+TELLING = 2
+"""Relations that only things of one kind have, from which on a thing is taken for one."""
 MAX_TOGETHER = 8
 """Relations that leave the same entities, by which a kind of entity is guessed."""
 
@@ -73,12 +76,23 @@ def _with_synonyms(type_: str) -> tuple[str, ...]:
 def _guessed(
     number: int, together: Mapping[int, Counter[int]], catalogue: Catalogue, vectors: TextVectors
 ) -> tuple[str, ...]:
-    """Return the common noun for what a relation leaves, with its synonyms; none where no noun is near."""
+    """Return the common noun for what a relation leaves, with its synonyms; none where no noun is near.
+
+    Who has a spouse and a profession is a person. A noun that the graph's relations use is what something has, and not
+    what it is: people have a religion.
+    """
     texts = {r.number: " ".join(words_of_relation(r).properties) for r in catalogue.relations}
     near = [n for n, _ in sorted(together.get(number, Counter()).items(), key=lambda item: (-item[1], item[0]))]
     said = ", ".join(dict.fromkeys(texts[n] for n in [number, *near[:MAX_TOGETHER]] if n in texts))
     types = english().types
-    nouns = {name: " ".join(words[:2]) for name, words in types.items()}
+    near_words = [{singular(w) for w in texts[n].lower().split()} for n in [number, *near[:MAX_TOGETHER]] if n in texts]
+    for type_, telling in english().told_by.items():
+        if sum(not telling.isdisjoint(words) for words in near_words) >= TELLING:
+            return types[type_]
+    used = {singular(word) for text in texts.values() for word in text.lower().split()}
+    nouns = {name: " ".join(words[:2]) for name, words in types.items() if used.isdisjoint(words)}
+    if not nouns:
+        return ()
     vectors.encode([said, *nouns.values()])
     asked = vectors.sentence(said)
     cosines = {name: float(np.dot(vectors.sentence(noun), asked)) for name, noun in nouns.items()}
