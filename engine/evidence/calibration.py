@@ -42,7 +42,7 @@ without an answer (``benchmarks.calibration``, docs/retrieval.md)."""
 
 
 LEAST_PROBABILITY = 0.2
-"""Below it a chain is taken to be about something else (docs/decisions/0020-some-questions-have-no-answer.md)."""
+"""Below it a chain is taken to be about something else (docs/decisions/0021-some-questions-have-no-answer.md)."""
 
 
 def sigmoid(x: float) -> float:

@@ -32,7 +32,7 @@ from .networks.cross_encoder import CrossAttentiveScorer
 from .networks.dual_encoder import INITIAL_HOP_COST, DualEncoder
 
 UNANSWERABLE = 0.2
-"""Of the questions, by weight, those taken to have no answer (docs/decisions/0020-some-questions-have-no-answer.md)."""
+"""Of the questions, by weight, those taken to have no answer (docs/decisions/0021-some-questions-have-no-answer.md)."""
 DUAL, CROSS = "dual encoder", "cross-attentive scorer"
 """The phases, by the names they are shown with."""
 
