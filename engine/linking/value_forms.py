@@ -47,8 +47,8 @@ def _all(text: str) -> Iterator[ValueForm]:
     for pattern in _DATES:
         for date in pattern.finditer(text):
             month, day = date["month"], date["day"]
-            number = int(month) if month.isdigit() else [m[:3] for m in MONTHS].index(month[:3].lower()) + 1
-            iso = f"{date['year']}-{number:02}" + (f"-{int(day):02}" if day else "")
+            place = int(month) if month.isdigit() else [m[:3] for m in MONTHS].index(month[:3].lower()) + 1
+            iso = f"{date['year']}-{place:02}" + (f"-{int(day):02}" if day else "")
             yield ValueForm(date.start(), date.end(), tuple(dict.fromkeys((iso, date[0]))), sure=True)
     for quoted in _QUOTED.finditer(text):
         yield ValueForm(quoted.start("value"), quoted.end("value"), (quoted["value"],), sure=True)

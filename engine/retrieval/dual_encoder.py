@@ -61,7 +61,7 @@ class StarScorer:
         own = [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
         if self._similarity is None:
             return own
-        weight = UNIT * self.model.checkpoint.description.similarity
+        weight = np.float32(UNIT * self.model.checkpoint.description.similarity)
         return [
             PathScores(one.stop + weight * two.stop, one.extend + weight * two.extend)
             for one, two in zip(own, self._similarity.score(queries), strict=True)

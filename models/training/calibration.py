@@ -27,8 +27,8 @@ def fitted(scored: Sequence[tuple[float, float]], weights: Sequence[float] | Non
     def loss() -> torch.Tensor:
         optimizer.zero_grad()
         logits = line[0] * standard + line[1]
-        value = weight @ torch.nn.functional.binary_cross_entropy_with_logits(logits, right, reduction="none")
-        value = value + PENALTY * line.square().sum()
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(logits, right, reduction="none")
+        value: torch.Tensor = weight @ losses + PENALTY * line.square().sum()
         value.backward()  # type: ignore[no-untyped-call]
         return value
 

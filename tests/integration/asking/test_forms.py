@@ -10,6 +10,7 @@ from lodestar import Engine
 from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.database.graph import Expansion, expand_values
 from lodestar.engine.evidence.answer import Answer
+from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.plain import answer_data, topic_data
 from lodestar.engine.forms.ends import Bound, Combination, EndSet, combine_ends
 from lodestar.engine.settings import Settings
@@ -131,8 +132,9 @@ def test_no_answer_says_why(company: Engine, text: str, reason: str, words: str)
 def test_a_literal_is_what_a_question_is_about(company: Engine, text: str, right: set[str]) -> None:
     answer = company.ask(text)
     assert names(answer) == right, answer.text
-    topic = answer.evidence.items[0].value.topic
-    assert topic.is_literal
+    chain = answer.evidence.items[0].value
+    assert isinstance(chain, Chain)
+    assert chain.topic.is_literal
     assert topic_data(answer.evidence.topics[0])["literal"]
 
 
