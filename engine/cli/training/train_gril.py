@@ -48,8 +48,7 @@ def gril(
     Example:
       lodestar train gril --dataset train.jsonl.gz --dev dev.jsonl.gz --out gril
       lodestar train gril --dataset train.jsonl.gz --dev dev.jsonl.gz --out gril --reader all-MiniLM-L6-v2
-      lodestar train gril --dataset train.jsonl --dev dev.jsonl --out gril --reader all-MiniLM-L6-v2 --reads choosing \
-        --open-domain
+      lodestar train gril --dataset t.jsonl --dev d.jsonl --out g --reader all-MiniLM-L6-v2 --reads choosing
     """
     from ....models.encoder import SentenceEncoder
     from ....models.gril.train_retriever import SHOWN
