@@ -20,7 +20,7 @@ from .deciding import Logistic, Weighing
 from .likelihood import features, probabilities
 from .mentions import MAX_WORDS, Mention, Words, mention
 from .relation_evidence import Floats, RelationEvidence
-from .tokens import FUNCTION_WORDS, NUMBERS, ROMANS, content_words, is_unspaced, tokenise
+from .tokens import FUNCTION_WORDS, NUMBERS, ROMANS, Token, content_of, is_unspaced, tokenise
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
 MAX_CLAUSES = 400
@@ -31,6 +31,7 @@ WORD_QUERIES = 24
 """Words of a question that are also looked for alone, and pairs of neighbours."""
 READ = 200
 """Entities with such a word or pair of which the ones with the most triples are looked at, too."""
+_JOINING = (".", ":", "·")
 NOTHING = '"\u200b"'
 """A query that finds nothing."""
 
@@ -51,7 +52,7 @@ def full_text_queries(text: str, pool: int, per_word: int) -> list[NameQuery]:
         f"{word}'s" if text[token.end : token.end + 2].lower() in ("'s", "’s") else _other_number(word)
         for token, word in zip(tokens, words, strict=True)
     ]
-    is_content = content_words(tokens)
+    is_content = content_of(text, tokens)
     alone = [
         list(filter(None, (word, other)))
         for content, word, other in zip(is_content, words, written, strict=True)
@@ -66,6 +67,8 @@ def full_text_queries(text: str, pool: int, per_word: int) -> list[NameQuery]:
     for content, word in zip(is_content, words, strict=True):
         if content and len(word) >= 5 and " " not in word:
             parts.append(f"{word}~{1 if len(word) < 8 else 2}")
+    joined = [f'"{run}"' for run in _joined(text, tokens)]
+    parts = [*(f"{run}^3" for run in joined), *parts]
     whole = " ".join(list(dict.fromkeys(parts))[:MAX_CLAUSES]) or NOTHING
     singles = [" ".join(f'"{word}"' for word in (*some, *places_of(some[0]))) for some in alone[:WORD_QUERIES]]
     pairs = [
@@ -73,8 +76,18 @@ def full_text_queries(text: str, pool: int, per_word: int) -> list[NameQuery]:
         for (left, is_left), (right, is_right) in pairwise(zip(words, is_content, strict=True))
         if left and right and is_left and is_right
     ][:WORD_QUERIES]
-    others = dict.fromkeys([*singles, *pairs])
+    others = dict.fromkeys([*joined[:WORD_QUERIES], *singles, *pairs])
     return [NameQuery(whole, pool), *(NameQuery(query, per_word, READ) for query in others if query != whole)]
+
+
+def _joined(text: str, tokens: Sequence[Token]) -> list[str]:
+    """Return the runs of words that a point or colon alone joins, which the name index has as one: will.i.am."""
+    runs: list[tuple[int, int]] = []
+    for left, right in pairwise(tokens):
+        if text[left.end : right.start] in _JOINING and not (is_unspaced(left.text) or is_unspaced(right.text)):
+            first = runs.pop()[0] if runs and runs[-1][1] == left.end else left.start
+            runs.append((first, right.end))
+    return list(dict.fromkeys(text[first:after].replace("_", " ").lower() for first, after in runs))
 
 
 def _other_number(word: str) -> str:

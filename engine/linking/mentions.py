@@ -10,7 +10,7 @@ from rapidfuzz.distance import DamerauLevenshtein
 from ..database.graph import NamedEntity
 from .adjectives import places_of
 from .forms import FormKind, forms
-from .tokens import Token, content_words, tokenise, words_of_name
+from .tokens import Token, content_of, tokenise, words_of_name
 
 KINDS: tuple[FormKind, ...] = (
     "whole",
@@ -53,7 +53,7 @@ class Words:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = tokenise(text)[:MAX_WORDS]
-        self.is_content = content_words(self.tokens)
+        self.is_content = content_of(text, self.tokens)
         self.is_cased = any(token.text != token.text.lower() for token in self.tokens[1:])
         self._keys = tuple(token.key for token in self.tokens)
         self._places: dict[str, list[int]] = {}

@@ -30,6 +30,14 @@ FUNCTION_WORDS = frozenset(
 """Words that a question is built from: they never make a mention on their own, nor are they searched for."""
 
 
+NEVER_NAMES = frozenset(
+    """
+    a about above after an and as at before below between but by during for from if in into nor of off on or out over so
+    than the then through to under until up while with
+    """.split()
+)
+"""Function words that a name has among others."""
+
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
 NUMBERS = {roman: str(number) for number, roman in enumerate(_ROMAN, start=1)}
 """Roman numerals as numbers."""
@@ -87,4 +95,25 @@ def content_words(tokens: Sequence[Token]) -> list[bool]:
         token.folded not in FUNCTION_WORDS
         or (token.folded == "us" and (token.text != "us" or left in ("the", "in", "of", "from")))
         for token, left in zip(tokens, before, strict=False)
+    ]
+
+
+def content_of(text: str, tokens: Sequence[Token]) -> list[bool]:
+    """Return the same for a question, where a function word with a capital within a sentence may be a name, too (Them).
+
+    Not in a text without function words in small letters, which has capitals throughout; articles, prepositions and
+    words that join are in names, and none.
+    """
+    plain = content_words(tokens)
+    if not any(token.folded in FUNCTION_WORDS and token.text.islower() for token in tokens):
+        return plain
+    return [
+        is_content
+        or (
+            len(token.text) > 1
+            and token.text[0].isupper()
+            and token.folded not in NEVER_NAMES
+            and text[: token.start].rstrip()[-1:] not in ("", ".", "?", "!", ":")
+        )
+        for token, is_content in zip(tokens, plain, strict=True)
     ]

@@ -106,6 +106,28 @@ def test_shorter_forms(text: str, id_: str, mention: str) -> None:
     assert best.value.probability == best.score
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("who plays in Them ?", ["them"]),
+        ("Who is the singer of The Who?", ["who"]),
+        ("who told them?", []),
+        ("WHO TOLD THEM?", []),
+        ("What Did Them Say To Them?", []),
+        ("I like films. Who is in it? Them!", []),
+    ],
+)
+def test_a_function_word_with_a_capital_within_a_sentence_may_be_a_name(text: str, found: list[str]) -> None:
+    pool = [named("them", "Them"), named("who", "The Who"), named("what", "What")]
+    assert [each.value.entity.id for each in FullTextLinker().rank(text, pool)] == found
+
+
+def test_words_that_a_point_or_colon_joins_are_asked_for_as_one() -> None:
+    queries = full_text_queries("is will.i.am on Wave:CD 's cover? U.S. too.", 100, 10)
+    assert [query.text for query in queries[1:3]] == ['"will.i.am"', '"wave:cd"']
+    assert queries[0].text.startswith('"will.i.am"^3 "wave:cd"^3 ')
+
+
 def test_us_is_a_pronoun_elsewhere() -> None:
     assert FullTextLinker().rank("Who told us this?", PEOPLE) == ()
 
@@ -174,7 +196,7 @@ def test_a_question_of_function_words_searches_for_nothing_that_exists() -> None
 def test_no_text_is_lucene_syntax(text: str) -> None:
     for query in full_text_queries(text, 100, 10):
         for part in re.split(r' (?=(?:[^"]*"[^"]*")*[^"]*$)', query.text):
-            assert re.fullmatch(r'"[\w\u200b \']+"(\^\d)?|\w+~\d', part), part
+            assert re.fullmatch(r'"[\w\u200b \'.:·’]+"(\^\d)?|\w+~\d', part), part
 
 
 @given(st.text(max_size=80))
