@@ -61,9 +61,12 @@ class StarScorer:
         own = [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
         if self._similarity is None:
             return own
-        weight = np.float32(UNIT * self.model.checkpoint.description.similarity)
+        weight = UNIT * self.model.checkpoint.description.similarity
         return [
-            PathScores(one.stop + weight * two.stop, one.extend + weight * two.extend)
+            PathScores(
+                np.asarray(one.stop + weight * two.stop, dtype=np.float32),
+                np.asarray(one.extend + weight * two.extend, dtype=np.float32),
+            )
             for one, two in zip(own, self._similarity.score(queries), strict=True)
         ]
 
