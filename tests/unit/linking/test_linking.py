@@ -150,7 +150,7 @@ def test_names_of_any_length_are_held_against_questions_of_any_length_in_bounded
     pool = [named(f"long{n}", " ".join([f"word{n}", words])[:10_000]) for n in range(20)]
     started = time.perf_counter()
     FullTextLinker().rank(words[:10_000], pool)
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 20
 
 
 def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:
