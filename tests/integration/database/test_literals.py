@@ -159,10 +159,11 @@ def test_a_hub_of_literals_is_bounded_in_time_and_in_what_it_returns(gateway: Ga
     assert min(seconds[1:]) < 1.0
 
 
-def test_a_literal_is_no_topic(gateway: Gateway, driver: neo4j.Driver) -> None:
+def test_a_literal_that_is_named_by_id_is_walked_back_from(gateway: Gateway, driver: neo4j.Driver) -> None:
     write_graph(driver, gateway, [("a", "says", MOTTO)], {"a": "A"}, literals=VALUES)
     (found,) = gateway.run(searched(search(gateway), [Question("says?", (MOTTO,))], 5))
-    assert (found.topics, found.items) == ((), ())
+    assert [topic.entity.is_literal for topic in found.topics] == [True]
+    assert [(str(i.value.relation_path), [e.id for e in i.value.ends]) for i in found.items] == [("^says", ["a"])]
 
 
 def test_a_picture_leads_from_a_literal_to_the_literal(gateway: Gateway, driver: neo4j.Driver) -> None:
