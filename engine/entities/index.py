@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 1
-NUM_PROBES = 16
-"""Cells of the index that are searched for a mention, where it has cells."""
+LEAST_PROBES, PROBED_SHARE = 64, 32
+"""Cells of the index that are searched for a mention, where it has cells: so many, or one in so many."""
 
 DESCRIPTION, VECTORS, ROWS = "entities.json", "entities.faiss", "entities.arrow"
 
@@ -102,7 +102,7 @@ def open_entity_index(folder: Path, encoder: str, *, whole: bool = False) -> Ent
         _log.warning("the entity index in %s cannot be read and is not used: run `lodestar index entities`", folder)
         return None
     if isinstance(index, faiss.IndexIVF):
-        index.nprobe = NUM_PROBES
+        index.nprobe = min(index.nlist, max(LEAST_PROBES, index.nlist // PROBED_SHARE))
     return EntityIndex(index, rows, meta)
 
 
