@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import faiss
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.entities import building
@@ -127,7 +128,7 @@ def main() -> None:
             index = open_entity_index(Path(folder), encoder.revision)
             assert index is not None
             for probes in ("every vector in bytes",) if flat_to else PROBES:
-                if isinstance(probes, int):
+                if isinstance(index.index, faiss.IndexIVF) and isinstance(probes, int):
                     index.index.nprobe = probes
                 found, times = [], []
                 for query in queries:
