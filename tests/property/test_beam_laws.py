@@ -24,7 +24,7 @@ class BranchingScorer(WordScorer):
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores of words, less a little for each way on."""
         return [
-            PathScores(plain.stop - ways, plain.extend - ways)
+            PathScores((plain.stop - ways).astype(np.float32), (plain.extend - ways).astype(np.float32))
             for plain, query in zip(super().score(queries), queries, strict=True)
             for ways in [0.01 * np.array(query.log_branching, dtype=np.float32)]
         ]

@@ -18,19 +18,24 @@ import pytest
 import torch
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.path_decoder import PathDecoderScorer
+from lodestar.engine.retrieval.path_writer import PathWriterScorer
 from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.language.lora import LoraOptions, load_language_model, with_lora
 from lodestar.models.reg.paths.checkpoint import PathDescription
 from lodestar.models.reg.paths.network import PathDecoder
 from lodestar.models.reg.paths.scoring import PathModel
+from lodestar.models.reg.plans.checkpoint import PlanDescription
+from lodestar.models.reg.plans.writing import PlanModel
 from lodestar.models.star.checkpoint import read_checkpoint
 from lodestar.models.star.scoring import StarModel
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.verbalise import RelationWords
 
 from tests.letter_encoder import LetterEncoder
+from tests.tiny_causal_lm import write_tiny_causal_lm
 from tests.tiny_checkpoint import write_tiny_checkpoint
 from tests.word_scorer import WordScorer
 
@@ -63,8 +68,21 @@ def decoder() -> PathDecoderScorer:
     return PathDecoderScorer(WORDS, PathModel(description, PathDecoder(26, 8), TextVectors(LetterEncoder())))
 
 
+@cache
+def writer() -> PathWriterScorer:
+    """With as many beams as there can be paths at one place, so that every one is written."""
+    with TemporaryDirectory() as folder:
+        base = load_language_model(str(write_tiny_causal_lm(Path(folder), num_layers=1)))
+    lora = LoraOptions()
+    description = PlanDescription(
+        calibration=(1, 0), config={}, train=(), dev=(), figures={}, model="tiny", model_fingerprint="", lora=lora
+    )
+    return PathWriterScorer(WORDS, PlanModel(description, base, with_lora(base, lora)), 8)
+
+
 SCORERS: dict[str, Callable[[], PathScorer]] = {
     "PathDecoderScorer": decoder,
+    "PathWriterScorer": writer,
     "WordScorer": WordScorer,
     "SimilarityScorer": similarity,
     "StarScorer": star,
