@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections import Counter
@@ -21,6 +22,7 @@ from ..linking.topics import looked_up
 from ..stages import DecidingLinker, Linker, Retriever
 from ..steps import Steps, measured, together
 from ..values import LinkedQuestion, Question, Scored, Topic
+from .agreeing import agreeing
 from .ends import MAX_STEPS, Bound, Combination, Combined, EndSet, combine_ends
 
 MAX_SHOWN = 100
@@ -215,14 +217,28 @@ class Forming:
                 items or self._likely(asked, evidence)[:1] for items, evidence in zip(lists, asked.parts, strict=True)
             ]
         firsts = [items[0] if items else None for items in lists]
-        if not plan.alike or len({str(item.value.relation_path) for item in firsts if item}) < 2:
-            return list(firsts)
-        by_path = [{str(item.value.relation_path): item for item in reversed(items)} for items in lists]
-        shared = set.intersection(*map(set, by_path))
-        if not shared:
-            return list(firsts)
-        best = max(sorted(shared), key=lambda path: sum(each[path].score for each in by_path))
-        return [each[best] for each in by_path]
+        if plan.alike and len({str(item.value.relation_path) for item in firsts if item}) > 1:
+            by_path = [{str(item.value.relation_path): item for item in reversed(items)} for items in lists]
+            shared = set.intersection(*map(set, by_path))
+            if shared:
+                best = max(sorted(shared), key=lambda path: sum(each[path].score for each in by_path))
+                return [each[best] for each in by_path]
+        return self._together(asked, lists) or list(firsts)
+
+    def _together(self, asked: _Asked, lists: Sequence[Sequence[Scored[Chain]]]) -> list[Scored[Chain] | None] | None:
+        """Return the first chains of the parts, those that lead to one thing where one has to fit several parts."""
+        parts = asked.plan.parts
+        joined = [at for at, part in enumerate(parts) if not part.negated]
+        if asked.plan.any_of or len(joined) < 2:
+            return None
+        weighted = [[(item, _weight(asked, asked.parts[at], item)) for item in lists[at]] for at in joined]
+        together = agreeing(weighted)
+        if together is None:
+            return None
+        chosen: list[Scored[Chain] | None] = [items[0] if items else None for items in lists]
+        for at, item in zip(joined, together, strict=True):
+            chosen[at] = item
+        return chosen
 
     def _likely(self, asked: _Asked, evidence: Evidence[Chain]) -> list[Scored[Chain]]:
         """Return the best chains, as far as they are likely enough to be right."""
@@ -298,6 +314,11 @@ def _probability(asked: _Asked, evidence: Evidence[Chain], item: Scored[Chain]) 
         if other.value.topic == item.value.topic and _begins(other.value, item.value):
             likely.append(asked.whole.probability(place) or 0.0)
     return max(likely)
+
+
+def _weight(asked: _Asked, evidence: Evidence[Chain], item: Scored[Chain]) -> float:
+    probability = _probability(asked, evidence, item)
+    return item.score if probability is None else math.log(max(probability, 1e-9))
 
 
 def _begins(chain: Chain, beginning: Chain) -> bool:

@@ -36,21 +36,25 @@ _ABOVE = "more than|over|above|greater than|larger than|bigger than|higher than|
 _BELOW = "less than|below|under|fewer than|smaller than|lower than|shorter than|before|at most|no more than|up to|until"
 _WITH = frozenset(("at least", "no less than", "since", "at most", "no more than", "up to", "until"))
 _COMPARED = rf"(?P<how>{_ABOVE}|{_BELOW}|between)"
+_WHOLE = re.compile(r"[A-Z]|\b(?:and|or|not|both)\b")
+"""In names that are taken for names; "country" may be one, too, and is most often what is asked for."""
 
 Rule = Callable[[str], Plan | None]
 
 
 def read(text: str, names: Iterable[str] = ()) -> Plan | None:
-    """Return how a question is answered; None for a plain one. names: of entities in it, which are not taken apart."""
+    """Return how a question is answered; None for a plain one.
+
+    names: of entities in it, as they stand there, which are not taken apart; capitals tell others.
+    """
     kept: dict[str, str] = {}
     hidden = " ".join(text.split()).rstrip("?.! ")
-    for place, name in enumerate(
-        sorted({n for n in names if re.search(r"\b(?:and|or|not|both)\b", n, re.I)}, key=len, reverse=True)
-    ):
+    whole = {name for name in names if _WHOLE.search(name)}
+    for place, name in enumerate(sorted(whole, key=lambda name: (-len(name), name))):
         stand_in = f"Name{place}Q"
-        if name in hidden:
+        hidden, times = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", stand_in, hidden)
+        if times:
             kept[stand_in] = name
-            hidden = hidden.replace(name, stand_in)
     plan = _read(hidden)
     if plan is None:
         return None
@@ -248,23 +252,27 @@ def _not(text: str) -> Plan | None:
 
 
 def _and_or(text: str) -> Plan | None:
-    """Both X and Y; X as well as Y; either X or Y."""
+    """Both X and Y; X, Y and Z; X as well as Y; either X or Y."""
     found = re.match(
         rf"^(?P<head>.+?)\b(?:both|either) (?P<one>{ONE_NAME}|[\w.-]+) (?P<how>and|or) (?:of |in )?(?P<two>{ONE_NAME}|[\w.-]+)(?P<tail>.*)$",
         text,
     )
+    listed = rf"(?P<listed>(?:(?:{ONE_NAME}), )*)(?P<one>{ONE_NAME}),?"
     found = found or re.match(
-        rf"^(?P<head>.+?\b(?:do|does|did|are|is) )(?P<one>{ONE_NAME}) (?P<how>and|or) (?P<two>{ONE_NAME})(?: both)?(?P<tail> .+)$",
+        rf"^(?P<head>.+?\b(?:do|does|did|are|is) |){listed} (?P<how>and|or) (?P<two>{ONE_NAME})(?: both)?(?P<tail> .+)$",
         text,
     )
     found = found or re.match(
-        rf"^(?P<head>.+? )(?P<one>{ONE_NAME}) (?P<how>and|or|as well as) (?:(?:of|in|with) )?(?P<two>{ONE_NAME})(?P<tail> .+)?$",
+        rf"^(?!.*\bbetween (?:{ONE_NAME}) and)(?P<head>(?:.+? )?){listed} (?P<how>and|or|as well as) (?:(?:of|in|with) )?"
+        rf"(?P<two>{ONE_NAME})(?P<tail> .+)?$",
         text,
     )
     if found:
         how, tail = found["how"], found["tail"] or ""
         tail = tail.removesuffix(" both").replace(" both ", " ")
-        parts = tuple(Part(f"{found['head']}{found[name]}{tail}?") for name in ("one", "two"))
+        listed = found.groupdict().get("listed") or ""
+        names = [*listed.split(", ")[:-1], found["one"], found["two"]]
+        parts = tuple(Part(f"{found['head']}{name}{tail}?") for name in names)
     else:
         found = re.match(
             r"^(?P<base>.+?),? (?P<how>and also|and|or|as well as) (?:that |who )?(?P<rest>[a-z].+)$", text
@@ -276,8 +284,8 @@ def _and_or(text: str) -> Plan | None:
         parts = (Part(f"{found['base']}?"), Part(subject.asked(found["rest"])))
     alike = "one" in found.groupdict()
     if how == "or":
-        return Plan(("or",), "“or” takes what either part leads to", parts, any_of=True, alike=alike)
-    return Plan(("and",), "“and” takes what both parts lead to", parts, alike=alike)
+        return Plan(("or",), "“or” takes what any part leads to", parts, any_of=True, alike=alike)
+    return Plan(("and",), "“and” takes what all parts lead to", parts, alike=alike)
 
 
 def _within(text: str) -> Plan | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..wording.forms import base_of, plural
+from ..wording.forms import base_of, is_verb, plural
 
 NAME = r"(?:the )?[A-Z0-9][\w'’./-]*(?:,? (?:(?:of|the|de|and) )?[A-Z0-9][\w'’./-]*)*|the [a-z]+"
 """A name in a question: words with capitals, or a word in small letters after "the"."""
@@ -14,8 +15,10 @@ ONE_NAME = r"(?:the )?[A-Z0-9][\w'’./-]*(?: (?:(?:of|the|de) )?[A-Z0-9][\w'’
 _STOP = frozenset(
     "in of from at on by within that which who with has have had is are was were do does did can border speak use".split()
 )
+_DETERMINERS = frozenset("the a an its his her their".split())
 _LEADING = re.compile(
-    r"^(?P<before>(?:in|on|to|for|from|of) )?(?:which|what|who|list|name|find|show|give me)\b ?(?P<rest>.*)$", re.I
+    r"^(?P<before>(?:in|on|to|for|from|of) )?(?P<lead>which|what|who|list|name|find|show|give me)\b ?(?P<rest>.*)$",
+    re.I,
 )
 _MODIFIED = re.compile(
     rf"^(?P<mod>(?:in|of|from|at|on|by|within) (?:{ONE_NAME})|(?:that|which|who) [a-z]+ (?:{ONE_NAME})"
@@ -27,18 +30,19 @@ _MODIFIED = re.compile(
 class Subject:
     """type: "neighbouring countries". modifier: "of Germany", "that border Brazil", or "". rest: what is said of it.
 
-    before: "in" of "in which countries".
+    before: "in" of "in which countries". is_who: the question begins with "who", and the type is "people".
     """
 
     type: str
     modifier: str
     rest: str
     before: str = ""
+    is_who: bool = False
 
     @property
     def noun(self) -> str:
-        """The last word of the type, in the plural."""
-        return plural(self.type.split()[-1])
+        """The last word of the type."""
+        return self.type.split()[-1]
 
     def question(self) -> str:
         """Return a plain question for the subject alone."""
@@ -54,14 +58,18 @@ class Subject:
 
     def asked(self, predicate: str) -> str:
         """Return a plain question for what is said of it."""
+        if self.is_who:
+            return f"Who {predicate}?"
         return f"{'In w' if self.before else 'W'}hich {self.noun} {predicate}?"
 
 
 def subject_of(text: str) -> Subject | None:
-    """Return the subject of a question that begins with which or what; None for another."""
+    """Return the subject of a question that begins with which, what or who; None for another."""
     found = _LEADING.match(text)
     if not found:
         return None
+    if found["lead"].lower() == "who":  # a verb follows, or what narrows the people down
+        return _narrowed("people", found["rest"], found["before"] or "", is_who=True)
     return split_subject(found["rest"], found["before"] or "")
 
 
@@ -70,18 +78,38 @@ def split_subject(text: str, before: str = "") -> Subject | None:
     words = text.split()
     end = 0
     for word in words[:4]:
+        following = words[end + 1] if end + 1 < len(words) else ""
         if word.lower() in _STOP or word[:1].isupper() or word.endswith("ing"):
             # "neighbouring" belongs to its noun, "bordering France" does not
-            following = words[end + 1] if end + 1 < len(words) else ""
             if not (word.endswith("ing") and following[:1].islower() and following not in _STOP):
                 break
-        end += 1
-        if plural(word) == word and word.lower() not in _STOP and len(word) > 3:
+        elif end and _is_predicate(word, following):
             break
-    if not end:
-        return None
-    type_, rest = " ".join(words[:end]), " ".join(words[end:])
-    narrowed = _MODIFIED.match(rest)
-    if narrowed:
-        return Subject(type_, narrowed["mod"], narrowed["predicate"] or "", before.strip())
-    return Subject(type_, "", rest, before.strip())
+        end += 1
+        if plural(word) == word and len(word) > 3:
+            break
+    return _narrowed(" ".join(words[:end]), " ".join(words[end:]), before) if end else None
+
+
+def _is_predicate(word: str, following: str) -> bool:
+    """Return whether a word after a noun is the verb: "holds" of "which religion holds", "dated" of "which actress dated
+    Ann", "lists" of "which city lists a museum"; "released" of "which lately released films" is not."""
+    is_before_noun = following in _DETERMINERS or not following[:1].islower()
+    if word.endswith("ed"):
+        return is_verb(word) and (is_before_noun or following in _STOP)
+    return is_verb(word) or (plural(word) == word and bool(following) and is_before_noun)
+
+
+def _can_follow(noun: str, predicate: Sequence[str]) -> bool:
+    """Return whether this may be said of a noun and not belong to the name before it: of "which member of the Orange
+    team was …" "team" may not."""
+    if not predicate or plural(noun) == noun:
+        return True
+    return predicate[0] in _STOP or is_verb(predicate[0]) or plural(predicate[0]) == predicate[0]
+
+
+def _narrowed(type_: str, rest: str, before: str, *, is_who: bool = False) -> Subject:
+    found = _MODIFIED.match(rest)
+    if found and (is_who or _can_follow(type_.rsplit(maxsplit=1)[-1], (found["predicate"] or "").split())):
+        return Subject(type_, found["mod"], found["predicate"] or "", before.strip(), is_who)
+    return Subject(type_, "", rest, before.strip(), is_who)

@@ -23,6 +23,9 @@ _IRREGULAR = {
     "seen": "see", "sent": "send", "shot": "shoot", "worn": "wear", "begun": "begin", "kept": "keep", "set": "set",
     "told": "tell", "thrown": "throw", "split": "split", "chosen": "choose", "broken": "break", "hidden": "hide",
 }  # fmt: skip
+_PAST = frozenset(
+    "won got took went came became had began gave ran sat stood spoke fell rose left met fought lost".split()
+)
 _VERBS = frozenset(
     "contains borders owns produces includes speaks manages leads employs teaches works lives belongs plays shares "
     "reports uses requires depends supplies makes sells buys causes treats knows manufactures represents governs "
@@ -81,6 +84,11 @@ def property_of(text: str) -> Property:  # noqa: PLR0911 - a rule each
     if len(tokens) > 1 and first in PREPOSITIONS:
         return Property("noun", plain, " ".join(tokens[1:]), particle=first)
     return Property("noun", plain, plain)
+
+
+def is_verb(word: str) -> bool:
+    """Return whether a word in small letters is a verb of the third person, or of the past, that the rules know."""
+    return word in _VERBS or word in _PAST or _is_participle(word)
 
 
 def singular(word: str) -> str:

@@ -13,7 +13,9 @@ from tests.forms_of_geonames import form_questions
 @pytest.mark.parametrize(
     "text",
     ["What is the capital of Peru?", "Who directed Alien?", "where was ann born", "capital of Peru", "?", "which",
-     "What is the name of the capital?", "Who is married to Ann and", "the most", "how many"],
+     "What is the name of the capital?", "Who is married to Ann and", "the most", "how many", "who acted in The Wedding",
+     "Who starred in the films directed by Ann?", "Which club played between 1919 and 1935?",
+     "Which member of the Orange team was a doctor?"],
 )  # fmt: skip
 def test_plain_questions_stay_plain(text: str) -> None:
     assert read(text) is None
@@ -30,6 +32,15 @@ def test_plain_questions_stay_plain(text: str) -> None:
          ["Which people are in Sales?", "Which people report to Ann?"]),
         ("Which films starring Ann were directed by Bob?", ("filter",),
          ["Which films star Ann?", "Which films were directed by Bob?"]),
+        ("Who dated Ann and produced the film Alien?", ("and",), ["Who dated Ann?", "Who produced the film Alien?"]),
+        ("Which actress dated Bob and also played in Alien?", ("and",),
+         ["Which actress dated Bob?", "Which actress played in Alien?"]),
+        ("Which city lists a museum and is home to Ann?", ("and",),
+         ["Which city lists a museum?", "Which city is home to Ann?"]),
+        ("Which sea has shores in Europe, Asia and Africa?", ("and",),
+         [f"Which sea has shores in {name}?" for name in ("Europe", "Asia", "Africa")]),
+        ("Aragon, Galicia, and the Rioja are parts of which country?", ("and",),
+         [f"{name} are parts of which country?" for name in ("Aragon", "Galicia", "the Rioja")]),
         ("How tall is Ann?", ("how much",), ["What is the height of Ann?"]),
     ],
 )  # fmt: skip
@@ -54,6 +65,9 @@ def test_names_are_not_taken_apart() -> None:
         "Which countries border Bosnia and Herzegovina?", "Which countries border Serbia?",
     ]  # fmt: skip
     assert plan.any_of
+    plan = read("which countries border Peru and Chile", ["countries", "Peru"])
+    assert plan is not None
+    assert [part.text for part in plan.parts] == ["which countries border Peru?", "which countries border Chile?"]
 
 
 @pytest.mark.parametrize(
