@@ -61,7 +61,7 @@ fuzz: $(VENV)/.dev ## Fuzz what reads files, replies and settings for SECONDS (6
 	$(BIN)/python -m tests.fuzz.run trained $(SECONDS)
 
 bench: $(VENV)/.dev ## Latency and round trips, for docs/benchmarks.md; DATA=FOLDER has questions-dev.jsonl.gz
-	$(BIN)/python -m benchmarks.retrieval --data $(or $(DATA),$(error name the folder of questions-dev.jsonl.gz: make bench DATA=FOLDER))
+	$(BIN)/python -m benchmarks.speed.retrieval --data $(or $(DATA),$(error name the folder of questions-dev.jsonl.gz: make bench DATA=FOLDER))
 
 lock: $(VENV)/.dev ## Resolve the dependencies anew into locks/
 	$(UV) pip compile -q --exclude-newer "14 days" --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --upgrade \

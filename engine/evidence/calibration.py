@@ -38,7 +38,7 @@ class Calibration:
 
 SIMILARITY = Calibration("similarity", 3.36, -3.04)
 """Of `models.similarity`, fitted on training questions of FB15k-237, MetaQA and PathQuestion, a fifth of them by weight
-without an answer (``benchmarks.calibration``, docs/retrieval.md)."""
+without an answer (``benchmarks.accuracy.calibration``, docs/retrieval.md)."""
 
 
 LEAST_PROBABILITY = 0.2

@@ -1,8 +1,8 @@
 """The second weighing of candidates: how likely they are by words, and by whether what is asked exists at them.
 
 p = 1 / (1 + exp(−w · x)), x the log-odds by words alone and the features of `relation_evidence`; our own, no paper's.
-The weights were fitted on the training questions of FB15k-237 (`python -m benchmarks.linking --fit`; docs/linking.md).
-A trained linker (`lodestar train linker`) has a network of its own in their place.
+The weights were fitted on the training questions of FB15k-237 (`python -m benchmarks.accuracy.linking --fit`;
+docs/linking.md). A trained linker (`lodestar train linker`) has a network of its own in their place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How likely a mention means an entity that the question is about: a logistic regression over what is known of both.
 
 p = 1 / (1 + exp(−w · x)); our own, no paper's. The weights were fitted on the training questions of FB15k-237
-(`python -m benchmarks.linking --fit`; docs/linking.md).
+(`python -m benchmarks.accuracy.linking --fit`; docs/linking.md).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import pytest
 from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error
 from lodestar.engine.evidence.calibration import sigmoid
 
-from benchmarks.calibration import Scored, fitted, log_loss, rows, scored, weighted_ece
+from benchmarks.accuracy.calibration import Scored, fitted, log_loss, rows, scored, weighted_ece
 from tests.unit.evaluation.test_report import with_twins
 
 

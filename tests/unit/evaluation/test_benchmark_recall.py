@@ -1,4 +1,4 @@
-"""The right triples and paths of `benchmarks.triple_recall`, by hand."""
+"""The right triples and paths of `benchmarks.accuracy.triple_recall`, by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
 from lodestar.engine.values import Entity
 
-from benchmarks.triple_recall import Right
+from benchmarks.accuracy.triple_recall import Right
 
 TRIPLES = (
     ("peru", "capital", "lima"),

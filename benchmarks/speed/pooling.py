@@ -1,6 +1,6 @@
 """Time of Path Pooling a question, by the number of triples: alone, in a batch, in plain loops and with networkx.
 
-    python -m benchmarks.pooling [--repeats 20]
+    python -m benchmarks.speed.pooling [--repeats 20]
 
 Questions are random multigraphs grown from two topics: every triple has an end that is there already, drawn by its
 degree, so that there are hubs; of four in five the other end is new. All ways pool the same questions. The plain loops

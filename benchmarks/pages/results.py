@@ -1,8 +1,8 @@
 """The figures of docs/results.md: every recipe over every question set that is at hand.
 
-    python -m benchmarks.results --data FOLDER --work FOLDER --checkpoints FOLDER > docs/results.md
-    python -m benchmarks.results … --split test --recipes similarity star > docs/results-test.md
-    python -m benchmarks.results … --link --sample 200 --recipes similarity star > docs/results-linked.md
+    python -m benchmarks.pages.results --data FOLDER --work FOLDER --checkpoints FOLDER > docs/results.md
+    python -m benchmarks.pages.results … --split test --recipes similarity star > docs/results-test.md
+    python -m benchmarks.pages.results … --link --sample 200 --recipes similarity star > docs/results-linked.md
 
 The data folder has fb237/, metaqa/ and pathquestion/. Each graph is loaded into an embedded server of its own under the
 work folder, where the runs stay; run again, it asks only what was not asked yet, and prints the page anew. With
@@ -33,7 +33,7 @@ from lodestar.loaders.questions.reading import read_questions
 from lodestar.loaders.source import Source
 from lodestar.models.star.checkpoint import read_description
 
-from .ablation import table
+from ..accuracy.ablation import table
 from .results_page import LINKED, page
 
 RECIPES = ("similarity", "star", "cosine", "shortest", "pagerank", "random", "oracle")
@@ -140,7 +140,9 @@ def main() -> None:
     parser.add_argument("--recipes", nargs="+", default=RECIPES, help="recipes (default: all)")
     parser.add_argument("--checkpoints", type=Path, help="folder of a checkpoint for each graph, by its name")
     parser.add_argument("--set", dest="changes", action="append", default=[], help="KEY=VALUE of the recipe star")
-    parser.add_argument("--ablation", type=Path, help="the work folder of `benchmarks.ablation`, for its table")
+    parser.add_argument(
+        "--ablation", type=Path, help="the work folder of `benchmarks.accuracy.ablation`, for its table"
+    )
     parser.add_argument("--trained", type=Path, nargs="+", default=[], help="checkpoints to set side by side")
     parser.add_argument("--link", action="store_true", help="ask each question with linked topics, too")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="questions of a set at most (default: %(default)s)")
@@ -181,7 +183,7 @@ def command(arguments: argparse.Namespace) -> str:
     """Return what writes the page, without the names of folders."""
     is_dev = arguments.split == "dev"
     parts = [
-        "python -m benchmarks.results --data FOLDER --work FOLDER --checkpoints FOLDER",
+        "python -m benchmarks.pages.results --data FOLDER --work FOLDER --checkpoints FOLDER",
         *(f"--set {said}" for said in arguments.changes),
         *(["--ablation FOLDER"] if arguments.ablation else []),
         *(["--trained CHECKPOINT …"] if arguments.trained else []),

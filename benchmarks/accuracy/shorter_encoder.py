@@ -1,6 +1,6 @@
 """The first layers of an encoder as an encoder of its own, to be set beside the whole one in docs/results.md.
 
-    python -m benchmarks.shorter_encoder --layers 3 --out FOLDER/all-MiniLM-L6-v2-layers-1-to-3
+    python -m benchmarks.accuracy.shorter_encoder --layers 3 --out FOLDER/all-MiniLM-L6-v2-layers-1-to-3
 
 What it writes goes wherever an encoder is named by path, as `lodestar train star --encoder FOLDER/…`.
 """

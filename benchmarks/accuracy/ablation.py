@@ -1,6 +1,7 @@
 """STAR's ablation (its Tables 3 and 4): the error of the first path by what a network learns from, over several seeds.
 
-    python -m benchmarks.ablation --train MINED --dev MINED --shortlist CHECKPOINT --work FOLDER [--questions 1774]
+    python -m benchmarks.accuracy.ablation --train MINED --dev MINED --shortlist CHECKPOINT \
+        --work FOLDER [--questions 1774]
 
 Every variant has the same encoder, questions, epochs and rate, and orders the same paths on dev: those that the dual
 encoder of the checkpoint shortlists, the same for all. An error is a first path that leads to no right answer. Run
@@ -37,7 +38,7 @@ from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.loop import train
 from lodestar.models.training.options import TrainingOptions
 
-from .shortlisting import stop_scores
+from ..speed.shortlisting import stop_scores
 
 ENCODER = "all-MiniLM-L6-v2"
 

@@ -1,6 +1,6 @@
 """What Path Pooling brings up: recall of the right answers among the first triples, before and after.
 
-    python -m benchmarks.pooled_recall --questions FILE [--recipe similarity] [--set similarity.beam_width=50]
+    python -m benchmarks.accuracy.pooled_recall --questions FILE [--recipe similarity] [--set similarity.beam_width=50]
 
 The evidence of each question is retrieved once, with its gold topics, as triples. `recall@k` is the share of a
 question's gold answers that are head or tail of one of its first k triples, `bearing@k` the share of all answer-bearing

@@ -1,8 +1,9 @@
 """What a shortlist of relations costs and saves: the same questions with and without it.
 
-Run ``python -m benchmarks.relation_shortlist --data FOLDER`` (questions-dev.jsonl.gz, gold topic entities) with a graph
-loaded; once with FB15k-237 and once with the same graph grown shows what stays flat. Questions are asked one at a time,
-both ways in turns; the reference is the search without a shortlist. Choose the options on dev questions.
+Run ``python -m benchmarks.accuracy.relation_shortlist --data FOLDER`` (questions-dev.jsonl.gz, gold topic entities)
+with a graph loaded; once with FB15k-237 and once with the same graph grown shows what stays flat. Questions are asked
+one at a time, both ways in turns; the reference is the search without a shortlist. Choose the options on dev
+questions.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, Item
 from lodestar.engine.settings import resolve
 
-from .question_sets import gold_questions
+from ..question_sets import gold_questions
 
 WARM_UP = 20
 

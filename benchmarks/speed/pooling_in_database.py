@@ -1,6 +1,6 @@
 """Path Pooling in the database and in memory: the same scores, and what each takes.
 
-    python -m benchmarks.pooling_in_database [--repeats 5]
+    python -m benchmarks.speed.pooling_in_database [--repeats 5]
 
 Questions are real triples of the graph that is loaded, grown from two entities drawn by chance: every triple has an end
 that is there already. Scores are drawn, in 1/1000s. Both ways are the stage that a recipe runs, from evidence to

@@ -1,9 +1,9 @@
 """How many entities are found by their names with typos.
 
-``python -m benchmarks.linking_typos --names 300 --seed 0`` over the graph that is there: draws entities by their names'
-hashes, puts one or two edits (a letter left out, put in, exchanged for another, or two exchanged with one another) at
-random places but the first letter, and asks "Tell me about NAME". Right is an entity of the same name, cases and
-accents apart, as the first candidate. Names of at least 5 letters for one edit, 10 for two.
+``python -m benchmarks.accuracy.linking_typos --names 300 --seed 0`` over the graph that is there: draws entities by
+their names' hashes, puts one or two edits (a letter left out, put in, exchanged for another, or two exchanged with one
+another) at random places but the first letter, and asks "Tell me about NAME". Right is an entity of the same name,
+cases and accents apart, as the first candidate. Names of at least 5 letters for one edit, 10 for two.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Paths a second through STAR's cross-attentive scorer, against the naive loop over one padded path at a time.
 
-Run ``python -m benchmarks.scoring --mined FILE --checkpoint FOLDER``: the best paths of mined questions by the dual
-encoder. The reference of the same run tokenises every pair anew, pads it to a fixed length, and scores it alone.
+Run ``python -m benchmarks.speed.scoring --mined FILE --checkpoint FOLDER``: the best paths of mined questions by the
+dual encoder. The reference of the same run tokenises every pair anew, pads it to a fixed length, and scores it alone.
 """
 
 from __future__ import annotations

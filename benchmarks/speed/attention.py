@@ -1,6 +1,6 @@
 """Memory and time of a prompt's attention in one layer: the last row alone, and all layers kept whole.
 
-    python -m benchmarks.attention [--lengths 500,1000,2000]
+    python -m benchmarks.speed.attention [--lengths 500,1000,2000]
 
 The model is a Llama of random weights (16 layers, 16 heads, width 512), each measurement a process of its own; memory
 is what its peak grows by in the pass. Milliseconds and mebibytes do not travel; the ratios of the same run do.

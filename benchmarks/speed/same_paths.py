@@ -3,7 +3,7 @@
     git worktree add ../before REVISION                                    # with an environment of its own
     lodestar eval questions-dev.jsonl.gz --no-diagnosis --out before       # there
     lodestar eval questions-dev.jsonl.gz --no-diagnosis --out after        # here
-    python -m benchmarks.same_paths before after
+    python -m benchmarks.speed.same_paths before after
 
 Prints how many questions have the same first paths in the same order, how far their scores are apart, the same of
 answers, and time and round trips of both. Ends with 1 where paths differ.

@@ -1,11 +1,11 @@
 """Which topics of a question set are found by its words, and by the relations at what they name; where others are lost.
 
-``lodestar load tsv FOLDER/kg.tsv.gz --names FOLDER/names.tsv.gz``, then ``python -m benchmarks.linking --questions
-FOLDER/questions-dev.jsonl.gz``. Recall@k: the mean over questions of the share of the topics that are among the first
-k (of at most k topics); all: the share of questions of which all topics are among those started from. A topic that the
-set gives by name is found where any entity of this name is; one that the graph does not have does not count. ``--fit``
-prints the weights of `engine/linking/likelihood.py` and `deciding.py`, fitted on the first file that it is given:
-training questions only. ``--sample N`` takes so many questions, by ``--seed``.
+``lodestar load tsv FOLDER/kg.tsv.gz --names FOLDER/names.tsv.gz``, then ``python -m benchmarks.accuracy.linking
+--questions FOLDER/questions-dev.jsonl.gz``. Recall@k: the mean over questions of the share of the topics that are
+among the first k (of at most k topics); all: the share of questions of which all topics are among those started from.
+A topic that the set gives by name is found where any entity of this name is; one that the graph does not have does not
+count. ``--fit`` prints the weights of `engine/linking/likelihood.py` and `deciding.py`, fitted on the first file that
+it is given: training questions only. ``--sample N`` takes so many questions, by ``--seed``.
 """
 
 from __future__ import annotations

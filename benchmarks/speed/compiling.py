@@ -1,6 +1,6 @@
 """torch.compile in training: seconds a step of the cross-attentive scorer with and without, in the same run.
 
-    python -m benchmarks.compiling --mined MINED --shortlist CHECKPOINT [--steps 20]
+    python -m benchmarks.speed.compiling --mined MINED --shortlist CHECKPOINT [--steps 20]
 
 Both train on the same questions in the same order, in one process. The first steps of the compiled one have the
 compiling in them, which is a column of its own: batches come in a few shapes, and each is compiled until PyTorch gives

@@ -1,6 +1,6 @@
 """Chains that retrieved triples make, by the number of triples: the curve of ReG's figure 2b, and the time it takes.
 
-    python -m benchmarks.chains --data FOLDER [--repeats 5]
+    python -m benchmarks.speed.chains --data FOLDER [--repeats 5]
 
 FOLDER has `questions.jsonl.gz`, question subgraphs as RoG has them. Their triples are ranked by the similarity of their
 relation's words and the question, and the best are reorganised. The exponent is of the fit chains ~ triples^b over the

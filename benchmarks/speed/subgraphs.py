@@ -1,6 +1,6 @@
 """Time, sizes and cuts of question subgraphs: a question set in batches of 64, or one topic by itself.
 
-Run ``python -m benchmarks.subgraphs --data FOLDER`` with FB15k-237 loaded, or with ``--topic ID`` for a
+Run ``python -m benchmarks.speed.subgraphs --data FOLDER`` with FB15k-237 loaded, or with ``--topic ID`` for a
 topic of any graph. The reference of the same run is the same one question at a time, and for a topic
 a lookup of its signature; ratios travel between machines, milliseconds do not.
 """
@@ -25,7 +25,7 @@ from lodestar.engine.settings import resolve
 from lodestar.models.encoder import SentenceEncoder
 from lodestar.models.text_vectors import TextVectors
 
-from .question_sets import GoldQuestion, gold_questions
+from ..question_sets import GoldQuestion, gold_questions
 
 BATCH = 64
 REPEATS = 20

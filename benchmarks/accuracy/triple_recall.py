@@ -1,7 +1,7 @@
 """What a recipe retrieves of a question's right triples, answers and paths, and what is answered from it.
 
-    python -m benchmarks.triple_recall --questions FILE --recipe reg-triple --set reg-triple.checkpoint=FOLDER
-    python -m benchmarks.triple_recall --paired one.json other.json
+    python -m benchmarks.accuracy.triple_recall --questions FILE --recipe reg-triple --set reg-triple.checkpoint=FOLDER
+    python -m benchmarks.accuracy.triple_recall --paired one.json other.json
 
 Right triples are those on the shortest paths, of up to four triples whichever way they point, from a question's topics
 to each of its answers (20 at most); right paths are the relations of these. `triple@k` and `answer@k` are the shares of

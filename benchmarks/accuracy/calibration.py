@@ -3,7 +3,7 @@
 Make a run for each question set, on its graph, and fit those of the train splits:
 
     lodestar eval TRAIN --unanswerable --no-diagnosis --set answerer.min_probability=0 --out runs/GRAPH-train
-    python -m benchmarks.calibration --train runs/*-train --dev runs/*-dev
+    python -m benchmarks.accuracy.calibration --train runs/*-train --dev runs/*-dev
 
 Fits P(a right answer is at the best path's end) = σ(slope · score + intercept) by maximum likelihood (Platt 1999), each
 graph with the same weight and one question in five, by weight, without its relations (``--share``): so many are taken

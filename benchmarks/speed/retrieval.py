@@ -1,7 +1,7 @@
 """Latency by stage and round trips of retrieval on FB15k-237, for one question at a time and for batches of 64.
 
-Run ``python -m benchmarks.retrieval --data FOLDER`` with FB15k-237 loaded. The reference of the same run is a bare
-lookup of 64 entities by id; ratios to it travel between machines, milliseconds do not.
+Run ``python -m benchmarks.speed.retrieval --data FOLDER`` with FB15k-237 loaded. The reference of the same run is a
+bare lookup of 64 entities by id; ratios to it travel between machines, milliseconds do not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lodestar.engine.recipes.searching import Similarity, Star
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Question
 
-from .question_sets import gold_questions
+from ..question_sets import gold_questions
 
 WARM_UP = 20
 BATCH = 64

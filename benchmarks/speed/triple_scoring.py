@@ -1,6 +1,6 @@
 """Time of scoring triples: as published, by layers split by linearity, and with projections kept; and many at once.
 
-    python -m benchmarks.triple_scoring [--repeats 10]
+    python -m benchmarks.speed.triple_scoring [--repeats 10]
 
 Random vectors of MiniLM's length, two rounds of distance encoding, 4,252 triples a question over 1,900 nodes and 60
 relations. The published loop takes one question at a time and multiplies the concatenated embeddings of every triple.

@@ -1,6 +1,7 @@
 """What Path Pooling, integration and filters do to answers: F1 of each, and by the noise among the evidence.
 
-    python -m benchmarks.evidence_into_answers --dev FILE [--train FILE] [--recipe similarity] [--against cosine]
+    python -m benchmarks.accuracy.evidence_into_answers --dev FILE [--train FILE] \
+        [--recipe similarity] [--against cosine]
 
 Evidence is retrieved once, in batches, with gold topics; what follows are the stages that recipes join. Answers are
 extractive. *path-pooling* reselects 25 triples; *fi* integrates its answers and those of `--against`, with thresholds

@@ -1,6 +1,6 @@
 """What an entity index takes and finds: minutes, bytes, and how near its cells come to looking at all vectors.
 
-    python -m benchmarks.entity_index FOLDER/names.tsv.gz [--limit 100000] [--queries 1000] [--seed 0]
+    python -m benchmarks.speed.entity_index FOLDER/names.tsv.gz [--limit 100000] [--queries 1000] [--seed 0]
 
 Names are of a names file (id, tab, name), as they stand, without what entities are. Each is encoded once; then an index
 that looks at every vector and one with cells are made of the vectors. Queries are drawn names in small letters, with

@@ -1,8 +1,8 @@
 """How long linking by words takes in a graph of very many names, which many of them share.
 
-    python -m benchmarks.linking_scale make FOLDER --names 10000000 --equal 1000000
+    python -m benchmarks.speed.linking_scale make FOLDER --names 10000000 --equal 1000000
     lodestar load tsv FOLDER/kg.tsv --names FOLDER/names.tsv --writer bulk --name scale
-    python -m benchmarks.linking_scale ask --names 10000000 --equal 1000000 --questions 300
+    python -m benchmarks.speed.linking_scale ask --names 10000000 --equal 1000000 --questions 300
 
 Names have one to four pseudo-words of a vocabulary of 300,000 by the law of Zipf and Mandelbrot, P(rank) ∝
 1 / (rank + 20): the commonest word is in one name of a hundred. The first `--equal` entities are called "Untitled", all

@@ -1,9 +1,9 @@
 """Speed and memory of loading: conversion, the bulk writer beside the raw importer, the online one beside a naive one.
 
-    python -m benchmarks.loading parsers --data FOLDER      gzip readers and parsers over the same lines
-    python -m benchmarks.loading bulk --data FOLDER --copies 1 10 100
-    python -m benchmarks.loading online --data FOLDER
-    python -m benchmarks.loading around --data FOLDER
+    python -m benchmarks.speed.loading parsers --data FOLDER      gzip readers and parsers over the same lines
+    python -m benchmarks.speed.loading bulk --data FOLDER --copies 1 10 100
+    python -m benchmarks.speed.loading online --data FOLDER
+    python -m benchmarks.speed.loading around --data FOLDER
 
 FOLDER has ``kg.tsv.gz`` and ``names.tsv.gz`` (FB15k-237). Larger graphs are copies of it with renamed entities,
 written as the Freebase dump writes triples. The references run in the same run, over the same rows. Servers are

@@ -1,9 +1,9 @@
 """Hits@1 and F1 of the train-free retriever, beside one hop only and plain cosine.
 
-FB15k-237: ``lodestar load tsv FOLDER/kg.tsv.gz --names FOLDER/names.tsv.gz``, then ``python -m benchmarks.accuracy
---data FOLDER``. MetaQA: ``zcat kb.txt.gz | tr '|' '\\t' | lodestar load tsv -`` into a server of its own
-(``LODESTAR_NAME``), then ``--metaqa 2-hop-dev.txt.gz --limit 500``. Topic entities are the gold ones, so that linking
-is not measured. Denominator: every question.
+FB15k-237: ``lodestar load tsv FOLDER/kg.tsv.gz --names FOLDER/names.tsv.gz``, then ``python -m
+benchmarks.accuracy.train_free --data FOLDER``. MetaQA: ``zcat kb.txt.gz | tr '|' '\\t' | lodestar load tsv -`` into a
+server of its own (``LODESTAR_NAME``), then ``--metaqa 2-hop-dev.txt.gz --limit 500``. Topic entities are the gold
+ones, so that linking is not measured. Denominator: every question.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lodestar.engine.recipes.searching import Similarity
 from lodestar.engine.settings import resolve
 from lodestar.models.similarity import Weights
 
-from .question_sets import GoldQuestion, gold_questions
+from ..question_sets import GoldQuestion, gold_questions
 
 BATCH = 64
 COSINE_ONLY = Weights(support=0, type=0, hop=0)

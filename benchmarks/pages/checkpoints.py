@@ -1,9 +1,9 @@
 """The checkpoints that docs/results.md is asked with: mined and trained from the data, one for each graph.
 
-    python -m benchmarks.checkpoints --data FOLDER --work FOLDER --out FOLDER [--only fb237] [--set KEY=VALUE …]
+    python -m benchmarks.pages.checkpoints --data FOLDER --work FOLDER --out FOLDER [--only fb237] [--set KEY=VALUE …]
 
-The folders are those of `benchmarks.results`; mined files are kept under the work folder, and what is mined or trained
-already is not done again. Test questions are read by nobody here.
+The folders are those of `benchmarks.pages.results`; mined files are kept under the work folder, and what is mined or
+trained already is not done again. Test questions are read by nobody here.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""How often things are right, on questions to choose by."""

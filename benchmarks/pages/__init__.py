@@ -1,0 +1,1 @@
+"""The pages of results, and what they are made with."""
