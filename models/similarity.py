@@ -171,9 +171,8 @@ class PathSimilarity:
         composed = [_joined([part.composed(self.vectors, self.weights) for part in parts]) for parts in prepared]
         best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in composed]
         hops = [[path for part in parts for path in part.paths.hops] for parts in prepared]
-        self.vectors.encode(
-            verbalise_path(paths[row]) for paths, rows in zip(hops, best, strict=True) for row in rows.tolist()
-        )
+        shortlisted = [paths[row] for paths, rows in zip(hops, best, strict=True) for row in rows.tolist()]
+        self.vectors.encode(map(verbalise_path, shortlisted), lasting=True)
         return [
             (self._exact(parts, extend, rows), extend)
             for parts, extend, rows in zip(prepared, composed, best, strict=True)
@@ -183,8 +182,10 @@ class PathSimilarity:
         """Encode whatever was not met before, in two batches."""
         masked = {paths.masked for question in questions for paths in question}
         hops = {hop for question in questions for paths in question for path in paths.hops for hop in path}
-        self.vectors.encode_tokens([*sorted(masked), *sorted(map(verbalise_hop, hops))])
-        self.vectors.encode([*sorted(map(type_phrase, masked)), *sorted(filter(None, map(reached_type, hops)))])
+        self.vectors.encode_tokens(sorted(map(verbalise_hop, hops)), lasting=True)
+        self.vectors.encode(sorted(filter(None, map(reached_type, hops))), lasting=True)
+        self.vectors.encode_tokens(sorted(masked))
+        self.vectors.encode(sorted(map(type_phrase, masked)))
 
     def _exact(self, parts: Sequence[_Prepared], composed: Floats, shortlisted: Ints) -> Floats:
         stop = composed.copy()

@@ -1,6 +1,6 @@
 """STAR's ablation (its Tables 3 and 4): the error of the first path by what a network learns from, over several seeds.
 
-    python -m benchmarks.accuracy.ablation --train MINED --dev MINED --shortlist CHECKPOINT \
+    python -m benchmarks.accuracy.ablation --train MINED --dev MINED --shortlist CHECKPOINT \\
         --work FOLDER [--questions 1774]
 
 Every variant has the same encoder, questions, epochs and rate, and orders the same paths on dev: those that the dual

@@ -1,6 +1,6 @@
 """What Path Pooling, integration and filters do to answers: F1 of each, and by the noise among the evidence.
 
-    python -m benchmarks.accuracy.evidence_into_answers --dev FILE [--train FILE] \
+    python -m benchmarks.accuracy.evidence_into_answers --dev FILE [--train FILE] \\
         [--recipe similarity] [--against cosine]
 
 Evidence is retrieved once, in batches, with gold topics; what follows are the stages that recipes join. Answers are

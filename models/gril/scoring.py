@@ -69,8 +69,8 @@ class GrilModel:
             )
 
     def _inputs(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrowInputs:
-        texts = [*columns.questions, *columns.relations, *(name for name in columns.names if name is not None)]
-        self._vectors.encode(texts)
+        self._vectors.encode([*columns.relations, *(name for name in columns.names if name is not None)], lasting=True)
+        self._vectors.encode(columns.questions)
         names = list(dict.fromkeys(columns.names))
         place = {name: number for number, name in enumerate(names)}
         text_of = np.array([place[name] for name in columns.names], dtype=np.int64)

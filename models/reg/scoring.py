@@ -73,7 +73,7 @@ class TripleModel:
                 *map(self._tensor, (columns.question_of, columns.heads, columns.relation_of, columns.tails)),
             )
             scores = network.of_projected(
-                network.of_question(self._tensor(self._encoded(columns.questions))),
+                network.of_question(self._tensor(self._vectors.stacked(columns.questions))),
                 self._relations(columns.relations),
                 entities[text_of, 0] + network.of_head_distance(distances),
                 entities[text_of, 1] + network.of_tail_distance(distances),
@@ -87,7 +87,7 @@ class TripleModel:
         missing = [name for name in names if name is not None and name not in self._of_entities]
         found: dict[str, Tensor] = {}
         if missing:
-            vectors = self._tensor(self._encoded(missing))
+            vectors = self._tensor(self._vectors.stacked(missing, lasting=True))
             both = torch.stack([network.of_head(vectors), network.of_tail(vectors)], dim=1)
             found = dict(zip(missing, both, strict=True))
         unnamed = torch.stack([network.of_head(network.unnamed), network.of_tail(network.unnamed)])
@@ -100,19 +100,14 @@ class TripleModel:
 
     def _relations(self, texts: Sequence[str]) -> Tensor:
         missing = [text for text in dict.fromkeys(texts) if text not in self._of_relations]
-        found = (
-            dict(zip(missing, self._network.of_relation(self._tensor(self._encoded(missing))), strict=True))
-            if missing
-            else {}
-        )
+        found: dict[str, Tensor] = {}
+        if missing:
+            vectors = self._tensor(self._vectors.stacked(missing, lasting=True))
+            found = dict(zip(missing, self._network.of_relation(vectors), strict=True))
         rows = [found[text] if text in found else self._of_relations[text] for text in texts]
         for text, row in found.items():
             self._of_relations.keep(text, row)
         return torch.stack(rows)
-
-    def _encoded(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        self._vectors.encode(texts)
-        return np.stack([self._vectors.sentence(text) for text in texts])
 
     def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)

@@ -69,8 +69,8 @@ class SimilarityProposer:
 
     def _learn(self, numbers: set[int]) -> None:
         hops: dict[int, Hop] = {n: (Directed(self.words[abs(n)], n < 0),) for n in sorted(numbers)}
-        self.vectors.encode_tokens(map(verbalise_hop, hops.values()))
-        self.vectors.encode(filter(None, map(reached_type, hops.values())))
+        self.vectors.encode_tokens(map(verbalise_hop, hops.values()), lasting=True)
+        self.vectors.encode(filter(None, map(reached_type, hops.values())), lasting=True)
         for number, hop in hops.items():
             text, kind = verbalise_hop(hop), reached_type(hop)
             self._hops[number] = _Hop(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +34,9 @@ class EntityModel:
         distances = distance_encoding(columns.heads, columns.tails, columns.is_topic, self.description.num_rounds)
         with self._turn, torch.no_grad():
             inputs = TripleInputs(
-                questions=self._tensor(self._encoded(columns.questions)),
-                relations=self._tensor(self._encoded(columns.relations)),
-                entities=self._tensor(self._encoded([name or "" for name in columns.names])),
+                questions=self._tensor(self._vectors.stacked(columns.questions)),
+                relations=self._tensor(self._vectors.stacked(columns.relations, lasting=True)),
+                entities=self._tensor(self._vectors.stacked([name or "" for name in columns.names], lasting=True)),
                 is_named=self._tensor(np.array([name is not None for name in columns.names])),
                 distances=self._tensor(distances),
                 question_of=self._tensor(columns.question_of),
@@ -46,10 +45,6 @@ class EntityModel:
                 tails=self._tensor(columns.tails),
             )
             return triple_logits(self._network(inputs), inputs).float().cpu().numpy()
-
-    def _encoded(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        self._vectors.encode(texts)
-        return np.stack([self._vectors.sentence(text) for text in texts])
 
     def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)

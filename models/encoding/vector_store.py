@@ -1,0 +1,140 @@
+"""Vectors of texts on disk, so that what one run has encoded no other has to: an embedding cache in one sqlite file.
+
+Keys are digests: no text can be read from the file. Several processes and threads may use it at the same time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float32]
+Entry = tuple[FloatArray, FloatArray | None]
+"""The vector of a text, (dimension,), and those of its tokens, (num_tokens, dimension), where they were asked for."""
+
+WAIT_S = 1.0
+"""How long to wait for another process that writes."""
+AT_A_TIME = 10_000
+MAX_BYTES = 1 << 30
+"""Size of the file beyond which nothing more is kept: some 600,000 vectors of MiniLM."""
+_APPLICATION_ID = 0x4C4F4456  # LODV
+
+_log = logging.getLogger(__name__)
+
+
+class VectorStore:
+    """The vectors that one encoder has made; the file is made where there is none, readable by its owner alone.
+
+    What is kept here can be made again: where the file cannot be used that is logged once, and it is as if empty.
+    """
+
+    def __init__(self, path: Path, *, max_bytes: int = MAX_BYTES) -> None:
+        self.path = path
+        self._max_bytes = max_bytes
+        self._turn = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        with self._tolerant():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
+            try:
+                _prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+
+    def get(self, texts: Sequence[str]) -> dict[str, Entry]:
+        """Return what is kept of these texts."""
+        found: dict[str, Entry] = {}
+        with self._turn, self._tolerant():
+            for start in range(0, len(texts) if self._connection else 0, AT_A_TIME):
+                by_key = {_key(text): text for text in texts[start : start + AT_A_TIME]}
+                assert self._connection is not None
+                rows = self._connection.execute(
+                    "SELECT key, dimension, data FROM vectors WHERE key IN (SELECT value FROM json_each(?))",
+                    (json.dumps(list(by_key)),),
+                )
+                found |= {by_key[key]: _entry(dimension, data) for key, dimension, data in rows}
+        return found
+
+    def put(self, entries: Mapping[str, Entry]) -> None:
+        """Keep these, in the place of what was kept of the same texts."""
+        with self._turn, self._tolerant():
+            if self._connection is None or self._size() > self._max_bytes:
+                return
+            rows = [(_key(text), len(vector), _data(vector, tokens)) for text, (vector, tokens) in entries.items()]
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Give the file back."""
+        with self._turn:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _size(self) -> int:
+        assert self._connection is not None
+        (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
+        (bytes_of_page,) = self._connection.execute("PRAGMA page_size").fetchone()
+        return int(pages) * int(bytes_of_page)
+
+    @contextmanager
+    def _tolerant(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, ValueError) as error:
+            if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
+                return  # another process writes: this time without
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+            _log.warning("%s: vectors of texts cannot be kept there, and are made anew: %s", self.path, error)
+
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make the table in an empty file; of several processes one does. Raises `ValueError` for another file."""
+    execute = connection.execute
+    execute("BEGIN IMMEDIATE")
+    (application,) = execute("PRAGMA application_id").fetchone()
+    if application == 0 and not execute("SELECT 1 FROM sqlite_schema").fetchone():
+        execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        execute("CREATE TABLE vectors (key TEXT PRIMARY KEY, dimension INTEGER NOT NULL, data BLOB NOT NULL)")
+    elif application != _APPLICATION_ID:
+        raise ValueError("expected a store of vectors, found another file: delete it")
+    execute("COMMIT")
+    execute("PRAGMA journal_mode = WAL")
+    execute("PRAGMA synchronous = NORMAL")
+
+
+def _key(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _data(vector: FloatArray, tokens: FloatArray | None) -> bytes:
+    rows = vector[None] if tokens is None else np.concatenate([vector[None], tokens])
+    return np.ascontiguousarray(rows, dtype="<f4").tobytes()
+
+
+def _entry(dimension: int, data: bytes) -> Entry:
+    rows = np.frombuffer(data, dtype="<f4").reshape(-1, dimension).astype(np.float32, copy=False)
+    return rows[0], rows[1:] if len(rows) > 1 else None

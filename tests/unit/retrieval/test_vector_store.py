@@ -1,0 +1,184 @@
+"""Vectors that are kept from one run to the next: those of the graph's words, and never a question's."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lodestar.models.encoder import FloatArray, SentenceEncoder
+from lodestar.models.text_vectors import TextVectors
+from lodestar.models.encoding.vector_store import Entry, VectorStore
+
+
+class CountingEncoder(SentenceEncoder):
+    """Vectors of lengths; it remembers what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__("counting")
+        self.given: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        self.given += texts
+        return np.array([[len(text), 1, 2] for text in texts], dtype=np.float32)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[tuple[FloatArray, FloatArray]]:
+        sentences = self.encode(texts)
+        return [
+            (vector, np.array([[len(word), 0, 1] for word in text.split() or [""]], dtype=np.float32))
+            for vector, text in zip(sentences, texts, strict=True)
+        ]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[VectorStore]:
+    opened = VectorStore(tmp_path / "vectors" / "one.sqlite")
+    yield opened
+    opened.close()
+
+
+def entry(*values: float) -> Entry:
+    return np.array(values, dtype=np.float32), None
+
+
+def test_another_run_encodes_what_is_new_alone(store: VectorStore) -> None:
+    first = TextVectors(CountingEncoder(), store=store)
+    first.encode(["Peru", "Lima"], lasting=True)
+    first.encode_tokens(["has capital"], lasting=True)
+    encoder = CountingEncoder()
+    again = TextVectors(encoder, store=VectorStore(store.path))
+    asked = ["Lima", "Quito", "Peru"]
+    np.testing.assert_array_equal(again.stacked(asked, lasting=True), first.stacked(asked))
+    assert encoder.given == ["Quito"]
+    again.encode_tokens(["has capital"], lasting=True)
+    assert encoder.given == ["Quito"]
+    assert (again.tokens("has capital") == first.tokens("has capital")).all()
+
+
+def test_tokens_that_were_not_asked_for_are_encoded_when_they_are(store: VectorStore) -> None:
+    TextVectors(CountingEncoder(), store=store).encode(["in Peru"], lasting=True)
+    encoder = CountingEncoder()
+    vectors = TextVectors(encoder, store=store)
+    vectors.encode_tokens(["in Peru"], lasting=True)
+    assert encoder.given == ["in Peru"]
+    assert vectors.tokens("in Peru").shape == (2, 3)
+    vectors = TextVectors(encoder, store=store)
+    vectors.encode_tokens(["in Peru"], lasting=True)
+    assert encoder.given == ["in Peru"]
+
+
+def test_questions_are_not_kept_and_no_text_can_be_read(store: VectorStore) -> None:
+    vectors = TextVectors(CountingEncoder(), store=store)
+    vectors.encode(["Who is my doctor?"])
+    vectors.encode_tokens(["Who is my doctor?"])
+    vectors.sentence("and my lawyer?")
+    assert store.get(["Who is my doctor?", "and my lawyer?"]) == {}
+    vectors.encode(["Peru Peru Peru"], lasting=True)
+    store.close()
+    assert all(b"Peru" not in path.read_bytes() for path in store.path.parent.iterdir())
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+
+
+@given(
+    entries=st.dictionaries(
+        st.text(max_size=20),
+        st.tuples(st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), st.integers(0, 3)),
+        max_size=20,
+    )
+)
+def test_what_is_put_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, entries: dict[str, tuple[list[float], int]]
+) -> None:
+    store = VectorStore(tmp_path_factory.mktemp("vectors") / "all.sqlite")
+    made: dict[str, Entry] = {
+        text: (np.array(vector, dtype=np.float32), np.ones((count, 3), dtype=np.float32) * count if count else None)
+        for text, (vector, count) in entries.items()
+    }
+    store.put(made)
+    found = store.get([*made, "something else, that is longer than those"])
+    assert found.keys() == made.keys()
+    for text, (vector, tokens) in made.items():
+        assert (found[text][0] == vector).all()
+        assert (found[text][1] is None) == (tokens is None)
+        assert tokens is None or (found[text][1] == tokens).all()
+    store.close()
+
+
+def test_what_is_no_store_is_left_and_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "notes.sqlite"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE notes (text TEXT)")
+    other.close()
+    damaged = tmp_path / "damaged.sqlite"
+    damaged.write_bytes(b"not a database" * 1_000)
+    for wrong in (path, damaged, tmp_path / "notes.sqlite" / "under a file.sqlite"):
+        caplog.clear()
+        before = wrong.read_bytes() if wrong.is_file() else b""
+        with caplog.at_level(logging.WARNING):
+            vectors = TextVectors(CountingEncoder(), store=VectorStore(wrong))
+            assert vectors.stacked(["Peru", "Lima"], lasting=True).shape == (2, 3)
+            vectors.encode(["Quito"], lasting=True)
+        assert len(caplog.messages) == 1
+        assert str(wrong) in caplog.text
+        assert (wrong.read_bytes() if wrong.is_file() else b"") == before
+
+
+def test_a_full_store_keeps_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "small.sqlite"
+    store = VectorStore(path)
+    store.put({"Peru": entry(1, 2, 3)})
+    store.close()
+    full = VectorStore(path, max_bytes=1)
+    full.put({"Lima": entry(4, 5, 6)})
+    assert list(full.get(["Peru", "Lima"])) == ["Peru"]
+    full.close()
+
+
+def test_another_process_that_writes_is_not_waited_for_long(
+    store: VectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lodestar.models.encoding.vector_store.WAIT_S", 0.01)
+    other = VectorStore(store.path)
+    writing = sqlite3.connect(store.path, isolation_level=None)
+    writing.execute("BEGIN IMMEDIATE")
+    other.put({"Peru": entry(1, 2, 3)})
+    assert other.get(["Peru"]) == {}
+    writing.execute("ROLLBACK")
+    writing.close()
+    other.put({"Peru": entry(1, 2, 3)})
+    assert list(other.get(["Peru"])) == ["Peru"]
+    other.close()
+
+
+def test_threads_share_a_store(store: VectorStore) -> None:
+    vectors = TextVectors(CountingEncoder(), store=store)
+    threads = [
+        threading.Thread(target=lambda: vectors.stacked([f"text {n}" for n in range(50)], lasting=True))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.get([f"text {n}" for n in range(50)])) == 50
+
+
+def test_encoders_have_their_own_digests(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "same", "other")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        (folder / "model.safetensors").write_bytes(bytes(3_000_000))
+    with (folders[2] / "model.safetensors").open("r+b") as file:
+        file.seek(0)
+        file.write(b"trained")
+    one, same, other = (SentenceEncoder(str(folder)).weights_digest for folder in folders)
+    assert one == same != other
+    assert SentenceEncoder("somebody/a-model-on-the-hub").weights_digest is None
