@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..models.encoder import EncoderUnavailableError, SentenceEncoder
+from ..models.encoding.vector_store import VectorStore
 from ..models.placement import Placement, PlacementError
 from ..models.text_vectors import TextVectors
-from ..models.encoding.vector_store import VectorStore
 from ..models.verbalise import RelationWords
 from .chat.gateway import ChatGateway
 from .database.catalogue import Catalogue, Edition

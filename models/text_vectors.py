@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from .encoder import FloatArray, SentenceEncoder
-from .kept import Kept
 from .encoding.vector_store import Entry, VectorStore
+from .kept import Kept
 
 
 class TextVectors:

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.models.encoder import FloatArray, SentenceEncoder
-from lodestar.models.text_vectors import TextVectors
 from lodestar.models.encoding.vector_store import Entry, VectorStore
+from lodestar.models.text_vectors import TextVectors
 
 
 class CountingEncoder(SentenceEncoder):
