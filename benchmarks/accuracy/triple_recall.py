@@ -152,7 +152,7 @@ def figures_of(
             yield question.id, None, [0.0] * len(ANSWERED), 0.0
             continue
         started_s = time.perf_counter()
-        evidence = engine.retrieve(question.asked(topics), top_k=TOP_K)
+        (evidence,) = engine.retrieve_batch([question.asked(topics)], top_k=TOP_K)
         answer = answerer.answer_of(evidence.cut_to(top_k))
         seconds = time.perf_counter() - started_s
         scores = strict_scores([Predicted(each.name, each.id) for each in answer.entities], question.answers)
