@@ -19,12 +19,9 @@ PART = "mlp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TripleDescription(ModelDescription):
-    """What ``reg-triple.json`` says. dimension: of the encoder's vectors. supervision: what said which triples are
-    right, `weak` that they are on shortest paths to the answers."""
-
-    kind: ClassVar[str] = "reg-triple"
-    parts: ClassVar[tuple[str, ...]] = (PART,)
+class ScorerDescription(ModelDescription):
+    """What the checkpoint of a scorer of subgraphs says. dimension: of the encoder's vectors. supervision: what said
+    which triples are right, `weak` that they are on shortest paths to the answers."""
 
     encoder: str
     dimension: Annotated[int, Field(ge=1, le=65_536)]
@@ -32,6 +29,14 @@ class TripleDescription(ModelDescription):
     num_rounds: Annotated[int, Field(ge=0, le=8)]
     subgraph: SubgraphOptions
     supervision: str = "weak"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripleDescription(ScorerDescription):
+    """What ``reg-triple.json`` says."""
+
+    kind: ClassVar[str] = "reg-triple"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
 
 
 def read_triple_description(folder: Path) -> TripleDescription:

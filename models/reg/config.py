@@ -1,4 +1,4 @@
-"""What a training of ReG@Triple is asked for, resolved: every option with its value, as the checkpoint keeps it."""
+"""What a training of a scorer of subgraphs is asked for, resolved: every option, as the checkpoint keeps it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class SubgraphOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class TripleConfig:
-    """encoder: of texts, by name or path; it stays as it is. hidden: units of the MLP. num_rounds: of distance encoding
-    in each direction (SubgraphRAG's 2). batch_size: questions of a step. num_negatives: wrong triples of a question in
-    a step, drawn anew each epoch.
+class ScorerConfig:
+    """encoder: of texts, by name or path; it stays as it is. hidden: units of the network. num_rounds: of distance
+    encoding in each direction (SubgraphRAG's 2). batch_size: questions of a step. num_negatives: wrong triples, or
+    entities, of a question in a step, drawn anew each epoch.
     """
 
     encoder: str = "all-MiniLM-L6-v2"
@@ -53,3 +53,9 @@ class TripleConfig:
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
         return asdict(self)
+
+
+class TripleConfig(ScorerConfig):
+    """Of ReG@Triple."""
+
+    __slots__ = ()

@@ -13,7 +13,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from ..training.objective import Figures, NothingToLearnError
 from ..training.options import TrainingOptions
 from ..training.shuffled import Shuffled
-from .config import TripleConfig
+from .config import ScorerConfig
 from .graphs import Ints, QuestionGraphs
 from .inputs import EncodedGraphs
 from .judging import figures_of, questions_with_right
@@ -35,7 +35,7 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
         if not questions:
             raise NothingToLearnError("no question to learn from has an answer in its subgraph")
         super().__init__(network, questions, training, batch_size)
-        self._train, self._dev = train, dev
+        self.train, self._dev = train, dev
 
     def logits_and_labels(
         self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
@@ -51,7 +51,7 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
         """Return the mean loss over what is judged of a batch of questions."""
         batch = self.batch(step, shard)
         losses, labels = [], []
-        for place, encoded in enumerate(self._train):
+        for place, encoded in enumerate(self.train):
             chosen = [question for of, question in batch if of == place]
             if chosen:
                 logits, right = self.logits_and_labels(network, encoded, place, chosen)
@@ -82,7 +82,7 @@ class TripleObjective(SubgraphObjective):
     """Judged are a question's right triples, and some of its wrong ones."""
 
     def __init__(
-        self, network: TripleScorer, train: Sequence[EncodedGraphs], dev: Sequence[EncodedGraphs], config: TripleConfig
+        self, network: TripleScorer, train: Sequence[EncodedGraphs], dev: Sequence[EncodedGraphs], config: ScorerConfig
     ) -> None:
         super().__init__(network, train, dev, config.training, config.batch_size)
         self._num_negatives = config.num_negatives

@@ -7,9 +7,8 @@ import click
 from .train_fi import command as fi
 from .train_gril import gril
 from .train_linker import linker
-from .train_reg_entity import reg_entity
 from .train_reg_path import reg_path
-from .train_reg_triple import reg_triple
+from .train_reg_scorers import reg_entity, reg_triple
 from .train_star import star
 
 

@@ -10,8 +10,7 @@ import torch
 from pydantic import Field
 
 from ...training.checkpoint import checked, read_weights, readable
-from ...training.description import ModelDescription
-from ..config import SubgraphOptions
+from ..checkpoint import ScorerDescription
 from ..distances import encoding_width
 from .network import EntityScorer
 
@@ -19,21 +18,15 @@ PART = "gnn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntityDescription(ModelDescription):
+class EntityDescription(ScorerDescription):
     """What ``reg-entity.json`` says. degrees: the histogram by which messages are scaled, of the training graphs: how
-    many nodes take part in 0, 1, 2 … triples. The rest as in `TripleDescription`."""
+    many nodes take part in 0, 1, 2 … triples."""
 
     kind: ClassVar[str] = "reg-entity"
     parts: ClassVar[tuple[str, ...]] = (PART,)
 
-    encoder: str
-    dimension: Annotated[int, Field(ge=1, le=65_536)]
-    hidden: Annotated[int, Field(ge=1, le=8_192)]
     num_layers: Annotated[int, Field(ge=1, le=8)]
-    num_rounds: Annotated[int, Field(ge=0, le=8)]
     degrees: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=2)]
-    subgraph: SubgraphOptions
-    supervision: str = "weak"
 
 
 def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescription, EntityScorer]:

@@ -23,11 +23,12 @@ from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
 from lodestar.engine.retrieval.triples import first_pairs
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.engine.training.reg_entity import entity_config, trained_entities
-from lodestar.engine.training.reg_triple import trained_triples, triple_config
+from lodestar.engine.training.reg_scorers import scorer_config, trained_scorer
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg.config import SubgraphOptions
+from lodestar.models.reg.entities.scorer import ENTITIES
 from lodestar.models.reg.graphs import QuestionGraphs, read_graphs
+from lodestar.models.reg.scorer import TRIPLES
 from lodestar.models.training.trainer import Watcher
 
 LEARNED = (
@@ -57,9 +58,9 @@ def graphs_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, s
 def checkpoint(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("reg")
     train, dev = (graphs_of(engine, folder, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
-    config = triple_config(["training.head_learning_rate=0.01", "hidden=32"], encoder=None, epochs=10, seed=0)
+    config = scorer_config(TRIPLES, ["training.head_learning_rate=0.01", "hidden=32"], encoder=None, epochs=10, seed=0)
     vectors = engine.resources.vectors
-    trained_triples(config, [train], [dev], vectors, folder / "reg", fresh=False, watcher=Watcher())
+    trained_scorer(TRIPLES, config, [train], [dev], vectors, folder / "reg", fresh=False, watcher=Watcher())
     return str(folder / "reg")
 
 
@@ -205,9 +206,9 @@ def test_triples_beyond_the_subgraph_are_scored_with_it(settings: Settings, engi
 
 def test_entities_are_scored_by_a_network_of_their_own(settings: Settings, engine: Engine, tmp_path: Path) -> None:
     train, dev = (graphs_of(engine, tmp_path, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
-    config = entity_config(["hidden=16"], encoder=None, epochs=4, seed=0)
+    config = scorer_config(ENTITIES, ["hidden=16"], encoder=None, epochs=4, seed=0)
     folder = tmp_path / "reg"
-    trained_entities(config, [train], [dev], engine.resources.vectors, folder, fresh=False, watcher=Watcher())
+    trained_scorer(ENTITIES, config, [train], [dev], engine.resources.vectors, folder, fresh=False, watcher=Watcher())
     questions = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
     with Engine(settings, recipe=RegEntity(checkpoint=str(folder))) as asked:
         together = asked.retrieve_batch(questions, top_k=100)

@@ -12,9 +12,10 @@ from lodestar.models.reg.entities.checkpoint import EntityDescription, read_enti
 from lodestar.models.reg.entities.config import EntityConfig
 from lodestar.models.reg.entities.learning import degree_histogram
 from lodestar.models.reg.entities.network import AGGREGATORS, SCALERS, EntityScorer, node_questions, triple_logits
+from lodestar.models.reg.entities.scorer import ENTITIES
 from lodestar.models.reg.entities.scoring import EntityModel
-from lodestar.models.reg.entities.train_entities import train_entities
 from lodestar.models.reg.inputs import EncodedGraphs
+from lodestar.models.reg.training import train_scorer
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.description import CheckpointError
 from lodestar.models.training.options import TrainingOptions
@@ -35,7 +36,9 @@ CONFIG = EntityConfig(
 
 def train(folder: Path, config: EntityConfig = CONFIG, watcher: Watcher | None = None) -> EntityDescription:
     encode = LetterEncoder().encode
-    return train_entities(config, [question_graphs(0, 18)], [question_graphs(18, 30)], encode, folder, watcher=watcher)
+    return train_scorer(
+        ENTITIES, config, [question_graphs(0, 18)], [question_graphs(18, 30)], encode, folder, watcher=watcher
+    )
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,9 @@ from lodestar.models.reg.config import TripleConfig
 from lodestar.models.reg.graphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
 from lodestar.models.reg.inputs import EncodedGraphs
 from lodestar.models.reg.judging import answers_found, judged
+from lodestar.models.reg.scorer import TRIPLES
 from lodestar.models.reg.scoring import TripleColumns, TripleModel
-from lodestar.models.reg.train_triples import train_triples
+from lodestar.models.reg.training import train_scorer
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.description import CheckpointError
 from lodestar.models.training.objective import NothingToLearnError
@@ -34,7 +35,9 @@ CONFIG = TripleConfig(
 
 def train(folder: Path, config: TripleConfig = CONFIG, watcher: Watcher | None = None) -> TripleDescription:
     encode = LetterEncoder().encode
-    return train_triples(config, [question_graphs(0, 18)], [question_graphs(18, 30)], encode, folder, watcher=watcher)
+    return train_scorer(
+        TRIPLES, config, [question_graphs(0, 18)], [question_graphs(18, 30)], encode, folder, watcher=watcher
+    )
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +119,7 @@ def test_questions_without_a_right_triple_teach_nothing(tmp_path: Path) -> None:
     graphs = question_graphs(0, 3)
     empty = replace(graphs, is_positive=np.zeros_like(graphs.is_positive))
     with pytest.raises(NothingToLearnError, match="no question to learn from has an answer in its subgraph"):
-        train_triples(CONFIG, [empty], [graphs], LetterEncoder().encode, tmp_path)
+        train_scorer(TRIPLES, CONFIG, [empty], [graphs], LetterEncoder().encode, tmp_path)
 
 
 def test_recall_counts_the_best() -> None:

@@ -1,14 +1,12 @@
-"""ReG@Triple's training as the command line asks for it: its configuration, its errors."""
+"""ReG@Triple's and ReG@Entity's training as the command line asks for it: their errors, one training in a folder."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...models.reg.checkpoint import TripleDescription
-from ...models.reg.config import TripleConfig
 from ...models.reg.graphs import QuestionGraphs
-from ...models.reg.train_triples import train_triples
+from ...models.reg.training import ConfigT, Scorer, ScorerDescriptionT, train_scorer
 from ...models.text_vectors import TextVectors
 from ...models.training.trainer import Watcher
 from ..code_hash import code_sha256
@@ -16,13 +14,22 @@ from .question_graphs import learning_from
 from .running import changed, training_in
 
 
-def triple_config(changes: Sequence[str], *, encoder: str | None, epochs: int | None, seed: int) -> TripleConfig:
+def scorer_config(
+    scorer: Scorer[ConfigT, ScorerDescriptionT],
+    changes: Sequence[str],
+    *,
+    encoder: str | None,
+    epochs: int | None,
+    seed: int,
+) -> ConfigT:
     """Return the configuration with what the command line changes; raise `UsageError` for an unknown option."""
-    return changed(TripleConfig(), changes, "train reg-triple", epochs=epochs, seed=seed, encoder=encoder)
+    verb = f"train {scorer.description.kind}"
+    return changed(scorer.defaults, changes, verb, epochs=epochs, seed=seed, encoder=encoder)
 
 
-def trained_triples(
-    config: TripleConfig,
+def trained_scorer(
+    scorer: Scorer[ConfigT, ScorerDescriptionT],
+    config: ConfigT,
     train_on: Sequence[QuestionGraphs],
     choose_on: Sequence[QuestionGraphs],
     vectors: TextVectors,
@@ -30,13 +37,14 @@ def trained_triples(
     *,
     fresh: bool,
     watcher: Watcher,
-) -> TripleDescription:
+) -> ScorerDescriptionT:
     """Train, or take a training up, and return the description of the checkpoint; one training at a time in a folder.
 
     Raises what `learning_from` and `training_in` raise.
     """
-    with learning_from(train_on, choose_on), training_in(folder, TripleDescription, fresh=fresh) as is_first:
-        return train_triples(
+    with learning_from(train_on, choose_on), training_in(folder, scorer.description, fresh=fresh) as is_first:
+        return train_scorer(
+            scorer,
             config,
             train_on,
             choose_on,
