@@ -103,30 +103,19 @@ class Resources:
 
     def description(self, folder: str) -> Description:
         """Return what a checkpoint says of itself; raise `CheckpointError` where there is none."""
-        from ..models.star.checkpoint import CheckpointError as Unreadable
         from ..models.star.checkpoint import read_description
 
-        def read() -> Description:
-            try:
-                return read_description(Path(folder))
-            except Unreadable as error:
-                raise CheckpointError(str(error)) from error
-
-        return self.once(("description", folder), read)
+        return self._checkpoint(("description", folder), lambda: read_description(Path(folder)))
 
     def star(self, folder: str) -> StarModel:
         """Return a trained scorer, every file of it checked; raise `CheckpointError` where it cannot be read."""
-        from ..models.star.checkpoint import CheckpointError as Unreadable
         from ..models.star.checkpoint import read_checkpoint
         from ..models.star.scoring import StarModel
 
         def read() -> StarModel:
-            try:
-                return StarModel(read_checkpoint(Path(folder), self.device, self.placement.dtype))
-            except Unreadable as error:
-                raise CheckpointError(str(error)) from error
+            return StarModel(read_checkpoint(Path(folder), self.device, self.placement.dtype))
 
-        return self.once(("star", folder), read)
+        return self._checkpoint(("star", folder), read)
 
     def vectors_of(self, encoder: str) -> TextVectors:
         """Return the vectors of an encoder, which may be another than the settings'."""
@@ -138,105 +127,71 @@ class Resources:
         """Return a trained scorer of triples; raise `CheckpointError` where it cannot be read."""
         from ..models.reg.checkpoint import read_triple_scorer
         from ..models.reg.scoring import TripleModel
-        from ..models.training.description import CheckpointError as Unreadable
 
         def read() -> TripleModel:
-            try:
-                description, network = read_triple_scorer(Path(folder), self.device)
-            except Unreadable as error:
-                raise CheckpointError(str(error)) from error
+            description, network = read_triple_scorer(Path(folder), self.device)
             return TripleModel(description, network, self.vectors_of(description.encoder))
 
-        return self.once(("reg-triple", folder), read)
+        return self._checkpoint(("reg-triple", folder), read)
 
     def linker_model(self, folder: str) -> TrainedWeighing:
         """Return a trained linker; raise `CheckpointError` where it cannot be read, or is of other features."""
-        from ..models.training.description import CheckpointError as Unreadable
         from .linking.trained import read_trained
 
-        def read() -> TrainedWeighing:
-            try:
-                return read_trained(Path(folder))
-            except Unreadable as error:
-                raise CheckpointError(str(error)) from error
-
-        return self.once(("linker", folder), read)
+        return self._checkpoint(("linker", folder), lambda: read_trained(Path(folder)))
 
     def entity_model(self, folder: str) -> EntityModel:
         """Return a trained scorer of entities; raise `CheckpointError` where it cannot be read."""
         from ..models.reg.entities.checkpoint import read_entity_scorer
         from ..models.reg.entities.scoring import EntityModel
-        from ..models.training.description import CheckpointError as Unreadable
 
         def read() -> EntityModel:
-            try:
-                description, network = read_entity_scorer(Path(folder), self.device)
-            except Unreadable as error:
-                raise CheckpointError(str(error)) from error
+            description, network = read_entity_scorer(Path(folder), self.device)
             return EntityModel(description, network, self.vectors_of(description.encoder))
 
-        return self.once(("reg-entity", folder), read)
+        return self._checkpoint(("reg-entity", folder), read)
 
     def gril_model(self, folder: str) -> GrilModel:
         """Return a trained graph retriever; raise `CheckpointError` where it cannot be read."""
         from ..models.gril.checkpoint import read_bridge, read_graph_retriever
         from ..models.gril.scoring import GrilModel
-        from ..models.training.description import CheckpointError as Unreadable
 
         def read() -> GrilModel:
-            try:
-                description, network = read_graph_retriever(Path(folder), self.device)
-                has_token = description.reader is not None and description.reader.token
-                bridge = read_bridge(Path(folder), self.device) if has_token else None
-            except Unreadable as error:
-                raise CheckpointError(str(error)) from error
+            description, network = read_graph_retriever(Path(folder), self.device)
+            has_token = description.reader is not None and description.reader.token
+            bridge = read_bridge(Path(folder), self.device) if has_token else None
             return GrilModel(description, network, self.vectors_of(description.encoder), bridge)
 
-        return self.once(("gril", folder), read)
+        return self._checkpoint(("gril", folder), read)
 
     def hop_model(self, folder: str) -> HopModel:
         """Return what predicts a question's hops; raise `CheckpointError` where it cannot be read."""
         from ..models.gril.checkpoint import read_hop_predictor
         from ..models.gril.hops import HopModel
-        from ..models.training.description import CheckpointError as Unreadable
 
         def read() -> HopModel:
-            try:
-                description, network = read_hop_predictor(Path(folder), self.device)
-            except Unreadable as error:
-                raise CheckpointError(str(error)) from error
+            description, network = read_hop_predictor(Path(folder), self.device)
             return HopModel(network, self.vectors_of(description.encoder))
 
-        return self.once(("hops", folder), read)
+        return self._checkpoint(("hops", folder), read)
 
     def gril_reader(self, folder: str) -> ReaderModel:
         """Return the reader that learned with a graph retriever; raise `CheckpointError` where there is none."""
         from ..models.gril.checkpoint import read_reader
         from ..models.gril.reading.model import ReaderModel
-        from ..models.training.description import CheckpointError as Unreadable
 
-        def read() -> ReaderModel:
-            try:
-                return ReaderModel(*read_reader(Path(folder), self.device))
-            except Unreadable as error:
-                raise CheckpointError(str(error)) from error
-
-        return self.once(("gril-reader", folder), read)
+        return self._checkpoint(("gril-reader", folder), lambda: ReaderModel(*read_reader(Path(folder), self.device)))
 
     def path_model(self, folder: str) -> PathModel:
         """Return a trained decoder of paths; raise `CheckpointError` where it cannot be read."""
         from ..models.reg.paths.checkpoint import read_path_decoder
         from ..models.reg.paths.scoring import PathModel
-        from ..models.training.description import CheckpointError as Unreadable
 
         def read() -> PathModel:
-            try:
-                description, network = read_path_decoder(Path(folder), self.device)
-            except Unreadable as error:
-                raise CheckpointError(str(error)) from error
+            description, network = read_path_decoder(Path(folder), self.device)
             return PathModel(description, network, self.vectors_of(description.encoder))
 
-        return self.once(("reg-path", folder), read)
+        return self._checkpoint(("reg-path", folder), read)
 
     def plan_model(self, folder: str, model: str) -> PlanModel:
         """Return a LoRA that writes paths, on its language model; raise `CheckpointError` where it cannot be read.
@@ -245,15 +200,10 @@ class Resources:
         """
         from ..models.reg.plans.checkpoint import read_plan_writer
         from ..models.reg.plans.writing import PlanModel
-        from ..models.training.description import CheckpointError as Unreadable
 
-        def read() -> PlanModel:
-            try:
-                return PlanModel(*read_plan_writer(Path(folder), model, self.device))
-            except Unreadable as error:
-                raise CheckpointError(str(error)) from error
-
-        return self.once(("reg-path-lm", folder, model), read)
+        return self._checkpoint(
+            ("reg-path-lm", folder, model), lambda: PlanModel(*read_plan_writer(Path(folder), model, self.device))
+        )
 
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""
@@ -291,6 +241,18 @@ class Resources:
             chat.close()
         for store in self._stores:
             store.close()
+
+    def _checkpoint(self, key: object, read: Callable[[], T]) -> T:
+        """Return a checkpoint that was opened before, or read it; raise `CheckpointError` where it cannot be."""
+        from ..models.training.description import CheckpointError as Unreadable
+
+        def opened() -> T:
+            try:
+                return read()
+            except Unreadable as error:
+                raise CheckpointError(str(error)) from error
+
+        return self.once(key, opened)
 
     def _kept_vectors(self, encoder: SentenceEncoder) -> TextVectors:
         """Return vectors that are kept in the home folder from one run to the next, where it is sure whose they are."""
