@@ -40,6 +40,22 @@ PARAPHRASE = click.option(
     is_flag=True,
     help="With --from-graph: a language model rewords the made questions (docs/llm.md; its budget holds).",
 )
+
+
+def _weights(_context: click.Context, _option: click.Parameter, said: str | None) -> tuple[float, ...] | None:
+    try:
+        return None if said is None else tuple(float(weight) for weight in said.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"expected weights as 1,3,3, found {said!r}") from error
+
+
+LENGTHS = click.option(
+    "--lengths",
+    metavar="W1,W2,…",
+    callback=_weights,
+    help="With --from-graph: how many questions have one hop, two, …, as weights (default: 5,4,3,1; where people ask "
+    "for what is far away 1,3,3,1).",
+)
 _RECIPE = (
     click.option(
         "--recipe", help="A recipe's name, a TOML file, or a line of parts such as 'star + merge' (lodestar recipes)."

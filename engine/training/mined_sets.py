@@ -17,7 +17,7 @@ from ..progress.phases import Progress
 from ..questions.gold import QuestionSet
 from ..settings import Settings
 from ..supervision.making.made_set import EVERY_DEV, apart, made_questions
-from ..supervision.making.options import MakingOptions
+from ..supervision.making.options import LENGTHS, MakingOptions
 from ..supervision.mining.mine_file import mine_file
 from ..supervision.mining.options import MiningOptions
 from .of_graph import Made, Say, made_of_graph
@@ -76,10 +76,13 @@ def made_sets(
     """
     returning = "-returning" if options.return_to_topic else ""
     reworded = "-reworded" if making.paraphrase else ""
+    lengths = (
+        "" if making.lengths == LENGTHS else "".join(f"-{weight:g}" for weight in making.lengths[: options.max_hop])
+    )
     asked: list[QuestionSet] = []
     found: list[Mined] = []
     for place, part in enumerate(("learn", "choose")):
-        name = f"mined-made-{part}-{making.num_questions}{reworded}{returning}-{options.max_hop}-{making.seed}"
+        name = f"mined-made-{part}-{making.num_questions}{reworded}{returning}{lengths}-{options.max_hop}-{making.seed}"
 
         def mine(engine: Engine, wanted: Path, place: int = place) -> None:
             with mining() as (progress, _):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
+from ..options import LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
     from ...questions.gold import QuestionSet
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     "--from-graph", is_flag=True, help="Make the questions, too: from the graph alone, in place of QUESTIONS."
 )
 @click.option("--questions", type=click.IntRange(1), help="Made questions (default: 3,000).")
+@LENGTHS
 @PARAPHRASE
 @click.option("--split", help="Of a folder of question sets: the split to mine, as train.")
 @click.option("--format", "format_name", help="The set's format, where it cannot be told by looking.")
@@ -57,6 +58,7 @@ def command(
     out: Path,
     from_graph: bool,
     questions: int | None,
+    lengths: tuple[float, ...] | None,
     paraphrase: bool,
     split: str | None,
     format_name: str | None,
@@ -85,6 +87,7 @@ def command(
     from ...progress.phases import progress_bar
     from ...supervision.making.made_set import made_questions
     from ...supervision.making.options import DEFAULT_QUESTIONS, MakingOptions
+    from ...supervision.making.options import LENGTHS as DEFAULT_LENGTHS
     from ...supervision.mining.mine_file import check_out, mine_file
     from ...supervision.mining.options import MiningOptions
 
@@ -92,12 +95,19 @@ def command(
         dataset,
         from_graph=from_graph,
         questions=questions,
+        lengths=lengths,
         paraphrase=paraphrase,
         only_read=(split, format_name, limit),
         pool=pool,
     )
     options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
-    making = MakingOptions(questions or DEFAULT_QUESTIONS, max_hop=max_hop, seed=seed, paraphrase=paraphrase)
+    making = MakingOptions(
+        questions or DEFAULT_QUESTIONS,
+        max_hop=max_hop,
+        seed=seed,
+        lengths=lengths or DEFAULT_LENGTHS,
+        paraphrase=paraphrase,
+    )
     asked = None if dataset is None else _sampled(dataset, split, format_name, limit, seed)
     if asked and pool:
         _pool(asked, out, batch_size, settings_from(**flags), as_json=as_json)
@@ -146,6 +156,7 @@ def check_source(
     *,
     from_graph: bool,
     questions: int | None,
+    lengths: tuple[float, ...] | None,
     paraphrase: bool,
     only_read: Sequence[object],
     pool: bool,
@@ -160,6 +171,8 @@ def check_source(
         )
     if questions is not None and not from_graph:
         raise UsageError("--questions: only questions that are made have it: add --from-graph, or use --limit")
+    if lengths is not None and not from_graph:
+        raise UsageError("--lengths: only questions that are made have it: add --from-graph")
     if paraphrase and not from_graph:
         raise UsageError("--paraphrase: only questions that are made are reworded: add --from-graph")
     if from_graph and any(value is not None for value in only_read):

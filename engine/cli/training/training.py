@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..options import PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
+from ..options import LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
     from ....models.star.mined import Mined
     from ....models.training.description import ModelDescription
     from ....models.training.trainer import Watcher
     from ...questions.gold import QuestionSet
+    from ...supervision.making.options import MakingOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,6 +35,7 @@ _OPTIONS = (
         help="Learn from questions made from the graph, and choose by some, but for --dev.",
     ),
     click.option("--questions", type=click.IntRange(2), help="With --from-graph: made questions (default: 3,000)."),
+    LENGTHS,
     PARAPHRASE,
     click.option(
         "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
@@ -80,6 +82,7 @@ def sets_of(
     *,
     from_graph: bool,
     questions: int | None,
+    lengths: tuple[float, ...] | None,
     paraphrase: bool,
     fresh: bool,
     keep_apart: bool = False,
@@ -93,6 +96,8 @@ def sets_of(
 
     if questions is not None and not from_graph:
         raise UsageError("--questions: only questions that are made have it: add --from-graph")
+    if lengths is not None and not from_graph:
+        raise UsageError("--lengths: only questions that are made have it: add --from-graph")
     if paraphrase and not from_graph:
         raise UsageError("--paraphrase: only questions that are made are reworded: add --from-graph")
     if not from_graph and not (train_files and (dev_files or keep_apart)):
@@ -104,7 +109,17 @@ def sets_of(
         parts = [mined_apart(mined) for mined in train_on]
         train_on, choose_on = [learn for learn, _ in parts], [choose for _, choose in parts]
     if from_graph:
-        learn, choose = _made(out, mining, flags, questions, paraphrase=paraphrase, fresh=fresh)
+        from ...supervision.making.options import DEFAULT_QUESTIONS, MakingOptions
+        from ...supervision.making.options import LENGTHS as DEFAULT_LENGTHS
+
+        making = MakingOptions(
+            questions or DEFAULT_QUESTIONS,
+            max_hop=mining["max_hop"],
+            seed=mining["seed"],
+            lengths=lengths or DEFAULT_LENGTHS,
+            paraphrase=paraphrase,
+        )
+        learn, choose = _made(out, mining, flags, making, fresh=fresh)
         train_on.append(learn)
         if not dev_files:
             choose_on.append(choose)
@@ -115,22 +130,18 @@ def _made(
     out: Path,
     mining: Mapping[str, Any],
     flags: Mapping[str, Any],
-    questions: int | None,
+    making: MakingOptions,
     *,
-    paraphrase: bool,
     fresh: bool,
 ) -> tuple[Mined, Mined]:
     from ....models.training.processes import is_first_process
     from ...progress.phases import progress_bar
-    from ...supervision.making.options import DEFAULT_QUESTIONS, MakingOptions
     from ...supervision.mining.options import MiningOptions
     from ...training.mined_sets import made_sets
 
     return made_sets(
         out,
-        MakingOptions(
-            questions or DEFAULT_QUESTIONS, max_hop=mining["max_hop"], seed=mining["seed"], paraphrase=paraphrase
-        ),
+        making,
         MiningOptions(**mining),
         settings_from(**flags),
         fresh=fresh,
