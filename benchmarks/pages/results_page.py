@@ -61,6 +61,11 @@ def page(
         yield "*linked*: the engine finds the topics, MetaQA's without brackets ([linking.md](linking.md))."
     elif split == "dev":
         yield "The same with topics that the engine finds: [results-linked.md](results-linked.md)."
+        yield (
+            "Other parts have their figures where they are described: [ReG](reg.md#figures), [GRIL](gril.md#figures), "
+            "[Path Pooling](path-pooling.md), [GraphRAG-FI](graphrag-fi.md); questions made from the graph alone: "
+            "[training.md](training.md)."
+        )
     yield from _section(
         "A right answer among the ends of the first k paths",
         ("questions", "recipe", "n", "k = 1", "3", "5", "7"),
