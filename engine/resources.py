@@ -13,6 +13,9 @@ from ..models.encoder import EncoderUnavailableError, SentenceEncoder
 from ..models.encoding.vector_store import VectorStore
 from ..models.placement import Placement, PlacementError
 from ..models.text_vectors import TextVectors
+from ..models.training.description import CheckpointError as Unreadable
+from ..models.training.description import described
+from ..models.training.kind import AnyKind, ModelKind, Opening, kind_in, load_kind
 from ..models.verbalise import RelationWords
 from .chat.gateway import ChatGateway
 from .database.catalogue import Catalogue, Edition
@@ -25,18 +28,8 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
     from ..models.causal_lm import CausalLM
-    from ..models.gril.hops import HopModel
-    from ..models.gril.reading.model import ReaderModel
-    from ..models.gril.scoring import GrilModel
-    from ..models.reg.entities.scoring import EntityModel
-    from ..models.reg.paths.scoring import PathModel
-    from ..models.reg.plans.writing import PlanModel
-    from ..models.reg.scoring import TripleModel
-    from ..models.star.checkpoint import Description
-    from ..models.star.scoring import StarModel
     from ..models.training.description import ModelDescription
     from .entities.index import EntityIndex
-    from .linking.trained import TrainedWeighing
     from .relations.index import RelationIndex
 
 T = TypeVar("T")
@@ -101,109 +94,33 @@ class Resources:
         """The same where a stage has asked for it, else None."""
         return self._opened.get("chat")
 
-    def description(self, folder: str) -> Description:
-        """Return what a checkpoint says of itself; raise `CheckpointError` where there is none."""
-        from ..models.star.checkpoint import read_description
+    def describe(self, folder: str, *kinds: str | AnyKind) -> tuple[AnyKind, ModelDescription]:
+        """Return the kind of a checkpoint, one of `kinds` or any installed one, and what it says of itself.
 
-        return self._checkpoint(("description", folder), lambda: read_description(Path(folder)))
+        Raises `CheckpointError` where there is none of these, or it is damaged.
+        """
 
-    def star(self, folder: str) -> StarModel:
-        """Return a trained scorer, every file of it checked; raise `CheckpointError` where it cannot be read."""
-        from ..models.star.checkpoint import read_checkpoint
-        from ..models.star.scoring import StarModel
+        def read() -> tuple[AnyKind, ModelDescription]:
+            kind = kind_in(Path(folder), [each if isinstance(each, ModelKind) else load_kind(each) for each in kinds])
+            return kind, described(Path(folder), kind.description)[0]
 
-        def read() -> StarModel:
-            return StarModel(read_checkpoint(Path(folder), self.device, self.placement.dtype))
+        return self._checkpoint(("description", folder, *kinds), read)
 
-        return self._checkpoint(("star", folder), read)
+    def model(self, folder: str, *kinds: str | AnyKind, language_model: str = "") -> Any:
+        """Return what scores with a checkpoint, opened by the checkpoint's own kind, every file of it checked.
+
+        kinds: those that are expected. language_model: of a LoRA, where its language model is, if not where it was
+        trained. Raises `CheckpointError` where the checkpoint cannot be read or is of another kind.
+        """
+        kind, _ = self.describe(folder, *kinds)
+        opening = Opening(self.device, self.placement.dtype, self.vectors_of, language_model)
+        return self._checkpoint(("model", kind.name, folder, language_model), lambda: kind.open(Path(folder), opening))
 
     def vectors_of(self, encoder: str) -> TextVectors:
         """Return the vectors of an encoder, which may be another than the settings'."""
         if encoder == self.settings.encoder:
             return self.vectors
         return self.once(("vectors", encoder), lambda: self._kept_vectors(SentenceEncoder(encoder, device=self.device)))
-
-    def triple_model(self, folder: str) -> TripleModel:
-        """Return a trained scorer of triples; raise `CheckpointError` where it cannot be read."""
-        from ..models.reg.checkpoint import read_triple_scorer
-        from ..models.reg.scoring import TripleModel
-
-        def read() -> TripleModel:
-            description, network = read_triple_scorer(Path(folder), self.device)
-            return TripleModel(description, network, self.vectors_of(description.encoder))
-
-        return self._checkpoint(("reg-triple", folder), read)
-
-    def linker_model(self, folder: str) -> TrainedWeighing:
-        """Return a trained linker; raise `CheckpointError` where it cannot be read, or is of other features."""
-        from .linking.trained import read_trained
-
-        return self._checkpoint(("linker", folder), lambda: read_trained(Path(folder)))
-
-    def entity_model(self, folder: str) -> EntityModel:
-        """Return a trained scorer of entities; raise `CheckpointError` where it cannot be read."""
-        from ..models.reg.entities.checkpoint import read_entity_scorer
-        from ..models.reg.entities.scoring import EntityModel
-
-        def read() -> EntityModel:
-            description, network = read_entity_scorer(Path(folder), self.device)
-            return EntityModel(description, network, self.vectors_of(description.encoder))
-
-        return self._checkpoint(("reg-entity", folder), read)
-
-    def gril_model(self, folder: str) -> GrilModel:
-        """Return a trained graph retriever; raise `CheckpointError` where it cannot be read."""
-        from ..models.gril.checkpoint import read_bridge, read_graph_retriever
-        from ..models.gril.scoring import GrilModel
-
-        def read() -> GrilModel:
-            description, network = read_graph_retriever(Path(folder), self.device)
-            has_token = description.reader is not None and description.reader.token
-            bridge = read_bridge(Path(folder), self.device) if has_token else None
-            return GrilModel(description, network, self.vectors_of(description.encoder), bridge)
-
-        return self._checkpoint(("gril", folder), read)
-
-    def hop_model(self, folder: str) -> HopModel:
-        """Return what predicts a question's hops; raise `CheckpointError` where it cannot be read."""
-        from ..models.gril.checkpoint import read_hop_predictor
-        from ..models.gril.hops import HopModel
-
-        def read() -> HopModel:
-            description, network = read_hop_predictor(Path(folder), self.device)
-            return HopModel(network, self.vectors_of(description.encoder))
-
-        return self._checkpoint(("hops", folder), read)
-
-    def gril_reader(self, folder: str) -> ReaderModel:
-        """Return the reader that learned with a graph retriever; raise `CheckpointError` where there is none."""
-        from ..models.gril.checkpoint import read_reader
-        from ..models.gril.reading.model import ReaderModel
-
-        return self._checkpoint(("gril-reader", folder), lambda: ReaderModel(*read_reader(Path(folder), self.device)))
-
-    def path_model(self, folder: str) -> PathModel:
-        """Return a trained decoder of paths; raise `CheckpointError` where it cannot be read."""
-        from ..models.reg.paths.checkpoint import read_path_decoder
-        from ..models.reg.paths.scoring import PathModel
-
-        def read() -> PathModel:
-            description, network = read_path_decoder(Path(folder), self.device)
-            return PathModel(description, network, self.vectors_of(description.encoder))
-
-        return self._checkpoint(("reg-path", folder), read)
-
-    def plan_model(self, folder: str, model: str) -> PlanModel:
-        """Return a LoRA that writes paths, on its language model; raise `CheckpointError` where it cannot be read.
-
-        model: where the language model is, if not where it was trained.
-        """
-        from ..models.reg.plans.checkpoint import read_plan_writer
-        from ..models.reg.plans.writing import PlanModel
-
-        return self._checkpoint(
-            ("reg-path-lm", folder, model), lambda: PlanModel(*read_plan_writer(Path(folder), model, self.device))
-        )
 
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""
@@ -244,7 +161,6 @@ class Resources:
 
     def _checkpoint(self, key: object, read: Callable[[], T]) -> T:
         """Return a checkpoint that was opened before, or read it; raise `CheckpointError` where it cannot be."""
-        from ..models.training.description import CheckpointError as Unreadable
 
         def opened() -> T:
             try:
@@ -326,47 +242,14 @@ class GraphResources:
         with self._turn:
             return self._index
 
-    def star(self, folder: str, *, any_graph: bool = False) -> StarModel:
-        """Return a trained scorer; raise `CheckpointError` where it was trained on a graph with other relations."""
-        description = self.shared.description(folder)
-        if not any_graph:
-            self._check_trained_here(folder, description)
-        return self.shared.star(folder)
+    def model(self, folder: str, *kinds: str | AnyKind, any_graph: bool = False, language_model: str = "") -> Any:
+        """Return what scores with a checkpoint, see `Resources.model`.
 
-    def triple_model(self, folder: str, *, any_graph: bool = False) -> TripleModel:
-        """Return a trained scorer of triples; raise `CheckpointError` where it was trained on another graph."""
-        model = self.shared.triple_model(folder)
+        Raises `CheckpointError` where it was trained on a graph with other relations, but for `any_graph`.
+        """
         if not any_graph:
-            self._check_trained_here(folder, model.description)
-        return model
-
-    def entity_model(self, folder: str, *, any_graph: bool = False) -> EntityModel:
-        """Return a trained scorer of entities; raise `CheckpointError` where it was trained on another graph."""
-        model = self.shared.entity_model(folder)
-        if not any_graph:
-            self._check_trained_here(folder, model.description)
-        return model
-
-    def gril_model(self, folder: str, *, any_graph: bool = False) -> GrilModel:
-        """Return a trained graph retriever; raise `CheckpointError` where it was trained on another graph."""
-        model = self.shared.gril_model(folder)
-        if not any_graph:
-            self._check_trained_here(folder, model.description)
-        return model
-
-    def path_model(self, folder: str, *, any_graph: bool = False) -> PathModel:
-        """Return a trained decoder of paths; raise `CheckpointError` where it was trained on another graph."""
-        model = self.shared.path_model(folder)
-        if not any_graph:
-            self._check_trained_here(folder, model.description)
-        return model
-
-    def plan_model(self, folder: str, model: str, *, any_graph: bool = False) -> PlanModel:
-        """Return a LoRA that writes paths; raise `CheckpointError` where it was trained on another graph."""
-        found = self.shared.plan_model(folder, model)
-        if not any_graph:
-            self._check_trained_here(folder, found.description)
-        return found
+            self._check_trained_here(folder, self.shared.describe(folder, *kinds)[1])
+        return self.shared.model(folder, *kinds, language_model=language_model)
 
     def _check_trained_here(self, folder: str, description: ModelDescription) -> None:
         if description.any_graph or self.catalogue.vocabulary in description.graphs:

@@ -51,6 +51,8 @@ def _part_lines(part: dict[str, Any]) -> Iterator[str]:
     flow = " → ".join(kind for kind in (part["takes"], part["gives"]) if kind)
     yield f"\n{part['role'].capitalize()} {part['name']}{f' ({flow})' if flow else ''}"
     yield f"  {part['description']}"
+    if part["checkpoint_kinds"]:
+        yield f"  takes a checkpoint of kind {' or '.join(part['checkpoint_kinds'])}"
     for option in part["options"]:
         default = json.dumps(option["default"], ensure_ascii=False)
         yield f"  {option['name']:<16} {default:<10} {option['help']} [{option['source']}]"

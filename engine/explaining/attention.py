@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from ..errors import CheckpointError, UsageError
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
@@ -13,6 +15,9 @@ from ..retrieval.dual_encoder import StarScorer
 from ..values import Scored, Topic
 from .explanation import ExplainedPath, Explanation
 from .words import joined_words, spelling_of
+
+if TYPE_CHECKING:
+    from ...models.star.kind import Description
 
 NOT_USED = "the order is the dual encoder's alone: this checkpoint gives the scorer that attends no weight beside it"
 
@@ -28,7 +33,8 @@ def attentive_part(recipe: Recipe, resources: Resources) -> Star:
             f"recipe {recipe.name} has no attention to show: name the folder of a trained scorer with --checkpoint, or "
             "a recipe with the part star"
         )
-    scorer = resources.description(part.checkpoint).scorer
+    description = cast("Description", resources.describe(part.checkpoint, *part.kinds)[1])
+    scorer = description.scorer
     if scorer != "cross":
         raise CheckpointError(
             f"{part.checkpoint}: expected a checkpoint with the cross-attentive scorer, found the scorer {scorer}, "

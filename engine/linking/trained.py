@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
 
-from ...models.linking.checkpoint import LinkerDescription, read_linker
+from ...models.linking.kind import LinkerDescription
 from ...models.linking.network import CandidateScorer
-from ...models.training.description import CheckpointError
+from ..errors import CheckpointError
 from ..values import EntityCandidate, Scored
 from .deciding import TRAINED_FEATURES, trained_features
 from .relation_evidence import Floats
@@ -32,9 +31,8 @@ class TrainedWeighing:
         return probability
 
 
-def read_trained(folder: Path) -> TrainedWeighing:
-    """Return the trained linker of a folder; raise `CheckpointError` where there is none, or it has other features."""
-    description, network = read_linker(folder)
+def trained_weighing(folder: str, description: LinkerDescription, network: CandidateScorer) -> TrainedWeighing:
+    """Return the weighing by a checkpoint's network; raise `CheckpointError` where it has other features."""
     if description.features != TRAINED_FEATURES:
         raise CheckpointError(
             f"{folder} was trained on other features than Lodestar has: train it again with `lodestar train linker`"

@@ -143,6 +143,6 @@ def _by_star(graph: GraphResources, checkpoint: str, *, any_graph: bool) -> Rele
     from ..reorganising.star_relevance import ByStar  # with PyTorch, which is slow to import
     from ..retrieval.dual_encoder import star_scorer
 
-    model = graph.star(checkpoint, any_graph=any_graph)
+    model = graph.model(checkpoint, "star", any_graph=any_graph)
     scorer = star_scorer(graph.words, model, graph.shared.vectors_of)
     return ByStar(scorer, is_cross=model.checkpoint.cross is not None)

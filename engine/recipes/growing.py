@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
 from ..stages import Answerer, Reorganiser
@@ -21,6 +20,7 @@ class Gril(RetrieverPart):
     """The triples that a trained network attends to as it grows and prunes a subgraph (GRIL, docs/gril.md)."""
 
     name: ClassVar[str] = "gril"
+    kinds: ClassVar[tuple[str, ...]] = ("gril",)
     gives: ClassVar[Kind] = "triple"
 
     checkpoint: str = option("", "folder of the trained retriever (docs/gril.md)", source="lodestar train gril")
@@ -29,20 +29,12 @@ class Gril(RetrieverPart):
     min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
     any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
 
-    def check(self) -> None:
-        """Raise `UsageError` without a checkpoint."""
-        if not self.checkpoint:
-            raise UsageError(
-                f"part {self.name}: expected the folder of a trained retriever, found none: give --checkpoint FOLDER "
-                f"or --set {self.name}.checkpoint=FOLDER, or train one with `lodestar train gril`"
-            )
-
     def retriever(self, graph: GraphResources) -> GrowingRetriever:
         """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
         from ..retrieval.growing import GrowingRetriever
         from ..retrieval.triples import GraphRelations
 
-        model = graph.gril_model(self.checkpoint, any_graph=self.any_graph)
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).retriever
         words = {number: graph.words[name] for number, name in graph.relations.items()}
         return GrowingRetriever(
             GraphRelations(graph.relations, words, graph.catalogue.stored_as),
@@ -59,6 +51,7 @@ class AdaptiveK(ReorganiserPart):
     """As many triples as a question takes: so many for each hop that is predicted from its text (docs/gril.md)."""
 
     name: ClassVar[str] = "adaptive-k"
+    kinds: ClassVar[tuple[str, ...]] = ("gril",)
     takes: ClassVar[Kind | None] = None
     gives: ClassVar[Kind | None] = None
 
@@ -67,19 +60,11 @@ class AdaptiveK(ReorganiserPart):
     )
     per_hop: int = option(5, "triples kept for each hop", source="GRIL, appendix C.2", least=1)
 
-    def check(self) -> None:
-        """Raise `UsageError` without a checkpoint."""
-        if not self.checkpoint:
-            raise UsageError(
-                f"part {self.name}: expected the folder that `lodestar train gril` wrote, found none: give "
-                f"--set {self.name}.checkpoint=FOLDER"
-            )
-
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the stage; raises `CheckpointError` for a damaged checkpoint."""
         from ..reorganising.adaptive import AdaptiveK as Stage
 
-        return Stage(graph.shared.hop_model(self.checkpoint), per_hop=self.per_hop)
+        return Stage(graph.shared.model(self.checkpoint, *self.kinds).hops, per_hop=self.per_hop)
 
 
 @dataclass(frozen=True)
@@ -87,16 +72,9 @@ class GrilReader(AnswererPart):
     """The reader that learned with a gril answers from its evidence (docs/gril.md)."""
 
     name: ClassVar[str] = "gril"
+    kinds: ClassVar[tuple[str, ...]] = ("gril",)
 
     checkpoint: str = option("", "folder of a gril that learned with a reader", source="lodestar train gril --reader")
-
-    def check(self) -> None:
-        """Raise `UsageError` without a checkpoint."""
-        if not self.checkpoint:
-            raise UsageError(
-                "answerer gril: expected the folder of a gril that learned with a reader, found none: give --set "
-                "answerer.checkpoint=FOLDER, or train one with `lodestar train gril --reader all-MiniLM-L6-v2`"
-            )
 
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer; raises `CheckpointError` for a checkpoint that is damaged or has no reader."""
@@ -108,9 +86,9 @@ class GrilReader(AnswererPart):
 
         self.check()
         texts = {name: verbalise_hop((Directed(words),)) for name, words in graph.words.items()}
-        shared = graph.shared
-        reader = shared.gril_reader(self.checkpoint)
-        passages = Passages(reader, shared.hop_model(self.checkpoint), texts)
+        model = graph.shared.model(self.checkpoint, *self.kinds)
+        reader = model.reader
+        passages = Passages(reader, model.hops, texts)
         kinds: dict[str, Callable[[Passages], Answerer]] = {
             "pointing": PointingAnswerer,
             "choosing": ChoosingAnswerer,

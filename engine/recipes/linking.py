@@ -8,7 +8,6 @@ from typing import ClassVar
 from ...models.text_vectors import TextVectors
 from ..entities.nearest import NearestEntities
 from ..entities.texts import Kinds
-from ..errors import UsageError
 from ..linking.full_text import FullTextLinker
 from ..linking.relation_evidence import RelationEvidence
 from ..linking.values import LinkingValues
@@ -50,6 +49,7 @@ class Trained(LinkerPart):
     """The same candidates, weighed by a trained network."""
 
     name: ClassVar[str] = "trained"
+    kinds: ClassVar[tuple[str, ...]] = ("linker",)
 
     checkpoint: str = option("", "folder of the trained linker (docs/linking.md)", source="lodestar train linker")
     pool: int = option(100, "entities read for a question", least=1, most=1_000)
@@ -58,18 +58,12 @@ class Trained(LinkerPart):
     min_similarity: float = option(0.8, "agreement of a name with its mention, 1 is equal", least=0, most=1)
     values: bool = option(True, "a date, a number or a text in quotes may be a literal that the question is about")
 
-    def check(self) -> None:
-        """Raise `UsageError` without a checkpoint."""
-        if not self.checkpoint:
-            raise UsageError(
-                "linker trained: expected the folder of a trained linker, found none: give --set "
-                "linker.checkpoint=FOLDER, or train one with `lodestar train linker`"
-            )
-
     def linker(self, graph: GraphResources) -> Linker:
         """Return the linker; raises `CheckpointError` for a checkpoint that cannot be read."""
+        from ..linking.trained import trained_weighing  # with PyTorch, which is slow to import
+
         self.check()
-        model = graph.shared.linker_model(self.checkpoint)
+        model = trained_weighing(self.checkpoint, *graph.shared.model(self.checkpoint, *self.kinds))
         evidence = relation_evidence(graph, graph.shared.vectors_of(model.description.encoder))
         linker = FullTextLinker(
             self.pool,

@@ -29,6 +29,7 @@ def _part_data(name: str, kind: type[Part]) -> dict[str, Any]:
         "takes": getattr(kind, "takes", None),
         "gives": getattr(kind, "gives", None),
         "description": " ".join(said.split()),
+        "checkpoint_kinds": [each if isinstance(each, str) else each.name for each in kind.kinds],
         "options": [
             {
                 "name": each.name,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
+from ...models.training.kind import AnyKind
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
@@ -41,6 +42,8 @@ class Part:
 
     name: ClassVar[str]
     role: ClassVar[Role]
+    kinds: ClassVar[tuple[str | AnyKind, ...]] = ()
+    """Kinds of models that its option `checkpoint` takes."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -50,6 +53,13 @@ class Part:
 
     def check(self) -> None:
         """Raise `UsageError` where an option is missing without which the part cannot be used."""
+        if self.kinds and not getattr(self, "checkpoint", ""):
+            names = " or ".join(each if isinstance(each, str) else each.name for each in self.kinds)
+            key = f"{self.name if self.role in ('retriever', 'reorganiser') else self.role}.checkpoint"
+            raise UsageError(
+                f"part {self.name}: expected the folder of a checkpoint of kind {names}, found none: give --checkpoint "
+                f"FOLDER or --set {key}=FOLDER, or train one with `lodestar train {names.partition(' ')[0]}`"
+            )
 
     def __add__(self, other: Part | Expression) -> Expression:
         return expression_of(self) + other

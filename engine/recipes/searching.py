@@ -108,6 +108,7 @@ class Star(Searching):
     """Beam search by a trained scorer: a dual encoder, and a cross-attentive scorer that reads the best (STAR)."""
 
     name: ClassVar[str] = "star"
+    kinds: ClassVar[tuple[str, ...]] = ("star",)
 
     checkpoint: str = option("", "folder of the trained scorer (docs/training.md)", source="lodestar train star")
     shortlist: int | None = option(
@@ -115,14 +116,6 @@ class Star(Searching):
     )
     mix: float | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint", least=0, most=1)
     any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
-
-    def check(self) -> None:
-        """Raise `UsageError` without a checkpoint."""
-        if not self.checkpoint:
-            raise UsageError(
-                f"part {self.name}: expected the folder of a trained scorer, found none: give --checkpoint FOLDER or "
-                f"--set {self.name}.checkpoint=FOLDER, or train one with `lodestar train star`"
-            )
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the search; raises `CheckpointError` for a checkpoint that cannot be read or is of another graph."""
@@ -147,7 +140,7 @@ class Star(Searching):
         """Return the trained scorer over the graph's relations."""
         from ..retrieval.dual_encoder import star_scorer  # with PyTorch, which is slow to import
 
-        model = graph.star(self.checkpoint, any_graph=self.any_graph)
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
         return star_scorer(graph.words, model, graph.shared.vectors_of)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
 from ..stages import Reorganiser, Retriever
@@ -17,15 +15,13 @@ if TYPE_CHECKING:
     from ...models.reg.scoring import TripleModel
     from ..retrieval.triples import SubgraphScorer
 
-OF_ENTITIES = "reg-entity.json"
-"""What a folder has whose checkpoint scores entities."""
-
 
 @dataclass(frozen=True)
 class RegTriple(RetrieverPart):
     """The triples around the topics, scored by a trained network (ReG@Triple, docs/reg.md)."""
 
     name: ClassVar[str] = "reg-triple"
+    kinds: ClassVar[tuple[str, ...]] = ("reg-triple",)
     gives: ClassVar[Kind] = "triple"
 
     checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple")
@@ -34,15 +30,11 @@ class RegTriple(RetrieverPart):
     min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
     any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
 
-    def check(self) -> None:
-        """Raise `UsageError` without a checkpoint."""
-        check_checkpoint(self.name, self.checkpoint)
-
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
         from ..retrieval.triples import TripleRetriever
 
-        model = graph.triple_model(self.checkpoint, any_graph=self.any_graph)
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
         return TripleRetriever(_scorer(self, model, graph), keep=self.keep)
 
 
@@ -51,6 +43,7 @@ class RegEntity(RetrieverPart):
     """The triples around the topics, worth what a graph neural network says of their entities (ReG@Entity)."""
 
     name: ClassVar[str] = "reg-entity"
+    kinds: ClassVar[tuple[str, ...]] = ("reg-entity",)
     gives: ClassVar[Kind] = "triple"
 
     checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-entity")
@@ -59,15 +52,11 @@ class RegEntity(RetrieverPart):
     min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
     any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
 
-    def check(self) -> None:
-        """Raise `UsageError` without a checkpoint."""
-        check_checkpoint(self.name, self.checkpoint, "reg-entity")
-
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
         from ..retrieval.triples import TripleRetriever
 
-        model = graph.entity_model(self.checkpoint, any_graph=self.any_graph)
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
         return TripleRetriever(_scorer(self, model, graph), keep=self.keep, merge_parallel=True)
 
 
@@ -76,6 +65,7 @@ class ChooseEnds(ReorganiserPart):
     """Chains lead to those of their ends whose triples a trained scorer finds near the best (docs/reg.md)."""
 
     name: ClassVar[str] = "choose-ends"
+    kinds: ClassVar[tuple[str, ...]] = ("reg-triple", "reg-entity")
     takes: ClassVar[Kind] = "chain"
     gives: ClassVar[Kind] = "chain"
 
@@ -88,17 +78,11 @@ class ChooseEnds(ReorganiserPart):
     min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
     any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
 
-    def check(self) -> None:
-        """Raise `UsageError` without a checkpoint."""
-        check_checkpoint(self.name, self.checkpoint)
-
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the reorganiser; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
         from ..reorganising.choosing_ends import ChosenEnds
 
-        is_of_entities = (Path(self.checkpoint) / OF_ENTITIES).exists()
-        open_model = graph.entity_model if is_of_entities else graph.triple_model
-        model = open_model(self.checkpoint, any_graph=self.any_graph)
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
         return ChosenEnds(_scorer(self, model, graph), log_odds=self.log_odds, chains=self.chains)
 
 
@@ -115,12 +99,3 @@ def _scorer(
         max_topics=part.max_topics,
         min_link=part.min_link,
     )
-
-
-def check_checkpoint(name: str, checkpoint: str, verb: str = "reg-triple") -> None:
-    """Raise `UsageError` where a part has no checkpoint, with the verb that trains one."""
-    if not checkpoint:
-        raise UsageError(
-            f"part {name}: expected the folder of a trained scorer, found none: give --checkpoint FOLDER or "
-            f"--set {name}.checkpoint=FOLDER, or train one with `lodestar train {verb}`"
-        )

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 
 from ...models.linking.candidates import LinkedCandidates
-from ...models.linking.checkpoint import LinkerDescription
 from ...models.linking.config import LinkerConfig
-from ...models.linking.train_linker import train_linker
-from ...models.training.objective import NothingToLearnError
-from ...models.training.trainer import Watcher
 from ..api import Engine
-from ..code_hash import code_sha256
 from ..database.catalogue import read_catalogue, read_graph_state
 from ..database.graph import read_signatures
 from ..errors import UsageError
@@ -24,15 +16,8 @@ from ..progress.phases import Progress, silent
 from ..questions.gold import GoldQuestion, QuestionSet
 from ..questions.in_graph import with_topic_ids
 from ..recipes.linking import relation_evidence
-from .relation_pairs import plain_words
-from .running import changed, check_asked_apart, training_in
 
 BATCH = 32
-
-
-def linker_config(changes: Sequence[str], *, encoder: str | None, epochs: int | None, seed: int) -> LinkerConfig:
-    """Return the configuration with what the command line changes; raise `UsageError` for an unknown option."""
-    return changed(LinkerConfig(), changes, "train linker", epochs=epochs, seed=seed, encoder=encoder)
 
 
 def linked_candidates(
@@ -69,37 +54,6 @@ def linked_candidates(
     return made.candidates(questions, catalogue.vocabulary)
 
 
-def trained_linker(
-    config: LinkerConfig,
-    train_on: Sequence[LinkedCandidates],
-    choose_on: Sequence[LinkedCandidates],
-    folder: Path,
-    *,
-    fresh: bool,
-    watcher: Watcher,
-) -> LinkerDescription:
-    """Train, or take a training up, and return the description of the checkpoint; one training at a time in a folder.
-
-    Raises `UsageError` for sets that have questions in common and for questions that teach nothing, and what
-    `training_in` raises.
-    """
-    learned = [(plain_words(text), frozenset[str]()) for each in train_on for text in each.texts]
-    check_asked_apart(learned, [(text, (plain_words(text), frozenset())) for each in choose_on for text in each.texts])
-    with training_in(folder, LinkerDescription, fresh=fresh) as is_first:
-        try:
-            return train_linker(
-                config,
-                TRAINED_FEATURES,
-                train_on,
-                choose_on,
-                folder,
-                revision=code_sha256(),
-                watcher=watcher if is_first else None,
-            )
-        except NothingToLearnError as error:
-            raise UsageError(str(error)) from error
-
-
 class _Columns:
     """The columns of a question set while they are made."""
 
@@ -123,6 +77,7 @@ class _Columns:
             questions.sha256,
             graph,
             tuple(self.texts),
+            TRAINED_FEATURES,
             np.concatenate(self._features).astype(np.float32),
             np.concatenate([np.array(each, dtype=bool) for each in self._is_topic]),
             np.cumsum([0, *map(len, self._is_topic)]).astype(np.int64),

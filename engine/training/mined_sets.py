@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -21,8 +22,6 @@ from ..supervision.making.options import LENGTHS, MakingOptions
 from ..supervision.mining.mine_file import mine_file
 from ..supervision.mining.options import MiningOptions
 from .of_graph import Made, Say, made_of_graph
-from .relation_pairs import plain_words
-from .running import Asked, check_asked_apart
 
 
 def read_mined(path: str) -> Mined:
@@ -95,6 +94,14 @@ def made_sets(
     return found[0], found[1]
 
 
+def limited_mined(mined: Mined, limit: int | None, seed: int) -> Mined:
+    """Return a sample of the questions of a mined file, in its order; all of them without a limit."""
+    if limit is None or limit >= len(mined.questions):
+        return mined
+    places = sorted(random.Random(seed).sample(range(len(mined.questions)), limit))  # noqa: S311 - a sample, no secret
+    return _part(mined, f"sample of {limit}, seed {seed}", [mined.questions[place] for place in places])
+
+
 def mined_apart(mined: Mined) -> tuple[Mined, Mined]:
     """Return the questions of a mined file to learn from, and every eighth, to choose by: those with the same topics
     and right paths stay together. Raises `InputError` where there are too few."""
@@ -119,15 +126,3 @@ def _part(mined: Mined, name: str, questions: Sequence[MinedQuestion]) -> Mined:
         hashlib.sha256(f"{of}/{name}".encode()).hexdigest() for of in (mined.sha256, mining.questions_sha256)
     )
     return Mined(replace(mining, questions=said, questions_sha256=of_set), tuple(questions), digest)
-
-
-def check_apart(train_on: Sequence[Mined], choose_on: Sequence[Mined]) -> None:
-    """Raise `UsageError` where a question is both learned from and chosen on."""
-    check_asked_apart(
-        (_asked(question) for mined in train_on for question in mined.questions),
-        ((question.id, _asked(question)) for mined in choose_on for question in mined.questions),
-    )
-
-
-def _asked(question: MinedQuestion) -> Asked:
-    return plain_words(question.text), frozenset(topic.id for topic in question.topics)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from ...models.reg.config import SubgraphOptions
 from ...models.reg.graphs import VERSION, GraphFileError, QuestionGraphs, read_graphs
 from ...models.reg.supervised import relabelled
 from ...models.text_vectors import TextVectors
-from ...models.training.objective import NothingToLearnError
 from ..api import Engine
 from ..errors import EncoderError, InputError, UsageError
 from ..progress.phases import Progress
@@ -23,8 +22,6 @@ from ..settings import Settings
 from ..supervision.pools.refine_pool import pool_of
 from ..supervision.subgraphs import write_question_graphs
 from .of_graph import Made, Say, made_of_graph
-from .relation_pairs import plain_words
-from .running import Asked, check_asked_apart
 
 WEAK = "weak"
 
@@ -92,21 +89,3 @@ def supervised(sets: Sequence[QuestionGraphs], supervision: Sequence[str], say: 
         )
         found.append(changed)
     return found
-
-
-@contextmanager
-def learning_from(train_on: Sequence[QuestionGraphs], choose_on: Sequence[QuestionGraphs]) -> Iterator[None]:
-    """Raise `UsageError` for sets that have questions in common, and in the block for questions that teach nothing."""
-    learned = [asked for graphs in train_on for _, asked in _asked(graphs)]
-    check_asked_apart(learned, [each for graphs in choose_on for each in _asked(graphs)])
-    try:
-        yield
-    except NothingToLearnError as error:
-        raise UsageError(str(error)) from error
-
-
-def _asked(graphs: QuestionGraphs) -> list[tuple[str, Asked]]:
-    return [
-        (id_, (plain_words(text), frozenset()))
-        for id_, text in zip(graphs.texts.ids, graphs.texts.questions, strict=True)
-    ]

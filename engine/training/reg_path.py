@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ...models.mined.pool import Pool
-from ...models.reg.paths.checkpoint import PathDescription
-from ...models.reg.paths.config import PathConfig
-from ...models.reg.paths.train_paths import train_paths
 from ...models.reg.paths.vocabulary import Vocabulary
-from ...models.text_vectors import TextVectors
-from ...models.training.objective import NothingToLearnError
-from ...models.training.trainer import Watcher
 from ..api import Engine
-from ..code_hash import code_sha256
 from ..database.catalogue import read_catalogue
 from ..errors import UsageError
 from ..progress.phases import Progress
@@ -27,13 +20,6 @@ from ..supervision.pools.mine_pool import mine_pool
 from ..supervision.pools.refine_pool import pool_of
 from .of_graph import Made, Say, made_of_graph
 from .question_graphs import WEAK
-from .relation_pairs import plain_words
-from .running import Asked, changed, check_asked_apart, training_in
-
-
-def path_config(changes: Sequence[str], *, encoder: str | None, epochs: int | None, seed: int) -> PathConfig:
-    """Return the configuration with what the command line changes; raise `UsageError` for an unknown option."""
-    return changed(PathConfig(), changes, "train reg-path", epochs=epochs, seed=seed, encoder=encoder)
 
 
 def pool_set(
@@ -80,47 +66,3 @@ def graph_vocabulary(settings: Settings) -> Vocabulary:
     with Engine(settings) as engine:
         catalogue = engine.gateway().fetch(read_catalogue())
     return Vocabulary.of({relation.name: words_of_relation(relation) for relation in catalogue.relations})
-
-
-def trained_paths(
-    config: PathConfig,
-    train_on: Sequence[Pool],
-    choose_on: Sequence[Pool],
-    vocabulary: Vocabulary,
-    vectors: TextVectors,
-    folder: Path,
-    *,
-    fresh: bool,
-    watcher: Watcher,
-) -> PathDescription:
-    """Train, or take a training up, and return the description of the checkpoint; one training at a time in a folder.
-
-    Raises `UsageError` for sets that have questions in common and for questions that teach nothing, and what
-    `training_in` raises.
-    """
-    with learning_paths(train_on, choose_on), training_in(folder, PathDescription, fresh=fresh) as is_first:
-        return train_paths(
-            config,
-            train_on,
-            choose_on,
-            vocabulary,
-            vectors.encoder.encode,
-            folder,
-            revision=code_sha256(),
-            watcher=watcher if is_first else None,
-        )
-
-
-@contextmanager
-def learning_paths(train_on: Sequence[Pool], choose_on: Sequence[Pool]) -> Iterator[None]:
-    """Raise `UsageError` for sets that have questions in common, and in the block for questions that teach nothing."""
-    learned = [asked for pool in train_on for _, asked in _asked(pool)]
-    check_asked_apart(learned, [each for pool in choose_on for each in _asked(pool)])
-    try:
-        yield
-    except NothingToLearnError as error:
-        raise UsageError(str(error)) from error
-
-
-def _asked(pool: Pool) -> list[tuple[str, Asked]]:
-    return [(each.id, (plain_words(each.text), frozenset(each.topics))) for each in pool.questions]

@@ -1,49 +1,101 @@
-"""A training of any model as a verb runs it: one at a time in a folder, by several processes, errors in one line."""
+"""Train a model of any kind: its configuration, one training at a time in a folder, by several processes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
+from ...models.causal_lm import CausalLMError
 from ...models.encoder import EncoderUnavailableError
 from ...models.training.description import ModelDescription
+from ...models.training.kind import AnyKind, LearningSet
+from ...models.training.objective import NothingToLearnError
 from ...models.training.processes import process_group, wait_for_all
 from ...models.training.state import TrainingStateError
-from ...models.training.trainer import begin_anew
+from ...models.training.trainer import Watcher, begin_anew, train_model
+from ..code_hash import code_sha256
 from ..errors import EncoderError, UsageError
-from ..resolving import change, filled
+from ..resolving import change, filled, put
 from ..server.file_lock import locked
 from ..whole_file import storing
+from .relation_pairs import plain_words
+from .sources import Request, read_inputs
 
-Asked = tuple[str, frozenset[str]]
-"""The words of a question in small letters, and its topics: two with the same are one question."""
+Watching = Callable[[], AbstractContextManager[Watcher]]
 
-
-class _Config(Protocol):
-    def as_json(self) -> Mapping[str, Any]: ...
-
-
-ConfigT = TypeVar("ConfigT", bound=_Config)
+PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+"""What a training computes in, by the settings' precision; with ``auto`` the configuration says it."""
 
 
-def changed(
-    config: ConfigT, changes: Sequence[str], verb: str, *, epochs: int | None, seed: int, **named: object
-) -> ConfigT:
-    """Return a configuration with what the command line changes, `changes` last; `named` options where they are given.
+def training_config(
+    kind: AnyKind,
+    changes: Sequence[str],
+    *,
+    preset: str = "",
+    values: Mapping[str, Any] | None = None,
+    epochs: int | None = None,
+    precision: str | None = None,
+    seed: int = 0,
+) -> Any:
+    """Return the configuration of a training: the kind's own, or that of a `preset`, with what is changed in it.
 
+    values: by key, from options of the command line. changes: ``KEY=VALUE``, last. precision: that of the settings.
     Raises `UsageError` for an option that there is not, and for a value out of its range.
     """
-    data = json.loads(json.dumps(config.as_json()))
-    data["training"]["seed"] = seed
-    if epochs is not None:
-        data["training"]["epochs"] = epochs
-    data |= {name: value for name, value in named.items() if value}
-    for said in changes:
-        change(data, said, "training.epochs=5")
-    return filled(type(config), data, verb)
+    default = kind.presets[preset]() if preset else kind.config
+    data = _plain_defaults(default)
+    for name in [name for name, value in data.items() if isinstance(value, dict) and "save_every_s" in value]:
+        data[name]["seed"] = seed
+        if epochs is not None and name in (kind.epochs_of or data):
+            data[name]["epochs"] = epochs
+        if precision in PRECISIONS:
+            data[name]["precision"] = PRECISIONS[precision]
+    for key, value in (values or {}).items():
+        put(data, key, value, f"train {kind.name}")
+    for text in changes:
+        change(data, text, "training.epochs=5")
+    return filled(type(default) if preset else kind.config, data, f"train {kind.name}")
+
+
+def train_kind(kind: AnyKind, config: Any, request: Request, watching: Watching) -> ModelDescription:
+    """Train a model of a kind, or continue its training, and return the description of its checkpoint.
+
+    Raises `UsageError` for sets that have questions in common and questions that teach nothing, `EncoderError` for an
+    encoder or a language model that cannot be loaded, and what `read_inputs` and `training_in` raise.
+    """
+    try:
+        inputs = read_inputs(kind, config, request)
+        check_apart(inputs.train, inputs.dev)
+        with training_in(request.folder, kind.description, fresh=request.fresh) as is_first, watching() as watcher:
+            description: ModelDescription = train_model(
+                kind,
+                config,
+                inputs,
+                request.folder,
+                revision=code_sha256(),
+                watcher=watcher if is_first else None,
+            )
+            return description
+    except (EncoderUnavailableError, CausalLMError) as error:
+        raise EncoderError(str(error)) from error
+    except NothingToLearnError as error:
+        raise UsageError(str(error)) from error
+
+
+def check_apart(train: Iterable[LearningSet], dev: Iterable[LearningSet]) -> None:
+    """Raise `UsageError` where a question, by its words and topics, is both learned from and selected on."""
+    learned = {(plain_words(text), topics) for each in train for _, text, topics in each.question_keys}
+    keys = (key for each in dev for key in each.question_keys)
+    shared = [id_ for id_, text, topics in keys if (plain_words(text), topics) in learned]
+    if shared:
+        raise UsageError(
+            f"--dev: {len(shared):,} of its questions are in --dataset as well (the first is {shared[0]}): "
+            "give questions that are not learned from"
+        )
 
 
 @contextmanager
@@ -51,7 +103,7 @@ def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> I
     """Keep other trainings out of a folder, which is made, and yield whether this process is the first of its group.
 
     `fresh`: begin anew there. Raises `UsageError` for a folder with another training and for a loss that is no number
-    any more, `StorageError` for a folder that cannot be written, `EncoderError` for an encoder that is not there.
+    any more, `StorageError` for a folder that cannot be written.
     """
     try:
         with (
@@ -61,21 +113,8 @@ def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> I
         ):
             wait_for_all()  # nobody reads the folder before the first process has it
             yield is_first
-    except EncoderUnavailableError as error:
-        raise EncoderError(str(error)) from error
     except (TrainingStateError, FloatingPointError) as error:
         raise UsageError(str(error)) from error
-
-
-def check_asked_apart(train_on: Iterable[Asked], choose_on: Iterable[tuple[str, Asked]]) -> None:
-    """Raise `UsageError` where a question is both learned from and chosen on; those chosen on come with their ids."""
-    learned = set(train_on)
-    shared = [id_ for id_, asked in choose_on if asked in learned]
-    if shared:
-        raise UsageError(
-            f"--dev: {len(shared):,} of its questions are in --dataset as well (the first is {shared[0]}): "
-            "give questions that are not learned from"
-        )
 
 
 @contextmanager
@@ -87,3 +126,16 @@ def _held(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> Iterato
         if fresh:
             begin_anew(folder, kind)
         yield
+
+
+def _plain_defaults(config: Any) -> dict[str, Any]:
+    """Return the options of a configuration, or of a class whose fields all have defaults, as plain data."""
+    if isinstance(config, type):
+        defaults = {
+            each.name: each.default_factory() if each.default_factory is not MISSING else each.default
+            for each in fields(config)
+        }
+    else:
+        defaults = {each.name: getattr(config, each.name) for each in fields(config)}
+    plain: dict[str, Any] = json.loads(json.dumps(defaults, default=asdict))
+    return plain

@@ -3,43 +3,25 @@ learned together, the bridge in `bridge/` and the reader in `reader/`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
 import torch
-from pydantic import Field
 
 from ..causal_lm import CausalLMError
-from ..reg.config import SubgraphOptions
 from ..training.checkpoint import checked, read_weights, readable
-from ..training.description import CheckpointError, ModelDescription, described
+from ..training.description import CheckpointError, described
+from ..training.kind import Opening
 from .bridge import Bridge
-from .config import GrowOptions, Score
-from .hops import HopPredictor
+from .hops import HopModel, HopPredictor
+from .kind import BRIDGE, HOPS, READER, RETRIEVER, GrilDescription
 from .network import GraphRetriever
 from .reading.asked import JointReader
 from .reading.description import ReaderDescription
 from .reading.kinds import stored_reader
-
-RETRIEVER, HOPS, BRIDGE, READER = "retriever", "hops", "bridge", "reader"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrilDescription(ModelDescription):
-    """What ``gril.json`` says. dimension: of the encoder's vectors."""
-
-    kind: ClassVar[str] = "gril"
-    parts: ClassVar[tuple[str, ...]] = (RETRIEVER, HOPS, BRIDGE, READER)
-
-    encoder: str
-    dimension: Annotated[int, Field(ge=1, le=65_536)]
-    hidden: Annotated[int, Field(ge=1, le=8_192)]
-    score: Score
-    max_hops: Annotated[int, Field(ge=1, le=16)]
-    grow: GrowOptions
-    subgraph: SubgraphOptions
-    reader: ReaderDescription | None = None
+from .reading.model import ReaderModel
+from .scoring import GrilModel
 
 
 def read_gril_description(folder: Path) -> GrilDescription:
@@ -99,3 +81,34 @@ def _with_reader(folder: Path) -> tuple[GrilDescription, ReaderDescription]:
 
 def _parts(description: GrilDescription) -> tuple[str, ...]:
     return GrilDescription.parts if description.reader else (RETRIEVER, HOPS)
+
+
+class GrilCheckpoint:
+    """A checkpoint at work: retriever, hops and reader, each read when it is first asked for.
+
+    Each raises `CheckpointError` for a damaged file, `reader` for a checkpoint without one.
+    """
+
+    def __init__(self, folder: Path, opening: Opening) -> None:
+        self._folder = folder
+        self._opening = opening
+        self.description = checked(folder, GrilDescription, _parts)
+
+    @cached_property
+    def retriever(self) -> GrilModel:
+        """What grows subgraphs."""
+        description, network = read_graph_retriever(self._folder, self._opening.device)
+        has_token = description.reader is not None and description.reader.token
+        bridge = read_bridge(self._folder, self._opening.device) if has_token else None
+        return GrilModel(description, network, self._opening.vectors_of(description.encoder), bridge)
+
+    @cached_property
+    def hops(self) -> HopModel:
+        """What predicts the hops of a question."""
+        description, network = read_hop_predictor(self._folder, self._opening.device)
+        return HopModel(network, self._opening.vectors_of(description.encoder))
+
+    @cached_property
+    def reader(self) -> ReaderModel:
+        """What answers from a subgraph."""
+        return ReaderModel(*read_reader(self._folder, self._opening.device))

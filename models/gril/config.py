@@ -6,14 +6,25 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from ..language.lora import LoraOptions
 from ..reg.config import SubgraphOptions
-from ..training.options import TrainingOptions, check_ranges
+from ..training.options import LoraOptions, TrainingOptions, check_ranges
 
 Pruning = Literal["threshold", "top-k", "none"]
 Score = Literal["mlp", "linear"]
 Combine = Literal["product", "max"]
 Reads = Literal["pointing", "choosing", "writing"]
+
+RECALL_AT = (5, 10, 20, 100)
+CHOOSE_AT = 20
+RETRIEVER_FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision")
+"""Figures of a checkpoint: the share of a question's right triples that are among its best k, and the mean over its
+right triples of the share of right ones among those up to it."""
+ACCURACY = "accuracy"
+MAJORITY = "majority"
+"""Accuracy of the predictor, and of the commonest number of hops among the questions learned from."""
+HITS, F1 = "hits_at_1", "f1"
+FIGURES = (*RETRIEVER_FIGURES, ACCURACY, MAJORITY, HITS, F1)
+"""Of all phases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +90,10 @@ class JointOptions:
             prior_weight=(0.0, 100.0),
             max_tokens=(16, 8_192),
         )
+        if not self.reader and (self.reads != "pointing" or not self.graph_supervision):
+            raise ValueError(
+                "--reads, --open-domain: expected a reader that learns, found none: name one with --reader"
+            )
 
     @property
     def open_domain(self) -> bool:
@@ -118,6 +133,11 @@ class GrilConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self, hidden=(1, 8_192), max_hops=(1, 16), batch_size=(1, math.inf))
+
+    @property
+    def open_domain(self) -> bool:
+        """Whether subgraphs are read of questions, too, whose answers the graph does not have."""
+        return self.joint.open_domain
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""

@@ -16,15 +16,13 @@ from ..text_vectors import TextVectors
 from ..training.objective import Figures
 from ..training.options import TrainingOptions
 from ..training.shuffled import Shuffled
+from .config import ACCURACY, MAJORITY
 from .inputs import EncodedQuestions
 
 Ints = npt.NDArray[np.int64]
 
 TRIPLES_PER_HOP = 5
 """The paper's: a reader is given 5 · c triples."""
-ACCURACY = "accuracy"
-MAJORITY = "majority"
-"""Accuracy of the predictor, and of the commonest number of hops among the questions learned from."""
 NO_HOPS = 0
 TIE_BREAK = 1e-3
 """Of equal accuracy the lower cross-entropy counts."""

@@ -16,16 +16,11 @@ from torch.nn.functional import binary_cross_entropy
 
 from ..training.objective import Figures, NothingToLearnError
 from ..training.shuffled import Shuffled
-from .config import GrilConfig
+from .config import CHOOSE_AT, RECALL_AT, RETRIEVER_FIGURES, GrilConfig
 from .inputs import EncodedQuestions
 from .mask import CLAMP, logit
 from .network import GraphRetriever, GrowInputs, Grown
 
-RECALL_AT = (5, 10, 20, 100)
-CHOOSE_AT = 20
-NAMES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision")
-"""Figures of a checkpoint: the share of a question's right triples that are among its best k, and the mean over its
-right triples of the share of right ones among those up to it."""
 TIE_BREAK = 1e-3
 
 
@@ -100,16 +95,16 @@ def scored_triples(
 
 
 def figures_of(scored: Sequence[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]) -> Figures:
-    """Return the figures `NAMES` of questions with right triples, and what to choose by."""
+    """Return the figures `RETRIEVER_FIGURES` of questions with right triples, and what to choose by."""
     found = [judged(scores, right) for scores, right in scored if right.any()]
     if not found:
         raise NothingToLearnError("no question to choose by has an answer in its subgraph")
-    figures = dict(zip(NAMES, np.mean(found, axis=0).tolist(), strict=True))
+    figures = dict(zip(RETRIEVER_FIGURES, np.mean(found, axis=0).tolist(), strict=True))
     return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
 
 
 def judged(scores: npt.NDArray[np.float32], right: npt.NDArray[np.bool_]) -> list[float]:
-    """Return the figures `NAMES` of a question with right triples; of equal scores the first counts as the better."""
+    """Return `RETRIEVER_FIGURES` of a question with right triples; of equal scores the first counts as the better."""
     ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
     precisions = np.arange(1, len(ranks) + 1) / ranks
     return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]

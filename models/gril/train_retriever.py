@@ -1,77 +1,63 @@
-"""GRIL's training, from subgraphs to a checkpoint: the retriever by graph supervision, hops, then all with a reader."""
+"""Train GRIL: the retriever by graph supervision, the hops, and with a reader all of them together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
 
 import numpy as np
 import torch
 
-from ..reg.graphs import QuestionGraphs
+from ..reg.graphs import QuestionGraphs, QuestionLabels
 from ..training.calibration import fitted
-from ..training.card import model_card
 from ..training.checkpoint import Writer, write_weights
+from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Trained
-from ..training.trainer import Phase, Result, Trainer, Watcher, trained_in
+from ..training.objective import NothingToLearnError
 from .bridge import Bridge
-from .checkpoint import BRIDGE, HOPS, READER, RETRIEVER, GrilDescription
 from .config import GrilConfig
-from .hops import ACCURACY, MAJORITY, HopObjective, HopPredictor
-from .inputs import Encode, EncodedQuestions
-from .learning import NAMES, RetrieverObjective, scored_triples
+from .hops import HopObjective, HopPredictor
+from .inputs import EncodedQuestions
+from .kind import BRIDGE, HOPS, READER, RETRIEVER
+from .learning import RetrieverObjective, scored_triples
 from .network import GraphRetriever
 from .reading.asked import Wanted
 from .reading.description import ReaderDescription
 from .reading.joint import JointNetwork
 from .reading.kinds import new_reader, write_reader
-from .reading.learning import F1, HITS, JointObjective
+from .reading.learning import JointObjective
 
 PHASE, HOP_PHASE, JOINT_PHASE = "graph retriever", "hops", "reader"
 OF_PHASES = {"training", "hop_training", "joint", "joint_training"}
 """Options on which only some of the networks depend."""
 HOP_BATCH = 32
-SHOWN = (*NAMES, ACCURACY, MAJORITY, HITS, F1)
-"""Figures of all phases."""
 CALIBRATED = 100
 """The best triples of each dev question, over which scores are calibrated."""
 
 
-def train_retriever(
-    config: GrilConfig,
-    train_on: Sequence[QuestionGraphs],
-    choose_on: Sequence[QuestionGraphs],
-    encode: Encode,
-    folder: Path,
-    *,
-    wanted: Mapping[str, Wanted] | None = None,
-    revision: str = "",
-    watcher: Watcher | None = None,
-) -> GrilDescription:
-    """Train, write the checkpoint to `folder`, and return its description.
+def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Training:
+    """Return the training: the retriever by graph supervision, the hops, and with a reader all of them together.
 
-    wanted: what is known of the questions beside their subgraphs, by id.
-
-    See `trained_in`: it is taken up where it was stopped, and replaces no other training.
+    `inputs.beside`: the `QuestionLabels` of all questions, which a reader learns from.
     """
-    made: list[RetrieverObjective] = []
+    retrievers: list[RetrieverObjective] = []
     predictors: list[HopPredictor] = []
     joint: list[JointObjective] = []
-    sets: list[list[EncodedQuestions]] = []
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(inputs.device)
+    encode = inputs.vectors_of(config.encoder).encoder.encode
+    wanted = wanted_of(inputs.beside, config) if config.joint.reader else {}
 
+    @cache
     def encoded() -> list[list[EncodedQuestions]]:
-        if not sets:
-            sets.extend([EncodedQuestions(graphs, encode, device) for graphs in each] for each in (train_on, choose_on))
-        return sets
+        return [[EncodedQuestions(graphs, encode, device) for graphs in sets] for sets in (inputs.train, inputs.dev)]
+
+    def new_retriever() -> GraphRetriever:
+        return GraphRetriever(encoded()[0][0].dimension, config.hidden, config.score, config.grow)
 
     def objective() -> RetrieverObjective:
         train, dev = encoded()
-        network = GraphRetriever(train[0].dimension, config.hidden, config.score, config.grow).to(device)
-        made.append(RetrieverObjective(network, train, dev, config))
-        return made[0]
+        retrievers.append(RetrieverObjective(new_retriever().to(device), train, dev, config))
+        return retrievers[0]
 
     def hop_objective() -> HopObjective:
         train, dev = encoded()
@@ -82,41 +68,25 @@ def train_retriever(
     def joint_objective() -> JointObjective:
         train, dev = encoded()
         options = config.joint
-        reader = new_reader(options, str(device))
+        reader = new_reader(options, inputs.device)
         bridge = Bridge(config.hidden, options.inner, reader.width)
-        network = JointNetwork(retriever(), bridge, reader, options, wanted).to(device)
+        retriever = retrievers[0].network if retrievers else new_retriever()
+        network = JointNetwork(retriever, bridge, reader, options, wanted).to(device)
         joint.append(JointObjective(network, predictors[0], train, dev, config))
         return joint[0]
 
-    def retriever() -> GraphRetriever:
-        if made:
-            return made[0].network
-        return GraphRetriever(sets[0][0].dimension, config.hidden, config.score, config.grow)
-
-    options = config.as_json()
-    asked: dict[str, Any] = {
-        "config": options,
-        "train": tuple(graphs.trained_on for graphs in train_on),
-        "dev": tuple(graphs.trained_on for graphs in choose_on),
-    }
-
-    def result(trained: Mapping[str, Trained]) -> Result[GrilDescription]:
-        network = joint[0].network.retriever if joint else made[0].network
-        description = GrilDescription(
-            **asked,
-            encoder=config.encoder,
-            dimension=network.of_entity.in_features,
-            hidden=config.hidden,
-            score=config.score,
-            max_hops=config.max_hops,
-            grow=config.grow,
-            subgraph=config.subgraph,
-            reader=_described_reader(joint[0], config) if joint else None,
-            calibration=fitted(_best(network, sets[1])),
-            figures={name: each.history[each.best_epoch] for name, each in trained.items()},
-            seconds={name: each.seconds for name, each in trained.items()},
-            revision=revision,
-        )
+    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+        network = joint[0].network.retriever if joint else retrievers[0].network
+        fields = {
+            "encoder": config.encoder,
+            "dimension": network.of_entity.in_features,
+            "hidden": config.hidden,
+            "score": config.score,
+            "max_hops": config.max_hops,
+            "grow": config.grow,
+            "subgraph": config.subgraph,
+            "reader": _described_reader(joint[0], config) if joint else None,
+        }
         parts: dict[str, Writer] = {
             RETRIEVER: partial(write_weights, network.state_dict()),
             HOPS: partial(write_weights, predictors[0].state_dict()),
@@ -124,17 +94,39 @@ def train_retriever(
         if joint:
             parts[BRIDGE] = partial(write_weights, joint[0].network.bridge.state_dict())
             parts[READER] = partial(write_reader, joint[0].network.reader)
-        return Result(description, parts, _card(description, trained))
+        return Outcome(parts, fitted(_best(network, encoded()[1])), fields)
 
+    options = config.as_json()
     depends_on = {key: value for key, value in options.items() if key not in OF_PHASES}
-    data = {"train": [graphs.sha256 for graphs in train_on], "dev": [graphs.sha256 for graphs in choose_on]}
     phases = [Phase(HOP_PHASE, HOPS, config.hop_training, depends_on, hop_objective)]
     if config.joint.graph_supervision or not config.joint.reader:
         phases.insert(0, Phase(PHASE, RETRIEVER, config.training, depends_on, objective))
     if config.joint.reader:
         after = depends_on | {key: options[key] for key in ("training", "hop_training", "joint")}
         phases.append(Phase(JOINT_PHASE, READER, config.joint_training, after, joint_objective))
-    return trained_in(folder, Trainer(GrilDescription, asked, data, phases, result), watcher or Watcher())
+    return Training(phases, outcome)
+
+
+def wanted_of(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, Wanted]:
+    """Return what a reader learns of questions, by id.
+
+    Raises `NothingToLearnError` for a choice without options, or whose right answer is none of them.
+    """
+    found: dict[str, Wanted] = {}
+    for question in labels:
+        names = tuple(dict.fromkeys(question.answers))
+        if config.joint.reads != "choosing":
+            if config.joint.open_domain or question.all_named:
+                found[question.id] = Wanted(names)
+            continue
+        right = [place for place, option in enumerate(question.options) if option in names]
+        if len(right) != 1:
+            raise NothingToLearnError(
+                f"{question.set_name}, question {question.id}: expected options with the right answer among them, "
+                f"found {len(question.options)} options and {len(right)} of them right: train with --reads pointing"
+            )
+        found[question.id] = Wanted(names, question.options, right[0])
+    return found
 
 
 def _best(network: GraphRetriever, dev: Sequence[EncodedQuestions]) -> list[tuple[float, float]]:
@@ -159,15 +151,3 @@ def _described_reader(objective: JointObjective, config: GrilConfig) -> ReaderDe
         options.reads,
         options.lora,
     )
-
-
-def _card(description: GrilDescription, trained: Mapping[str, Trained]) -> str:
-    about = (
-        "Grows a subgraph from a question's topics by attention over neighbours and prunes it, after GRIL. Encoder: "
-        f"`{description.encoder}`, not trained; supervision: entities on shortest paths to the answers.",
-        "Use it with `lodestar ask --recipe gril --checkpoint FOLDER`, on the graph it was trained on. The figures "
-        "below are the share of right triples among the best k of each dev question; of what predicts hops, its "
-        "accuracy and that of the commonest number; of the reader, over questions with an answer in their subgraph, "
-        "Hits@1 and F1.",
-    )
-    return model_card("GRIL graph retriever", about, description, trained, SHOWN, {})

@@ -18,25 +18,10 @@ from torch import Tensor, nn
 
 from ..causal_lm import WHERE, CausalLMError
 from ..one_line import one_line
-from ..training.options import check_ranges
+from ..training.options import LoraOptions
 
-ALL_LINEAR = "all-linear"
 VALUES = 64
 """Of each weight, that a fingerprint looks at."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoraOptions:
-    """rank: of a factor. alpha: alpha / rank is what the product counts. dropout: of what the factors are given.
-    targets: the layers that have factors: all linear ones but the output, or a regular expression of their names."""
-
-    rank: int = 8
-    alpha: int = 16
-    dropout: float = 0.05
-    targets: str = ALL_LINEAR
-
-    def __post_init__(self) -> None:
-        check_ranges(self, rank=(1, 4_096), alpha=(1, 65_536), dropout=(0.0, 0.9))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..training.description import TrainedOn
+from ..training.description import QuestionKey, TrainedOn
 
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
@@ -20,13 +20,14 @@ class LinkedCandidates:
     """The candidates of a question set, questions one after another.
 
     features: (num_candidates, num_features). is_topic: (num_candidates,). starts: (num_questions + 1,). num_topics:
-    (num_questions,), those that are no candidates among them. texts: of the questions.
+    (num_questions,), those that are no candidates among them. texts: of the questions. feature_names: of the columns.
     """
 
     name: str
-    sha256: str
+    questions_sha256: str
     graph: str
     texts: tuple[str, ...]
+    feature_names: tuple[str, ...]
     features: Floats
     is_topic: Bools
     starts: npt.NDArray[np.int64]
@@ -41,8 +42,8 @@ class LinkedCandidates:
         return np.concatenate(spans) if spans else np.zeros(0, dtype=np.int64)
 
     @property
-    def data_sha256(self) -> str:
-        """The hash of what is learned."""
+    def sha256(self) -> str:
+        """The hash of the data."""
         digest = hashlib.sha256(self.features.tobytes())
         for each in (self.is_topic, self.starts, self.num_topics):
             digest.update(each.tobytes())
@@ -51,4 +52,9 @@ class LinkedCandidates:
     @property
     def trained_on(self) -> TrainedOn:
         """What a checkpoint says of it."""
-        return TrainedOn(self.name, self.sha256, self.data_sha256, self.graph, len(self), 0)
+        return TrainedOn(self.name, self.questions_sha256, self.sha256, self.graph, len(self), 0)
+
+    @property
+    def question_keys(self) -> list[QuestionKey]:
+        """The text of each question, which is its id, too."""
+        return [(text, text, frozenset()) for text in self.texts]

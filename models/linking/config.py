@@ -8,6 +8,10 @@ from typing import Any
 
 from ..training.options import TrainingOptions, check_ranges
 
+FIGURES = ("recall_at_1", "recall_at_3", "loss")
+"""Figures of a checkpoint: the mean share of a question's topics that are its first candidate (of as many as there can
+be), among its first three; and the mean cross-entropy of a candidate."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinkerConfig:

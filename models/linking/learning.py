@@ -15,10 +15,6 @@ from .candidates import Bools, Floats, LinkedCandidates
 from .config import LinkerConfig
 from .network import CandidateScorer
 
-NAMES = ("recall_at_1", "recall_at_3", "loss")
-"""Figures of a checkpoint: the mean share of a question's topics that are its first candidate (of as many as there can
-be), among its first three; and the mean cross-entropy of a candidate."""
-
 
 class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
     """An `Objective`. Questions without a candidate teach nothing; they count as not found."""

@@ -15,12 +15,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ..training.decoding import decoded
-from .lines import MinedFileError, header_of, read_lines, write_lines
-
-__all__ = ["MinedFileError", "Pool", "PoolChain", "PoolHeader", "PooledQuestion", "is_pool", "read_pool", "write_pool"]
+from ..training.description import QuestionKey, TrainedOn
+from .lines import header_of, read_lines, write_lines
 
 KIND = "pool"
 AGAIN = "mine the pool again"
+MAX_STEPS = 4
+"""Of a shortest path in a pool."""
 
 ChainKind = Literal["path", "query", "answer"]
 HowChosen = Literal["", "refined", "unrefined"]
@@ -96,10 +97,29 @@ class Pool:
     questions: tuple[PooledQuestion, ...]
     sha256: str = ""
 
+    @property
+    def trained_on(self) -> TrainedOn:
+        """What a checkpoint says of it."""
+        header = self.header
+        return TrainedOn(
+            header.questions, header.questions_sha256, self.sha256, header.graph, len(self.questions), MAX_STEPS
+        )
+
+    @property
+    def question_keys(self) -> list[QuestionKey]:
+        """Id, text and topics of each question."""
+        return [(each.id, each.text, frozenset(each.topics)) for each in self.questions]
+
     def refined(self, questions: Sequence[PooledQuestion], refiner: str, counts: Mapping[str, int]) -> Pool:
         """Return the pool with what was chosen, and how often what happened."""
         header = replace(self.header, refiner=refiner, counts={**self.header.counts, **counts})
         return Pool(header, tuple(questions))
+
+
+def supervision_of(pools: Sequence[Pool]) -> str:
+    """Return what chose the right chains of these pools, in words."""
+    names = (f"refined by {pool.header.refiner}" if pool.header.refiner else "weak" for pool in pools)
+    return ", ".join(dict.fromkeys(names))
 
 
 def is_pool(path: Path) -> bool:

@@ -50,6 +50,11 @@ class ScorerConfig:
             num_negatives=(1, math.inf),
         )
 
+    @property
+    def open_domain(self) -> bool:
+        """Whether subgraphs are read of questions, too, whose answers the graph does not have: they are not."""
+        return False
+
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
         return asdict(self)

@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from ..file_hash import file_sha256
 from ..one_line import one_line
 from ..training.decoding import decoded
-from ..training.description import TrainedOn
+from ..training.description import QuestionKey, TrainedOn
 from ..whole_file import whole
 
 Ints = npt.NDArray[np.int64]
@@ -56,6 +56,21 @@ class GraphTexts:
     relation_names: tuple[str, ...]
     topics: tuple[Mapping[str, int], ...]
     answers: tuple[Mapping[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLabels:
+    """What a question set says of a question beside its subgraph.
+
+    answers: names of the right answers, or ids where they have no name. all_named: every right answer has a name.
+    options: what is chosen from, where the question is a choice.
+    """
+
+    set_name: str
+    id: str
+    answers: tuple[str, ...]
+    all_named: bool
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +117,12 @@ class QuestionGraphs:
         texts = self.texts
         hops = int(texts.options.get("num_hops", 0))
         return TrainedOn(texts.questions_name, texts.questions_sha256, self.sha256, texts.graph, len(self), hops)
+
+    @property
+    def question_keys(self) -> list[QuestionKey]:
+        """Id and text of each question; two of the same words are one question whatever their topics."""
+        texts = zip(self.texts.ids, self.texts.questions, strict=True)
+        return [(id_, text, frozenset()) for id_, text in texts]
 
 
 _COLUMNS = [each.name for each in fields(QuestionGraphs) if each.name not in {"texts", "sha256"}]

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float32]
 RECALL_AT = (10, 50, 100, 500)
 CHOOSE_AT = 100
 ANSWERS = tuple(f"answer_recall_at_{k}" for k in RECALL_AT)
-NAMES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision", *ANSWERS)
+FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision", *ANSWERS)
 """Figures of a checkpoint: the share of a question's right triples that are among its best k, the mean over its right
 triples of the share of right ones among those up to it, and the share of the right answers that its subgraph has which
 are head or tail of one of the best k."""
@@ -31,7 +31,7 @@ Ranked = Iterable[tuple[QuestionGraphs, int, Floats]]
 
 
 def figures_of(ranked: Ranked) -> Figures | None:
-    """Return the means of `NAMES` and what to choose by over questions with right triples; None where there is none."""
+    """Return the means of `FIGURES` and the selection metric over questions with right triples; None without any."""
     found = [
         [*judged(scores, right), *answers_found(graphs, question, scores)]
         for graphs, question, scores in ranked
@@ -39,7 +39,7 @@ def figures_of(ranked: Ranked) -> Figures | None:
     ]
     if not found:
         return None
-    figures = dict(zip(NAMES, np.mean(found, axis=0).tolist(), strict=True))
+    figures = dict(zip(FIGURES, np.mean(found, axis=0).tolist(), strict=True))
     return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
 
 

@@ -6,44 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
 
 import torch
-from pydantic import Field
 from torch import nn
 
 from ..training.checkpoint import checked, read_weights, readable, write_folder, write_weights
-from ..training.description import STAR, CheckpointError, ModelDescription, TrainedOn, described
-from .config import Scorer
+from ..training.description import described
 from .inputs.texts import Texts
+from .kind import Description
 from .networks.backbone import Backbone, describe_backbone, stored_backbone
 from .networks.cross_encoder import CrossAttentiveScorer
 from .networks.dual_encoder import DualEncoder
-
-__all__ = ["Checkpoint", "CheckpointError", "Description", "Network", "TrainedOn", "read_checkpoint",
-           "read_description", "write_checkpoint"]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description(ModelDescription):
-    """What ``star.json`` says. `mix`: see `mixing`. `pairs`: the number of pairs of question and relation by where they
-    are from. `similarity`: the weight of the similarity that is trained on nothing beside the dual encoder's score."""
-
-    kind: ClassVar[str] = STAR
-    parts: ClassVar[tuple[str, ...]] = ("dual", "cross")
-
-    scorer: Scorer
-    encoder: str
-    mix: Annotated[float, Field(ge=0, le=1)]
-    shortlist: Annotated[int, Field(ge=1)]
-    pairs: Mapping[str, int] = field(default_factory=dict)
-    similarity: Annotated[float, Field(ge=0, le=100)] = 0.0
-
-    def __post_init__(self) -> None:
-        if self.mix and self.scorer != "cross":
-            raise ValueError(f"mix: expected 0 of the scorer {self.scorer}, found {self.mix:g}")
 
 
 @dataclass(frozen=True, slots=True)

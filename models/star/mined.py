@@ -19,6 +19,7 @@ from typing_extensions import TypeAliasType
 from ..f1 import f1_of
 from ..mined.lines import header_of, read_lines, write_lines
 from ..training.decoding import decoded
+from ..training.description import QuestionKey, TrainedOn
 from ..verbalise import Directed, Hop, RelationWords
 
 THROUGH = " → "
@@ -124,6 +125,19 @@ class Mined:
     mining: Mining
     questions: tuple[MinedQuestion, ...]
     sha256: str
+
+    @property
+    def trained_on(self) -> TrainedOn:
+        """What a checkpoint says of it."""
+        mining = self.mining
+        return TrainedOn(
+            mining.questions, mining.questions_sha256, self.sha256, mining.graph, len(self.questions), mining.max_hop
+        )
+
+    @property
+    def question_keys(self) -> list[QuestionKey]:
+        """Id, text and topics of each question."""
+        return [(each.id, each.text, frozenset(topic.id for topic in each.topics)) for each in self.questions]
 
 
 def hop_of(written: str, words: Mapping[str, RelationWords]) -> Hop:

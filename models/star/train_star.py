@@ -1,21 +1,15 @@
-"""STAR's training, from mined files to a checkpoint: the dual encoder first, then the scorer over its shortlist."""
+"""Train STAR: the dual encoder first, then the cross-attentive scorer over its shortlist."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 
-from ..encoder import SentenceEncoder
-from ..text_vectors import TextVectors
 from ..training.calibration import fitted
+from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Trained
-from ..training.trainer import Phase, Result, Trainer, Watcher, trained_in
-from .card import star_card
-from .checkpoint import Description, Network, TrainedOn
+from .checkpoint import Network
 from .config import StarConfig
 from .inputs.examples import Example, ExampleSet, Floats, examples_of
 from .inputs.pairs import RelationPairs
@@ -37,23 +31,13 @@ DUAL, CROSS = "dual encoder", "cross-attentive scorer"
 """The phases, by the names they are shown with."""
 
 
-def train_star(
-    config: StarConfig,
-    train_on: Sequence[Mined],
-    choose_on: Sequence[Mined],
-    folder: Path,
-    *,
-    pairs: RelationPairs | None = None,
-    any_graph: bool = False,
-    revision: str = "",
-    watcher: Watcher | None = None,
-) -> Description:
-    """Train what `config` asks for, write the checkpoint to `folder`, and return its description.
+def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
+    """Return the training: the dual encoder, and after it the cross-attentive scorer where `config` asks for both.
 
-    any_graph: the checkpoint is meant for graphs that it has never seen, too.
-    See `trained_in`: it is taken up where it was stopped, and replaces no other training.
+    `inputs.beside`: pairs of question and relation that the dual encoder learns beside, or None.
     """
-    star = _Star(config, train_on, choose_on, pairs)
+    pairs: RelationPairs | None = inputs.beside
+    star = _Star(config, inputs, pairs)
     options = config.as_json()
     before = {key: options[key] for key in ("encoder", "mix", "dual")}
     before |= {"dual_training": config.dual_training.as_json(), "options": options["cross"]}
@@ -62,64 +46,52 @@ def train_star(
         Phase(DUAL, "dual", config.dual_training, own, star.dual_objective),
         Phase(CROSS, "cross", config.cross_training, before, star.cross_objective),
     ]
-    asked: dict[str, Any] = {
-        "config": options,
-        "train": tuple(map(_trained_on, train_on)),
-        "dev": tuple(map(_trained_on, choose_on)),
-        "pairs": {f"{pairs.name} ({pairs.sha256[:12]})": len(pairs.pairs)} if pairs else {},
-        "any_graph": any_graph,
-    }
+    counts = {f"{pairs.name} ({pairs.sha256[:12]})": len(pairs.pairs)} if pairs else {}
 
-    def result(trained: Mapping[str, Trained]) -> Result[Description]:
-        figures = {name: each.history[each.best_epoch] for name, each in trained.items()}
-        mix = figures[CROSS]["mix"] if CROSS in figures else 0.0
-        description = Description(
-            **asked,
-            scorer=config.scorer,
-            encoder=config.encoder,
-            mix=mix,
-            shortlist=config.cross.shortlist,
-            similarity=config.dual.similarity,
-            calibration=star.calibration(mix),
-            figures=figures,
-            seconds={name: each.seconds for name, each in trained.items()},
-            revision=revision,
-        )
+    def outcome(trained: Mapping[str, Trained]) -> Outcome:
+        mix = trained[CROSS].best["mix"] if CROSS in trained else 0.0
+        fields = {
+            "scorer": config.scorer,
+            "encoder": config.encoder,
+            "mix": mix,
+            "shortlist": config.cross.shortlist,
+            "similarity": config.dual.similarity,
+        }
         parts = {name: network.write for name, network in star.networks.items()}
-        return Result(description, parts, star_card(description, trained))
+        return Outcome(parts, star.calibration(mix), fields)
 
-    data = {
-        "train": [mined.sha256 for mined in train_on],
-        "dev": [mined.sha256 for mined in choose_on],
-        "pairs": pairs.sha256 if pairs else None,
-    }
-    trainer = Trainer(Description, asked, data, phases if config.scorer == "cross" else phases[:1], result)
-    return trained_in(folder, trainer, watcher or Watcher())
+    return Training(
+        phases if config.scorer == "cross" else phases[:1],
+        outcome,
+        identity={"pairs": counts},
+        data={"pairs": pairs.sha256 if pairs else None},
+        sources=counts,
+    )
 
 
 class _Star:
     """Both networks with what they learn from: the second's shortlists are the first's."""
 
-    def __init__(
-        self, config: StarConfig, train_on: Sequence[Mined], choose_on: Sequence[Mined], pairs: RelationPairs | None
-    ) -> None:
+    def __init__(self, config: StarConfig, inputs: Inputs[Mined], pairs: RelationPairs | None) -> None:
         self.networks: dict[str, Network] = {}
         self._config = config
-        self._files = (train_on, choose_on)
+        self._inputs = inputs
         self._pairs = pairs
         self._cross: PoolObjective | None = None
 
     def dual_objective(self) -> DualObjective:
         """Return what the dual encoder is to learn."""
         config = self._config
-        self._train, self._dev = ([examples_of(mined) for mined in files] for files in self._files)
+        self._train, self._dev = (
+            [examples_of(mined) for mined in files] for files in (self._inputs.train, self._inputs.dev)
+        )
         if config.dual.similarity:
-            vectors = TextVectors(SentenceEncoder(config.encoder))
+            vectors = self._inputs.vectors_of(config.encoder)
             self._train, self._dev = (
                 [with_similarity(examples, vectors) for examples in sets] for sets in (self._train, self._dev)
             )
         backbone = pretrained_backbone(config.encoder)
-        network = DualEncoder(backbone, 0.0 if config.dual.similarity else INITIAL_HOP_COST).to(_device())
+        network = DualEncoder(backbone, 0.0 if config.dual.similarity else INITIAL_HOP_COST).to(self._inputs.device)
         network.precision = config.dual_training.dtype
         self.networks["dual"] = Network(backbone, network)
         self._dual = DualObjective(
@@ -137,7 +109,7 @@ class _Star:
         """Return what the cross-attentive scorer is to learn, the dual encoder being trained."""
         config = self._config
         backbone = pretrained_backbone(config.encoder)
-        network = CrossAttentiveScorer(backbone).to(_device())
+        network = CrossAttentiveScorer(backbone).to(self._inputs.device)
         network.precision = config.cross_training.dtype
         self.networks["cross"] = Network(backbone, network)
         self._cross = PoolObjective(
@@ -183,14 +155,3 @@ class _Star:
 
     def _stops(self, sets: Sequence[ExampleSet]) -> list[list[Floats]]:
         return [[stop for _, stop in self._dual.scored(examples)] for examples in sets]
-
-
-def _device() -> torch.device:
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def _trained_on(mined: Mined) -> TrainedOn:
-    mining = mined.mining
-    return TrainedOn(
-        mining.questions, mining.questions_sha256, mined.sha256, mining.graph, len(mined.questions), mining.max_hop
-    )

@@ -17,6 +17,9 @@ FORMAT = 2
 """Format 1 named no kind: all were STAR's."""
 STAR = "star"
 
+QuestionKey = tuple[str, str, frozenset[str]]
+"""Id, text and topics of a question."""
+
 Coefficient = Annotated[float, Field(ge=-1e9, le=1e9)]
 
 

@@ -41,6 +41,11 @@ class Trained:
     best_epoch: int
     seconds: float
 
+    @property
+    def best(self) -> dict[str, float]:
+        """The figures of the best epoch."""
+        return self.history[self.best_epoch]
+
 
 def train(
     objective: Objective,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 Precision = Literal["fp32", "bf16", "fp16"]
 
-_DTYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
+_DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
 
 
 def check_ranges(options: Any, **ranges: tuple[float, float]) -> None:
@@ -58,10 +59,29 @@ class TrainingOptions:
     @property
     def dtype(self) -> torch.dtype | None:
         """What a network computes in where that is not the type of its weights."""
-        return _DTYPES[self.precision]
+        import torch
+
+        return getattr(torch, _DTYPES[self.precision]) if self.precision in _DTYPES else None
 
     def as_json(self) -> dict[str, Any]:
         """Return what the weights depend on, as plain data."""
         values = asdict(self)
         del values["save_every_s"]
         return values
+
+
+ALL_LINEAR = "all-linear"
+
+
+@dataclass(frozen=True, slots=True)
+class LoraOptions:
+    """rank: of a factor. alpha: alpha / rank is what the product counts. dropout: of what the factors are given.
+    targets: the layers that have factors: all linear ones but the output, or a regular expression of their names."""
+
+    rank: int = 8
+    alpha: int = 16
+    dropout: float = 0.05
+    targets: str = ALL_LINEAR
+
+    def __post_init__(self) -> None:
+        check_ranges(self, rank=(1, 4_096), alpha=(1, 65_536), dropout=(0.0, 0.9))

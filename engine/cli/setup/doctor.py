@@ -14,7 +14,7 @@ MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", 
 
 
 @click.command()
-@click.option("--checkpoint", metavar="FOLDER", help="A trained path scorer that is to be used on this graph.")
+@click.option("--checkpoint", metavar="FOLDER", help="A trained model of any kind that is to be used on this graph.")
 @json_option
 @database_options
 def command(checkpoint: str | None, as_json: bool, **flags: Any) -> None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-from ....models.mined.pool import MinedFileError, Pool, PooledQuestion, read_pool
+from ....models.mined.lines import MinedFileError
+from ....models.mined.pool import Pool, PooledQuestion, read_pool
 from ...chat.gateway import ChatGateway
 from ...chat.prompts import Completed, Prompt
 from ...errors import InputError

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ...language.lora import LoraOptions
+from ...training.options import LoraOptions
 from ..config import Reads
 
 

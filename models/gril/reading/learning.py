@@ -10,13 +10,12 @@ from torch import Tensor, nn
 
 from ...training.objective import Figures, ParameterGroup
 from ...training.shuffled import Shuffled
-from ..config import GrilConfig
+from ..config import F1, HITS, GrilConfig
 from ..hops import TRIPLES_PER_HOP, HopPredictor
 from ..inputs import EncodedQuestions
 from .asked import Bools, Floats, Judged
 from .joint import JointNetwork
 
-HITS, F1 = "hits_at_1", "f1"
 TIE_BREAK = 1e-3
 """Of equal Hits@1 the better F1 counts."""
 SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())

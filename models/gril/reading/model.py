@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..checkpoint import GrilDescription
+from ..kind import GrilDescription
 from .asked import JointReader
 from .choosing import ChoosingReader
 from .description import ReaderDescription

@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ...causal_lm import ChosenLogprobs
-from ...language.lora import LanguageModel, LoraOptions, adapter_weights, with_lora
+from ...language.lora import LanguageModel, adapter_weights, with_lora
+from ...training.options import LoraOptions
 from .asked import MAX_ANSWERS, Asked, Judged
 from .passages import ARROW, UNNAMED_TEXT, Passage
 

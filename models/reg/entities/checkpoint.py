@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
 
 import torch
-from pydantic import Field
 
 from ...training.checkpoint import checked, read_weights, readable
-from ..checkpoint import ScorerDescription
 from ..distances import encoding_width
+from .kind import PART, EntityDescription
 from .network import EntityScorer
-
-PART = "gnn"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityDescription(ScorerDescription):
-    """What ``reg-entity.json`` says. degrees: the histogram by which messages are scaled, of the training graphs: how
-    many nodes take part in 0, 1, 2 … triples."""
-
-    kind: ClassVar[str] = "reg-entity"
-    parts: ClassVar[tuple[str, ...]] = (PART,)
-
-    num_layers: Annotated[int, Field(ge=1, le=8)]
-    degrees: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=2)]
 
 
 def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescription, EntityScorer]:

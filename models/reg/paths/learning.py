@@ -15,12 +15,8 @@ from ...training.objective import Figures, NothingToLearnError
 from ...training.options import TrainingOptions
 from ...training.shuffled import Shuffled
 from ..inputs import Encode
-from .config import PathConfig
+from .config import FIGURES, PathConfig
 from .vocabulary import Vocabulary
-
-NAMES = ("log_likelihood", "first_right")
-"""Figures of a checkpoint: the mean log-likelihood of a right path, and the share of dev questions of whose candidates,
-the chains that leave its topics, a right one is the likeliest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +102,7 @@ class PathObjective(Shuffled[nn.Module, Pair]):
             first[example.question] = max(first.get(example.question, mine), mine)
         likelihood = float(np.mean(found))
         figures = (likelihood, float(np.mean([right for _, right in first.values()])))
-        return dict(zip(NAMES, figures, strict=True)) | {"choose_by": likelihood}
+        return dict(zip(FIGURES, figures, strict=True)) | {"choose_by": likelihood}
 
     def ranked(self) -> Iterator[tuple[PathExample, list[float]]]:
         """Yield the log-probabilities of each dev example's candidates as whole paths."""

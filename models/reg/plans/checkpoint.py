@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from torch import nn
 
 from ...causal_lm import CausalLMError
 from ...language.lora import (
     LanguageModel,
-    LoraOptions,
     fingerprint,
     load_language_model,
     restore_adapter,
     with_lora,
 )
 from ...training.checkpoint import checked, read_weights, readable
-from ...training.description import CheckpointError, ModelDescription
-
-PART = "adapter"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanDescription(ModelDescription):
-    """What ``reg-path-lm.json`` says. model: where the language model was, by name or folder. model_fingerprint: of its
-    weights. supervision: what chose the right paths."""
-
-    kind: ClassVar[str] = "reg-path-lm"
-    parts: ClassVar[tuple[str, ...]] = (PART,)
-
-    model: str
-    model_fingerprint: str
-    lora: LoraOptions
-    supervision: str = "weak"
+from ...training.description import CheckpointError
+from .kind import PART, PlanDescription
 
 
 def read_plan_writer(

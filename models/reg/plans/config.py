@@ -6,8 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ...language.lora import LoraOptions
-from ...training.options import TrainingOptions, check_ranges
+from ...training.options import LoraOptions, TrainingOptions, check_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +17,7 @@ class PlanConfig:
     Eight epochs are the paper's (appendix E); the rate is what is usual for LoRA, as the paper's is not given.
     """
 
-    model: str
+    model: str = ""
     lora: LoraOptions = field(default_factory=LoraOptions)
     batch_size: int = 8
     num_candidates: int = 20
@@ -29,6 +28,8 @@ class PlanConfig:
     )
 
     def __post_init__(self) -> None:
+        if not self.model:
+            raise ValueError("expected the name or folder of a language model, found none: give --model")
         check_ranges(self, batch_size=(1, math.inf), num_candidates=(1, math.inf))
 
     def as_json(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from ...training.objective import Figures, ParameterGroup, encoder_and_heads, learned
-from ...training.options import TrainingOptions, check_ranges
+from ...training.options import TrainingOptions
+from ..config import DualOptions
 from ..inputs.batches import batches_of_files, dual_batch, part_of, parted
 from ..inputs.examples import Candidates, Example, ExampleSet, Floats
 from ..inputs.pairs import RelationPairs, sampled
@@ -22,40 +22,9 @@ from ..networks.backbone import device_of
 from ..networks.dual_encoder import DualEncoder
 from .figures import first_path_figures
 from .losses import listwise
-from .shares import Positives, shares_of
+from .shares import shares_of
 
 EVALUATION_BATCH = 64
-
-
-@dataclass(frozen=True, slots=True)
-class DualOptions:
-    """How the dual encoder learns; defaults were chosen on dev questions of FB15k-237.
-
-    `pair_batch` pairs of question and relation are learned beside every batch, among `pair_others` more relations,
-    with weight `pair_weight`; `extend_weight` is that of the promise of beginnings. similarity: the weight of the
-    similarity that is trained on nothing, beside the network's own score; the network learns what that lacks.
-    """
-
-    batch_size: int = 48
-    positives: Positives = "f1"
-    any_weight: float = 0.1
-    extend_weight: float = 0.3
-    pair_batch: int = 32
-    pair_others: int = 64
-    pair_weight: float = 0.5
-    similarity: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            batch_size=(1, math.inf),
-            any_weight=(0.0, math.inf),
-            extend_weight=(0.0, math.inf),
-            pair_batch=(0, math.inf),
-            pair_others=(0, math.inf),
-            pair_weight=(0.0, math.inf),
-            similarity=(0.0, 100.0),
-        )
 
 
 @dataclass(frozen=True, slots=True)

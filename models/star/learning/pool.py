@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from ..config import Negatives
 from ..inputs.examples import Candidates, Example, Floats
 
-Negatives = Literal["reach", "hard", "walks"]
 """reach: the paths in the graph that the dual encoder ranks first (our own). hard: those of hard path mining (STAR,
 section 4.1), in an order drawn at random. walks: paths in the graph drawn at random (STAR without hard path mining)."""
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ...training.objective import Figures, ParameterGroup, encoder_and_heads, learned
-from ...training.options import TrainingOptions, check_ranges
+from ...training.options import TrainingOptions
+from ..config import PoolOptions
 from ..inputs.batches import batches_of_files, part_of
 from ..inputs.examples import Candidates, Example, ExampleSet, Floats
 from ..inputs.paths import Ints
@@ -22,53 +20,13 @@ from ..mixing import MIXES, best_mix, mixed
 from .figures import first_path_figures
 from .losses import listwise, path_weighted_contrastive
 from .path_weights import path_weights
-from .pool import Negatives, Pool, pool_of
+from .pool import Pool, pool_of
 from .readers import Asked, Reader
-from .shares import Positives, shares_of
+from .shares import shares_of
 
 EXAMPLES_AT_ONCE = 16
 
 Key = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class PoolOptions:
-    """How a network learns from pools: as in the paper, by hard path mining and the path-weighted contrastive loss. The
-    numbers were chosen on dev questions of FB15k-237 (decisions 11 and 13).
-
-    pool_size: negatives a question is given. num_negatives: the hardest of them by the network's own scores, taken
-    anew each epoch, that it learns from. num_positives: the paths with the largest shares. w_min, w_max: the range of
-    path weights. temperature: τ of the contrastive loss. shortlist: paths a question that the network reads on dev
-    and in a search.
-    """
-
-    batch_size: int = 8
-    loss: Literal["listwise", "contrastive"] = "contrastive"
-    positives: Positives = "hard"
-    negatives: Negatives = "hard"
-    any_weight: float = 0.1
-    path_weights: bool = True
-    w_min: float = 0.5
-    w_max: float = 1.5
-    temperature: float = 0.05
-    num_positives: int = 2
-    num_negatives: int = 6
-    pool_size: int = 18
-    rescore: bool = True
-    shortlist: int = 8
-
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            batch_size=(1, math.inf),
-            any_weight=(0.0, math.inf),
-            w_min=(0.0, self.w_max),
-            temperature=(1e-6, math.inf),
-            num_positives=(1, math.inf),
-            num_negatives=(1, math.inf),
-            pool_size=(self.num_negatives, math.inf),
-            shortlist=(1, math.inf),
-        )
 
 
 class PoolObjective:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
+from ..config import Positives
 from ..inputs.examples import Example, Floats
 
-Positives = Literal["f1", "hard", "single"]
 """f1: every path to a right answer, by how well its ends agree with the answers (our own). hard: those of hard path
 mining, each alike (STAR, section 4.1). single: one shortest path (STAR without hard path mining)."""
 

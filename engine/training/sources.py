@@ -1,0 +1,221 @@
+"""Read what a kind of model learns from: mined paths, subgraphs, candidate pools or links of question sets."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...models.encoder import SentenceEncoder
+from ...models.placement import Placement, PlacementError
+from ...models.reg.graphs import QuestionGraphs, QuestionLabels
+from ...models.star.mined import Mined, is_mined
+from ...models.text_vectors import TextVectors
+from ...models.training.kind import LINKS, PATHS, POOLS, SUBGRAPHS, AnyKind, Inputs, LearnsFrom
+from ..api import Engine
+from ..errors import UsageError
+from ..progress.phases import Progress, progress_bar
+from ..questions.gold import QuestionSet
+from ..settings import Settings
+from ..supervision.making.options import DEFAULT_QUESTIONS, LENGTHS, MakingOptions
+from ..supervision.mining.options import MiningOptions
+from .linker import linked_candidates
+from .mined_sets import limited_mined, made_sets, mined_apart, mined_set, read_mined
+from .of_graph import Say
+from .question_graphs import WEAK, graph_set, supervised
+from .reg_path import graph_vocabulary, pool_set, refined_sets
+from .relation_pairs import relation_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A training as it is asked for.
+
+    train_files, dev_files: question sets, or mined files. folder: of the checkpoint. read_questions: reads a question
+    set. limit: questions of each set, at most. fresh: begin anew. options: of the data source, by the names of its
+    command-line options. say: told what is to be known beside.
+    """
+
+    train_files: Sequence[str]
+    dev_files: Sequence[str]
+    folder: Path
+    settings: Settings
+    read_questions: Callable[[str], QuestionSet]
+    seed: int = 0
+    limit: int | None = None
+    fresh: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    say: Say = lambda _: None
+
+    @property
+    def device(self) -> str:
+        """The PyTorch device of the settings; raises `UsageError` for one that is not there."""
+        try:
+            return Placement(self.settings.device, self.settings.precision).torch_device
+        except PlacementError as error:
+            raise UsageError(f"device: {error}") from error
+
+    def questions(self, file: str) -> QuestionSet:
+        """Return a question set, or a sample of it where there is a limit."""
+        questions = self.read_questions(file)
+        sample = questions.sampled(self.limit, self.seed)
+        if len(sample) == len(questions.questions):
+            return questions
+        digest = hashlib.sha256(f"{questions.sha256}/{self.limit}/{self.seed}".encode())
+        return replace(questions, questions=sample, sha256=digest.hexdigest())
+
+    def bar(self, name: str, doing: str) -> Callable[[], AbstractContextManager[tuple[Progress, Say]]]:
+        """Return what shows a progress bar."""
+        return partial(progress_bar, name, doing)
+
+
+def read_inputs(kind: AnyKind, config: Any, request: Request) -> Inputs[Any]:
+    """Return what a kind of model learns from, and what its epoch is selected on.
+
+    Raises `UsageError` for questions that are missing, `InputError` for files that cannot be read, and the errors of
+    the database where the graph is needed.
+    """
+    encoders: dict[str, TextVectors] = {}
+
+    def vectors_of(encoder: str) -> TextVectors:
+        if encoder not in encoders:
+            encoders[encoder] = TextVectors(SentenceEncoder(encoder, device=request.device))
+        return encoders[encoder]
+
+    inputs: Inputs[Any] = Inputs((), (), request.device, vectors_of)
+    return _READERS[kind.learns_from](config, request, inputs)
+
+
+def _read_paths(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[Mined]:
+    options = request.options
+    any_graph, from_graph = bool(options.get("any_graph")), bool(options.get("from_graph"))
+    for name in ("questions", "lengths", "paraphrase"):
+        if options.get(name) and not from_graph:
+            raise UsageError(f"--{name}: only questions made from the graph have it: add --from-graph")
+    if not from_graph and not (request.train_files and (request.dev_files or any_graph)):
+        missing = "--dataset" if not request.train_files else "--dev"
+        raise UsageError(f"{missing}: expected questions, found none: name a question set, or give --from-graph")
+    mining = MiningOptions(
+        max_hop=options.get("max_hop", 2), return_to_topic=bool(options.get("return_to_topic")), seed=request.seed
+    )
+
+    def mined(file: str) -> Mined:
+        if is_mined(Path(file)):
+            return limited_mined(read_mined(file), request.limit, request.seed)
+        questions = request.questions(file)
+        return mined_set(
+            questions,
+            request.folder,
+            mining,
+            request.settings,
+            fresh=request.fresh,
+            mining=request.bar(questions.name, "mining"),
+            say=request.say,
+        )
+
+    train, dev = (list(map(mined, files)) for files in (request.train_files, request.dev_files))
+    if any_graph and not request.dev_files:
+        parts = [mined_apart(each) for each in train]
+        train, dev = [learn for learn, _ in parts], [select for _, select in parts]
+    if from_graph:
+        learn, select = made_sets(
+            request.folder,
+            MakingOptions(
+                options.get("questions") or DEFAULT_QUESTIONS,
+                max_hop=mining.max_hop,
+                seed=request.seed,
+                lengths=options.get("lengths") or LENGTHS,
+                paraphrase=bool(options.get("paraphrase")),
+            ),
+            mining,
+            request.settings,
+            fresh=request.fresh,
+            mining=request.bar("the graph", "mining"),
+            say=request.say,
+        )
+        train.append(learn)
+        if not request.dev_files:
+            dev.append(select)
+    pairs = None
+    if options.get("pairs"):
+        apart = [(question.id, question.text) for each in dev for question in each.questions]
+        apart += [
+            (question.id, question.text)
+            for file in options.get("leave_out", ())
+            for question in request.read_questions(file).questions
+        ]
+        pairs = relation_pairs(list(map(request.read_questions, options["pairs"])), apart)
+    return replace(inputs, train=train, dev=dev, beside=pairs, any_graph=any_graph)
+
+
+def _read_subgraphs(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[QuestionGraphs]:
+    sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
+    graphs = [
+        graph_set(
+            questions,
+            request.folder,
+            config.subgraph,
+            inputs.vectors_of(config.encoder),
+            request.settings,
+            fresh=request.fresh,
+            reading=request.bar(questions.name, "reading"),
+            say=request.say,
+            open_domain=config.open_domain,
+        )
+        for questions in sets
+    ]
+    graphs = supervised(graphs, request.options.get("supervision", (WEAK,)), request.say)
+    train = len(request.train_files)
+    return replace(inputs, train=graphs[:train], dev=graphs[train:], beside=_labels(sets))
+
+
+def _labels(sets: Sequence[QuestionSet]) -> list[QuestionLabels]:
+    """Return what question sets say of their questions beside the graph."""
+    return [
+        QuestionLabels(
+            questions.name,
+            question.id,
+            tuple(answer.names[0] if answer.names else answer.id or "" for answer in question.answers),
+            all(answer.names for answer in question.answers),
+            question.options,
+        )
+        for questions in sets
+        for question in questions.questions
+    ]
+
+
+def _read_pools(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[Any]:
+    def pool(file: str) -> Any:
+        questions = request.questions(file)
+        return pool_set(
+            questions,
+            request.folder,
+            request.settings,
+            fresh=request.fresh,
+            mining=request.bar(questions.name, "mining"),
+            say=request.say,
+        )
+
+    pools = list(map(pool, (*request.train_files, *request.dev_files)))
+    pools = refined_sets(pools, request.options.get("supervision", (WEAK,)))
+    train = len(request.train_files)
+    return replace(inputs, train=pools[:train], dev=pools[train:], beside=graph_vocabulary(request.settings))
+
+
+def _read_links(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[Any]:
+    sets = [list(map(request.questions, files)) for files in (request.train_files, request.dev_files)]
+    with Engine(request.settings) as engine, progress_bar("the questions", "linking") as (progress, _):
+        train, dev = ([linked_candidates(each, engine, config, progress=progress) for each in some] for some in sets)
+    return replace(inputs, train=train, dev=dev)
+
+
+_READERS: Mapping[LearnsFrom, Callable[[Any, Request, Inputs[Any]], Inputs[Any]]] = {
+    PATHS: _read_paths,
+    SUBGRAPHS: _read_subgraphs,
+    POOLS: _read_pools,
+    LINKS: _read_links,
+}

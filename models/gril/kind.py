@@ -1,0 +1,102 @@
+"""GRIL as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
+
+from ..reg.config import SubgraphOptions
+from ..reg.graphs import QuestionGraphs
+from ..training.description import ModelDescription
+from ..training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training, TrainingOption
+from .config import FIGURES, GrilConfig, GrowOptions, Score
+from .reading.description import ReaderDescription
+
+if TYPE_CHECKING:
+    from .checkpoint import GrilCheckpoint
+
+RETRIEVER, HOPS, BRIDGE, READER = "retriever", "hops", "bridge", "reader"
+
+OPEN_TRIPLES = 20
+"""Given to a reader where nothing says how many hops a question takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrilDescription(ModelDescription):
+    """What ``gril.json`` says. dimension: of the encoder's vectors."""
+
+    kind: ClassVar[str] = "gril"
+    parts: ClassVar[tuple[str, ...]] = (RETRIEVER, HOPS, BRIDGE, READER)
+
+    encoder: str
+    dimension: Annotated[int, Field(ge=1, le=65_536)]
+    hidden: Annotated[int, Field(ge=1, le=8_192)]
+    score: Score
+    max_hops: Annotated[int, Field(ge=1, le=16)]
+    grow: GrowOptions
+    subgraph: SubgraphOptions
+    reader: ReaderDescription | None = None
+
+
+def _train(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Training:
+    from .train_retriever import gril_training
+
+    return gril_training(config, inputs)
+
+
+def _open(folder: Path, opening: Opening) -> GrilCheckpoint:
+    from .checkpoint import GrilCheckpoint
+
+    return GrilCheckpoint(folder, opening)
+
+
+def _about(description: GrilDescription) -> tuple[str, str]:
+    return (
+        "Grows a subgraph from a question's topics by attention over neighbours and prunes it, after GRIL. Encoder: "
+        f"`{description.encoder}`, not trained; supervision: entities on shortest paths to the answers.",
+        "Use it with `lodestar ask --recipe gril --checkpoint FOLDER`, on the graph it was trained on. The figures "
+        "below are the share of right triples among the best k of each dev question; of what predicts hops, its "
+        "accuracy and that of the commonest number; of the reader, over questions with an answer in their subgraph, "
+        "Hits@1 and F1.",
+    )
+
+
+KIND: ModelKind[GrilConfig, GrilDescription, QuestionGraphs, GrilCheckpoint] = ModelKind(
+    name="gril",
+    title="GRIL graph retriever",
+    summary="Train GRIL's retriever, which grows and prunes a subgraph by attention; with --reader what answers from "
+    "it, too.",
+    learns_from=SUBGRAPHS,
+    config=GrilConfig,
+    description=GrilDescription,
+    train=_train,
+    open=_open,
+    about=_about,
+    figures=FIGURES,
+    epochs_of=("training", "joint_training"),
+    options=(
+        TrainingOption(
+            "--reader", "Model that learns to answer with it, by name or path, as all-MiniLM-L6-v2.", "joint.reader"
+        ),
+        TrainingOption(
+            "--reads",
+            "What the reader does: an encoder points at answers (the default) or chooses among options; a causal "
+            "language model writes them, with a LoRA.",
+            "joint.reads",
+            choices=("pointing", "choosing", "writing"),
+        ),
+        TrainingOption(
+            "--open-domain",
+            "Without graph supervision: for answers that no graph has.",
+            {"joint.graph_supervision": False, "joint.num_triples": OPEN_TRIPLES},
+        ),
+    ),
+    examples=(
+        "lodestar train gril --dataset train.jsonl.gz --dev dev.jsonl.gz --out gril",
+        "lodestar train gril --dataset train.jsonl.gz --dev dev.jsonl.gz --out gril --reader all-MiniLM-L6-v2",
+        "lodestar train gril --dataset t.jsonl --dev d.jsonl --out g --reader all-MiniLM-L6-v2 --reads choosing",
+    ),
+)

@@ -1,0 +1,74 @@
+"""The trained linker as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
+
+from ..training.description import ModelDescription
+from ..training.kind import LINKS, Inputs, ModelKind, Opening, Training
+from .candidates import LinkedCandidates
+from .config import FIGURES, LinkerConfig
+
+if TYPE_CHECKING:
+    from .network import CandidateScorer
+
+PART = "mlp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkerDescription(ModelDescription):
+    """What ``linker.json`` says. features: names of a candidate's features, in order."""
+
+    kind: ClassVar[str] = "linker"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    encoder: str
+    features: tuple[str, ...]
+    hidden: Annotated[int, Field(ge=1, le=1_024)]
+    candidates: Annotated[int, Field(ge=1, le=100)]
+
+
+def _train(config: LinkerConfig, inputs: Inputs[LinkedCandidates]) -> Training:
+    from .train_linker import linker_training
+
+    return linker_training(config, inputs)
+
+
+def _open(folder: Path, _opening: Opening) -> tuple[LinkerDescription, CandidateScorer]:
+    from .checkpoint import read_linker
+
+    return read_linker(folder)
+
+
+def _about(description: LinkerDescription) -> tuple[str, str]:
+    return (
+        "Says how likely a question is about an entity that its words may mean: a network with one hidden layer over "
+        f"{len(description.features)} features of the mention, the entity, its rivals and the relations at it. Encoder "
+        f"of relations and questions: `{description.encoder}`, not trained.",
+        "Use it with `--set linker.kind=trained --set linker.checkpoint=FOLDER`. The figures below are the mean share "
+        "of a dev question's topics among its first candidates, and the cross-entropy of a candidate.",
+    )
+
+
+KIND: ModelKind[LinkerConfig, LinkerDescription, LinkedCandidates, tuple[LinkerDescription, CandidateScorer]] = (
+    ModelKind(
+        name="linker",
+        title="Entity linker",
+        summary="Train how likely a question is about what its words may mean, from questions with topics.",
+        learns_from=LINKS,
+        config=LinkerConfig,
+        description=LinkerDescription,
+        train=_train,
+        open=_open,
+        about=_about,
+        figures=FIGURES,
+        examples=(
+            "lodestar train linker --dataset questions-train.jsonl.gz --dev questions-dev.jsonl.gz --out linker",
+            'lodestar ask --set linker.kind=trained --set linker.checkpoint=linker "Where was Lincoln born?"',
+        ),
+    )
+)

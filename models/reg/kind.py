@@ -1,0 +1,95 @@
+"""ReG@Triple as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
+
+from ..training.description import ModelDescription
+from ..training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training
+from .config import SubgraphOptions, TripleConfig
+from .graphs import QuestionGraphs
+from .judging import FIGURES
+
+if TYPE_CHECKING:
+    import torch
+
+    from .scoring import TripleModel
+
+PART = "mlp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerDescription(ModelDescription):
+    """What the checkpoint of a scorer of subgraphs says.
+
+    dimension: of the encoder's vectors. supervision: what decided which triples are right; `weak`: they are on shortest
+    paths to the answers.
+    """
+
+    encoder: str
+    dimension: Annotated[int, Field(ge=1, le=65_536)]
+    hidden: Annotated[int, Field(ge=1, le=8_192)]
+    num_rounds: Annotated[int, Field(ge=0, le=8)]
+    subgraph: SubgraphOptions
+    supervision: str = "weak"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripleDescription(ScorerDescription):
+    """What ``reg-triple.json`` says."""
+
+    kind: ClassVar[str] = "reg-triple"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+
+def _train(config: TripleConfig, inputs: Inputs[QuestionGraphs]) -> Training:
+    from .distances import encoding_width
+    from .learning import TripleObjective
+    from .network import TripleScorer
+    from .training import Sets, scorer_training
+
+    def objective(train: Sets, dev: Sets, device: torch.device) -> TripleObjective:
+        network = TripleScorer(train[0].dimension, encoding_width(config.num_rounds), config.hidden).to(device)
+        return TripleObjective(network, train, dev, config)
+
+    return scorer_training(config, inputs, "triple scorer", PART, objective)
+
+
+def _open(folder: Path, opening: Opening) -> TripleModel:
+    from .checkpoint import read_triple_scorer
+    from .scoring import TripleModel
+
+    description, network = read_triple_scorer(folder, opening.device)
+    return TripleModel(description, network, opening.vectors_of(description.encoder))
+
+
+def _about(description: TripleDescription) -> tuple[str, str]:
+    return (
+        "Scores the triples of a question's subgraph, after ReG@Triple (an MLP over text embeddings and directional "
+        f"distance encodings). Encoder: `{description.encoder}`, not trained; supervision: {description.supervision}.",
+        "Use it with `lodestar ask --recipe reg-triple --checkpoint FOLDER`, on the graph it was trained on. The "
+        "figures below are the share of right triples among the best k of each dev question.",
+    )
+
+
+KIND: ModelKind[TripleConfig, TripleDescription, QuestionGraphs, TripleModel] = ModelKind(
+    name="reg-triple",
+    title="ReG triple scorer",
+    summary="Train ReG's scorer of triples on the subgraphs of questions.",
+    learns_from=SUBGRAPHS,
+    config=TripleConfig,
+    description=TripleDescription,
+    train=_train,
+    open=_open,
+    about=_about,
+    figures=FIGURES,
+    examples=(
+        "lodestar train reg-triple --dataset train.jsonl.gz --dev dev.jsonl.gz --out reg",
+        "lodestar train reg-triple --dataset train.jsonl.gz --dev dev.jsonl.gz --supervision refined.jsonl.gz "
+        "--out reg",
+    ),
+)

@@ -1,0 +1,78 @@
+"""ReG@Path's small decoder as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
+
+from ...mined.pool import Pool
+from ...training.description import ModelDescription
+from ...training.kind import POOLS, Inputs, ModelKind, Opening, Training
+from .config import FIGURES, PathConfig
+
+if TYPE_CHECKING:
+    from .scoring import PathModel
+
+PART = "decoder"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathDescription(ModelDescription):
+    """What ``reg-path.json`` says. dimension: of the encoder's vectors. supervision: what chose the right paths."""
+
+    kind: ClassVar[str] = "reg-path"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    encoder: str
+    dimension: Annotated[int, Field(ge=1, le=65_536)]
+    hidden: Annotated[int, Field(ge=1, le=8_192)]
+    supervision: str = "weak"
+
+
+def _train(config: PathConfig, inputs: Inputs[Pool]) -> Training:
+    from .train_paths import decoder_training
+
+    return decoder_training(config, inputs)
+
+
+def _open(folder: Path, opening: Opening) -> PathModel:
+    from .checkpoint import read_path_decoder
+    from .scoring import PathModel
+
+    description, network = read_path_decoder(folder, opening.device)
+    return PathModel(description, network, opening.vectors_of(description.encoder))
+
+
+def _about(description: PathDescription) -> tuple[str, str]:
+    return (
+        "Writes relation paths that lead from a question's topic to its answers, after ReG@Path, with a small decoder "
+        f"in place of a language model. Encoder: `{description.encoder}`, not trained; supervision: "
+        f"{description.supervision}.",
+        "Use it with `lodestar ask --recipe reg-path --checkpoint FOLDER`, on the graph it was trained on. The figures "
+        "below are the mean log-likelihood of the right paths of dev questions, and the share of dev questions of "
+        "whose candidates a right one is the likeliest.",
+    )
+
+
+KIND: ModelKind[PathConfig, PathDescription, Pool, PathModel] = ModelKind(
+    name="reg-path",
+    title="ReG path decoder",
+    summary="Train ReG's writer of relation paths on the candidate pools of questions: a small decoder, or with "
+    "--model a LoRA on a language model.",
+    learns_from=POOLS,
+    config=PathConfig,
+    description=PathDescription,
+    train=_train,
+    open=_open,
+    about=_about,
+    figures=FIGURES,
+    with_option={"--model": "reg-path-lm", "--lora-rank": "reg-path-lm"},
+    examples=(
+        "lodestar train reg-path --dataset train.jsonl.gz --dev dev.jsonl.gz --out reg-path",
+        "lodestar train reg-path --dataset train.jsonl.gz --dev dev.jsonl.gz --out reg-path --model FOLDER "
+        "--lora-rank 16",
+    ),
+)

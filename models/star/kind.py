@@ -1,0 +1,109 @@
+"""STAR as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
+
+from ..training.description import STAR, ModelDescription
+from ..training.kind import PATHS, Inputs, ModelKind, Opening, Training, TrainingOption
+from .config import PAPER, Scorer, StarConfig
+from .mined import Mined
+
+if TYPE_CHECKING:
+    from .scoring import StarModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description(ModelDescription):
+    """What ``star.json`` says.
+
+    mix: weight of the cross-attentive scorer, see `mixing`. pairs: number of pairs of question and relation by their
+    source. similarity: weight of the untrained similarity beside the dual encoder's score.
+    """
+
+    kind: ClassVar[str] = STAR
+    parts: ClassVar[tuple[str, ...]] = ("dual", "cross")
+
+    scorer: Scorer
+    encoder: str
+    mix: Annotated[float, Field(ge=0, le=1)]
+    shortlist: Annotated[int, Field(ge=1)]
+    pairs: Mapping[str, int] = field(default_factory=dict)
+    similarity: Annotated[float, Field(ge=0, le=100)] = 0.0
+
+    def __post_init__(self) -> None:
+        if self.mix and self.scorer != "cross":
+            raise ValueError(f"mix: expected 0 of the scorer {self.scorer}, found {self.mix:g}")
+
+
+def _train(config: StarConfig, inputs: Inputs[Mined]) -> Training:
+    from .train_star import star_training
+
+    return star_training(config, inputs)
+
+
+def _open(folder: Path, opening: Opening) -> StarModel:
+    from .checkpoint import read_checkpoint
+    from .scoring import StarModel
+
+    return StarModel(read_checkpoint(folder, opening.device, opening.dtype))
+
+
+def _about(description: Description) -> tuple[str, str]:
+    return (
+        "Scores relation paths of a knowledge graph against a question, after STAR (cross-attentive path scoring with "
+        f"hard path mining). Scorer: `{description.scorer}`; encoder: `{description.encoder}`; weight of the cross-"
+        f"attentive scorer beside the dual encoder: {description.mix:g}, over the best {description.shortlist} paths.",
+        f"{_use(description)} The figures below are of the first path, over the dev questions that have a path to an "
+        "answer, which selected the weight as well.",
+    )
+
+
+def _use(description: Description) -> str:
+    """Return which graphs the checkpoint is for, and what its figures do not say."""
+    use = "Use it with `lodestar ask --checkpoint FOLDER`, "
+    if not description.any_graph:
+        return f"{use}on the graph it was trained on."
+    number = len(description.graphs)
+    graphs = "one graph" if number == 1 else f"{number} graphs"
+    return (
+        f"{use}on any graph: it reads the words of relations and knows no relation by its number. It was trained on "
+        f"{graphs}; how good it is on a graph that it has never seen, and how far its probabilities hold there, no "
+        "figure below says: measure it on questions about that graph (`lodestar eval`)."
+    )
+
+
+KIND: ModelKind[StarConfig, Description, Mined, StarModel] = ModelKind(
+    name=STAR,
+    title="STAR path scorer",
+    summary="Train STAR's path scorer, and the dual encoder that shortlists for it.",
+    learns_from=PATHS,
+    config=StarConfig,
+    description=Description,
+    train=_train,
+    open=_open,
+    about=_about,
+    figures=("hits_at_1_any", "hits_at_1_expected", "f1"),
+    presets={"best": StarConfig, "paper": lambda: PAPER},
+    options=(
+        TrainingOption(
+            "--scorer",
+            "similarity: the dual encoder alone, quicker (default: cross).",
+            "scorer",
+            choices=("cross", "similarity"),
+        ),
+    ),
+    from_graph={"dual.similarity": 1.0},
+    examples=(
+        "lodestar train star --dataset train.jsonl.gz --dev dev.jsonl.gz --out star",
+        "lodestar train star --from-graph --scorer similarity --out star",
+        "lodestar train star --any-graph --dataset made-1.jsonl.gz --dataset made-2.jsonl.gz --out general",
+        "lodestar train star --dataset mined.jsonl.gz --dev mined-dev.jsonl.gz --out star --preset paper --seed 1",
+        "torchrun --nproc-per-node 4 -m lodestar train star --dataset … --dev … --out star",
+    ),
+)
