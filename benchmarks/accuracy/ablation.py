@@ -25,9 +25,10 @@ from lodestar.models.encoder import SentenceEncoder
 from lodestar.models.file_hash import file_sha256
 from lodestar.models.star.biases import ErrorShares, Frequencies, error_shares, frequencies
 from lodestar.models.star.checkpoint import read_checkpoint
+from lodestar.models.star.config import PoolOptions
 from lodestar.models.star.inputs.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.inputs.texts import Texts
-from lodestar.models.star.learning.pool_objective import PoolObjective, PoolOptions
+from lodestar.models.star.learning.pool_objective import PoolObjective
 from lodestar.models.star.learning.readers import CrossReader, DualReader
 from lodestar.models.star.mined import read
 from lodestar.models.star.mixing import mixed

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,11 +22,16 @@ from lodestar.engine.supervision.mining.mine_file import mine_file
 from lodestar.engine.supervision.mining.options import MiningOptions
 from lodestar.engine.training.mined_sets import read_mined
 from lodestar.engine.training.relation_pairs import relation_pairs
-from lodestar.engine.training.star import star_config, trained
+from lodestar.engine.training.running import train_in_folder, training_config
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.reading import read_questions
+from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.placement import Placement
 from lodestar.models.star.inputs.pairs import RelationPairs
+from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import Mined
+from lodestar.models.text_vectors import TextVectors
+from lodestar.models.training.kind import Inputs
 from lodestar.models.training.trainer import Watcher
 
 from .results import AskedGraph, graphs
@@ -98,21 +104,26 @@ def pairs_beside(asked: AskedGraph, data: Path, sets: Sets) -> RelationPairs | N
 def train_one(asked: AskedGraph, arguments: argparse.Namespace, settings: Settings, changes: Sequence[str]) -> None:
     """Train the checkpoint of one graph, unless it is there."""
     sets = mined(asked, settings, arguments.work)
-    config = star_config(
-        arguments.preset,
-        ["dual_training.precision=bf16", "cross_training.precision=bf16", *CHANGES.get(asked.name, []), *changes],
-        scorer=arguments.scorer or (SCORERS.get(asked.name, "similarity") if arguments.preset == "best" else None),
-        encoder=arguments.encoder,
+    scorer = arguments.scorer or (SCORERS.get(asked.name, "similarity") if arguments.preset == "best" else None)
+    config = training_config(
+        KIND,
+        [*CHANGES.get(asked.name, []), *changes],
+        preset=arguments.preset,
+        values={name: value for name, value in (("scorer", scorer), ("encoder", arguments.encoder)) if value},
+        precision="bf16",
         seed=arguments.seed,
     )
-    description = trained(
-        config,
+    watcher = Watcher(epoch=lambda name, epoch, figures: print(asked.name, name, epoch + 1, figures, flush=True))
+    encoders: dict[str, TextVectors] = {}
+    inputs = Inputs(
         sets.train,
         sets.dev,
-        arguments.out / asked.name,
-        pairs=pairs_beside(asked, arguments.data, sets),
-        fresh=False,
-        watcher=Watcher(epoch=lambda name, epoch, figures: print(asked.name, name, epoch + 1, figures, flush=True)),
+        Placement().torch_device,
+        lambda name: encoders.setdefault(name, TextVectors(SentenceEncoder(name))),
+        pairs_beside(asked, arguments.data, sets),
+    )
+    description = train_in_folder(
+        KIND, config, inputs, arguments.out / asked.name, watching=lambda: nullcontext(watcher)
     )
     print(asked.name, {name: round(seconds) for name, seconds in description.seconds.items()}, "seconds", flush=True)
 

@@ -10,7 +10,7 @@ from lodestar.engine.evaluation.diagnosis import KINDS
 from lodestar.engine.evaluation.reporting.comparing import compared
 from lodestar.engine.evaluation.reporting.folder import read_records, read_report
 from lodestar.engine.evaluation.reporting.table import results_table
-from lodestar.models.star.checkpoint import Description
+from lodestar.models.star.config import Description
 from lodestar.models.star.train_star import CROSS, DUAL
 
 Report = dict[str, Any]

@@ -21,10 +21,10 @@ from statistics import median
 
 import torch
 from lodestar.models.star.checkpoint import read_checkpoint
-from lodestar.models.star.config import StarConfig
+from lodestar.models.star.config import PoolOptions, StarConfig
 from lodestar.models.star.inputs.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.inputs.texts import Texts
-from lodestar.models.star.learning.pool_objective import PoolObjective, PoolOptions
+from lodestar.models.star.learning.pool_objective import PoolObjective
 from lodestar.models.star.learning.readers import CrossReader
 from lodestar.models.star.mined import read
 from lodestar.models.star.networks.backbone import pretrained_backbone

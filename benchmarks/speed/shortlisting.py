@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from lodestar.models.star.checkpoint import Checkpoint
+from lodestar.models.star.config import DualOptions
 from lodestar.models.star.inputs.examples import ExampleSet, Floats
-from lodestar.models.star.learning.dual_objective import DualObjective, DualOptions
+from lodestar.models.star.learning.dual_objective import DualObjective
 from lodestar.models.training.options import TrainingOptions
 
 

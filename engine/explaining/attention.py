@@ -17,7 +17,7 @@ from .explanation import ExplainedPath, Explanation
 from .words import joined_words, spelling_of
 
 if TYPE_CHECKING:
-    from ...models.star.kind import Description
+    from ...models.star.config import Description
 
 NOT_USED = "the order is the dual encoder's alone: this checkpoint gives the scorer that attends no weight beside it"
 

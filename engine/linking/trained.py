@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from ...models.linking.kind import LinkerDescription
+from ...models.linking.config import LinkerDescription
 from ...models.linking.network import CandidateScorer
 from ..errors import CheckpointError
 from ..values import EntityCandidate, Scored

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
@@ -11,9 +11,7 @@ from ..stages import Reorganiser, Retriever
 from .part import ReorganiserPart, RetrieverPart, option
 
 if TYPE_CHECKING:
-    from ...models.reg.entities.scoring import EntityModel
-    from ...models.reg.scoring import TripleModel
-    from ..retrieval.triples import SubgraphScorer
+    from ..retrieval.triples import SubgraphScorer, TripleScoring
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class RegTriple(RetrieverPart):
         from ..retrieval.triples import TripleRetriever
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        return TripleRetriever(_scorer(self, model, graph), keep=self.keep)
+        return TripleRetriever(subgraph_scorer(self, model, graph), keep=self.keep)
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class RegEntity(RetrieverPart):
         from ..retrieval.triples import TripleRetriever
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        return TripleRetriever(_scorer(self, model, graph), keep=self.keep, merge_parallel=True)
+        return TripleRetriever(subgraph_scorer(self, model, graph), keep=self.keep, merge_parallel=True)
 
 
 @dataclass(frozen=True)
@@ -83,12 +81,25 @@ class ChooseEnds(ReorganiserPart):
         from ..reorganising.choosing_ends import ChosenEnds
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        return ChosenEnds(_scorer(self, model, graph), log_odds=self.log_odds, chains=self.chains)
+        return ChosenEnds(subgraph_scorer(self, model, graph), log_odds=self.log_odds, chains=self.chains)
 
 
-def _scorer(
-    part: RegTriple | RegEntity | ChooseEnds, model: TripleModel | EntityModel, graph: GraphResources
-) -> SubgraphScorer:
+class SubgraphPart(Protocol):
+    """A part that reads subgraphs around linked entities."""
+
+    @property
+    def max_topics(self) -> int:
+        """Linked entities that a subgraph is read around."""
+        ...
+
+    @property
+    def min_link(self) -> float:
+        """Share of the best link's score that another link needs."""
+        ...
+
+
+def subgraph_scorer(part: SubgraphPart, model: TripleScoring, graph: GraphResources) -> SubgraphScorer:
+    """Return what reads the subgraphs of questions and scores their triples with a model."""
     from ..retrieval.triples import GraphRelations, SubgraphScorer
 
     words = {number: graph.words[name] for number, name in graph.relations.items()}

@@ -70,6 +70,11 @@ class Describing(Protocol):
         ...
 
     @property
+    def encoder(self) -> str:
+        """Name of the encoder that it was trained with."""
+        ...
+
+    @property
     def subgraph(self) -> SubgraphOptions:
         """How subgraphs are read."""
         ...

@@ -12,7 +12,7 @@ from typing import Any
 from ...models.causal_lm import CausalLMError
 from ...models.encoder import EncoderUnavailableError
 from ...models.training.description import ModelDescription
-from ...models.training.kind import AnyKind, LearningSet
+from ...models.training.kind import AnyKind, Inputs, LearningSet
 from ...models.training.objective import NothingToLearnError
 from ...models.training.processes import process_group, wait_for_all
 from ...models.training.state import TrainingStateError
@@ -25,10 +25,10 @@ from ..whole_file import storing
 from .relation_pairs import plain_words
 from .sources import Request, read_inputs
 
-Watching = Callable[[], AbstractContextManager[Watcher]]
+Watching = Callable[[], AbstractContextManager[Watcher | None]]
 
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
-"""What a training computes in, by the settings' precision; with ``auto`` the configuration says it."""
+"""What a training computes in, by the precision of the settings; with ``auto`` the configuration decides."""
 
 
 def training_config(
@@ -43,7 +43,7 @@ def training_config(
 ) -> Any:
     """Return the configuration of a training: the kind's own, or that of a `preset`, with what is changed in it.
 
-    values: by key, from options of the command line. changes: ``KEY=VALUE``, last. precision: that of the settings.
+    values: by key, from options of the command line. changes: ``KEY=VALUE``, last. precision: fp32, bf16 or fp16.
     Raises `UsageError` for an option that there is not, and for a value out of its range.
     """
     default = kind.presets[preset]() if preset else kind.config
@@ -52,8 +52,8 @@ def training_config(
         data[name]["seed"] = seed
         if epochs is not None and name in (kind.epochs_of or data):
             data[name]["epochs"] = epochs
-        if precision in PRECISIONS:
-            data[name]["precision"] = PRECISIONS[precision]
+        if precision is not None:
+            data[name]["precision"] = precision
     for key, value in (values or {}).items():
         put(data, key, value, f"train {kind.name}")
     for text in changes:
@@ -61,29 +61,43 @@ def training_config(
     return filled(type(default) if preset else kind.config, data, f"train {kind.name}")
 
 
-def train_kind(kind: AnyKind, config: Any, request: Request, watching: Watching) -> ModelDescription:
+def train_kind(kind: AnyKind, config: Any, request: Request, watching: Watching = nullcontext) -> ModelDescription:
     """Train a model of a kind, or continue its training, and return the description of its checkpoint.
 
-    Raises `UsageError` for sets that have questions in common and questions that teach nothing, `EncoderError` for an
-    encoder or a language model that cannot be loaded, and what `read_inputs` and `training_in` raise.
+    Raises what `read_inputs` and `train_in_folder` raise.
     """
     try:
         inputs = read_inputs(kind, config, request)
-        check_apart(inputs.train, inputs.dev)
-        with training_in(request.folder, kind.description, fresh=request.fresh) as is_first, watching() as watcher:
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
+    return train_in_folder(kind, config, inputs, request.folder, fresh=request.fresh, watching=watching)
+
+
+def train_in_folder(
+    kind: AnyKind,
+    config: Any,
+    inputs: Inputs[Any],
+    folder: Path,
+    *,
+    fresh: bool = False,
+    watching: Watching = nullcontext,
+) -> ModelDescription:
+    """Train on inputs that were read, one training at a time in a folder, and return the description of the checkpoint.
+
+    Raises `UsageError` for sets that have questions in common and questions that teach nothing, `EncoderError` for an
+    encoder or a language model that cannot be loaded, and what `training_in` raises.
+    """
+    check_apart(inputs.train, inputs.dev)
+    try:
+        with training_in(folder, kind.description, fresh=fresh) as is_first, watching() as watcher:
             description: ModelDescription = train_model(
-                kind,
-                config,
-                inputs,
-                request.folder,
-                revision=code_sha256(),
-                watcher=watcher if is_first else None,
+                kind, config, inputs, folder, revision=code_sha256(), watcher=watcher if is_first else None
             )
-            return description
     except (EncoderUnavailableError, CausalLMError) as error:
         raise EncoderError(str(error)) from error
     except NothingToLearnError as error:
         raise UsageError(str(error)) from error
+    return description
 
 
 def check_apart(train: Iterable[LearningSet], dev: Iterable[LearningSet]) -> None:

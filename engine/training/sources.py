@@ -170,10 +170,10 @@ def _read_subgraphs(config: Any, request: Request, inputs: Inputs[Any]) -> Input
     ]
     graphs = supervised(graphs, request.options.get("supervision", (WEAK,)), request.say)
     train = len(request.train_files)
-    return replace(inputs, train=graphs[:train], dev=graphs[train:], beside=_labels(sets))
+    return replace(inputs, train=graphs[:train], dev=graphs[train:], beside=labels_of_sets(sets))
 
 
-def _labels(sets: Sequence[QuestionSet]) -> list[QuestionLabels]:
+def labels_of_sets(sets: Sequence[QuestionSet]) -> list[QuestionLabels]:
     """Return what question sets say of their questions beside the graph."""
     return [
         QuestionLabels(

@@ -14,11 +14,10 @@ from ..training.checkpoint import checked, read_weights, readable
 from ..training.description import CheckpointError, described
 from ..training.kind import Opening
 from .bridge import Bridge
+from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilDescription, ReaderDescription
 from .hops import HopModel, HopPredictor
-from .kind import BRIDGE, HOPS, READER, RETRIEVER, GrilDescription
 from .network import GraphRetriever
 from .reading.asked import JointReader
-from .reading.description import ReaderDescription
 from .reading.kinds import stored_reader
 from .reading.model import ReaderModel
 from .scoring import GrilModel

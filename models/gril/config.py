@@ -1,12 +1,15 @@
-"""What a training of GRIL is asked for, resolved: every option with its value, as the checkpoint keeps it."""
+"""Options of a training of GRIL, with defaults and ranges, and what its checkpoint says of itself."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from ..reg.config import SubgraphOptions
+from ..training.description import ModelDescription
 from ..training.options import LoraOptions, TrainingOptions, check_ranges
 
 Pruning = Literal["threshold", "top-k", "none"]
@@ -142,3 +145,42 @@ class GrilConfig:
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderDescription:
+    """A reader. name: of its model before it was trained. width: of its embeddings. inner: of the bridge. token,
+    text: what it is given. num_triples: given to it, 0 for five for each hop that is predicted. share: of the best
+    candidate's probability, what another needs to be an answer as well. reads: what it does. lora: of one that
+    writes."""
+
+    name: str
+    width: Annotated[int, Field(ge=1, le=65_536)]
+    inner: Annotated[int, Field(ge=1, le=65_536)]
+    token: bool
+    text: bool
+    num_triples: Annotated[int, Field(ge=0, le=1_000)]
+    max_tokens: Annotated[int, Field(ge=16, le=8_192)]
+    share: Annotated[float, Field(ge=0.0, le=1.0)]
+    reads: Reads = "pointing"
+    lora: LoraOptions = field(default_factory=LoraOptions)
+
+
+RETRIEVER, HOPS, BRIDGE, READER = "retriever", "hops", "bridge", "reader"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrilDescription(ModelDescription):
+    """What ``gril.json`` says. dimension: of the encoder's vectors."""
+
+    kind: ClassVar[str] = "gril"
+    parts: ClassVar[tuple[str, ...]] = (RETRIEVER, HOPS, BRIDGE, READER)
+
+    encoder: str
+    dimension: Annotated[int, Field(ge=1, le=65_536)]
+    hidden: Annotated[int, Field(ge=1, le=8_192)]
+    score: Score
+    max_hops: Annotated[int, Field(ge=1, le=16)]
+    grow: GrowOptions
+    subgraph: SubgraphOptions
+    reader: ReaderDescription | None = None

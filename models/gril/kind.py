@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING
 
-from pydantic import Field
-
-from ..reg.config import SubgraphOptions
 from ..reg.graphs import QuestionGraphs
-from ..training.description import ModelDescription
 from ..training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training, TrainingOption
-from .config import FIGURES, GrilConfig, GrowOptions, Score
-from .reading.description import ReaderDescription
+from .config import FIGURES, GrilConfig, GrilDescription
 
 if TYPE_CHECKING:
     from .checkpoint import GrilCheckpoint
 
-RETRIEVER, HOPS, BRIDGE, READER = "retriever", "hops", "bridge", "reader"
 
 OPEN_TRIPLES = 20
 """Given to a reader where nothing says how many hops a question takes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrilDescription(ModelDescription):
-    """What ``gril.json`` says. dimension: of the encoder's vectors."""
-
-    kind: ClassVar[str] = "gril"
-    parts: ClassVar[tuple[str, ...]] = (RETRIEVER, HOPS, BRIDGE, READER)
-
-    encoder: str
-    dimension: Annotated[int, Field(ge=1, le=65_536)]
-    hidden: Annotated[int, Field(ge=1, le=8_192)]
-    score: Score
-    max_hops: Annotated[int, Field(ge=1, le=16)]
-    grow: GrowOptions
-    subgraph: SubgraphOptions
-    reader: ReaderDescription | None = None
+OPEN_DOMAIN = {"joint.graph_supervision": False, "joint.num_triples": OPEN_TRIPLES}
 
 
 def _train(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Training:
@@ -91,7 +68,7 @@ KIND: ModelKind[GrilConfig, GrilDescription, QuestionGraphs, GrilCheckpoint] = M
         TrainingOption(
             "--open-domain",
             "Without graph supervision: for answers that no graph has.",
-            {"joint.graph_supervision": False, "joint.num_triples": OPEN_TRIPLES},
+            OPEN_DOMAIN,
         ),
     ),
     examples=(

@@ -14,7 +14,7 @@ from torch import Tensor
 from ..reg.scoring import TripleColumns
 from ..text_vectors import TextVectors
 from .bridge import Bridge, mask_of
-from .kind import GrilDescription
+from .config import GrilDescription
 from .mask import logit
 from .network import GraphRetriever, GrowInputs, Grown
 

@@ -15,14 +15,12 @@ from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Trained
 from ..training.objective import NothingToLearnError
 from .bridge import Bridge
-from .config import GrilConfig
+from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, ReaderDescription
 from .hops import HopObjective, HopPredictor
 from .inputs import EncodedQuestions
-from .kind import BRIDGE, HOPS, READER, RETRIEVER
 from .learning import RetrieverObjective, scored_triples
 from .network import GraphRetriever
 from .reading.asked import Wanted
-from .reading.description import ReaderDescription
 from .reading.joint import JointNetwork
 from .reading.kinds import new_reader, write_reader
 from .reading.learning import JointObjective

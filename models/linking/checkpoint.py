@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..training.checkpoint import checked, read_weights, readable
-from .kind import PART, LinkerDescription
+from .config import PART, LinkerDescription
 from .network import CandidateScorer
 
 

@@ -1,11 +1,14 @@
-"""What a training of the linker is asked for, resolved: every option with its value, as the checkpoint keeps it."""
+"""Options of a training of the trained linker, with defaults and ranges, and what its checkpoint says of itself."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
+from pydantic import Field
+
+from ..training.description import ModelDescription
 from ..training.options import TrainingOptions, check_ranges
 
 FIGURES = ("recall_at_1", "recall_at_3", "loss")
@@ -34,3 +37,19 @@ class LinkerConfig:
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
         return asdict(self)
+
+
+PART = "mlp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkerDescription(ModelDescription):
+    """What ``linker.json`` says. features: names of a candidate's features, in order."""
+
+    kind: ClassVar[str] = "linker"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    encoder: str
+    features: tuple[str, ...]
+    hidden: Annotated[int, Field(ge=1, le=1_024)]
+    candidates: Annotated[int, Field(ge=1, le=100)]

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING
 
-from pydantic import Field
-
-from ..training.description import ModelDescription
 from ..training.kind import LINKS, Inputs, ModelKind, Opening, Training
 from .candidates import LinkedCandidates
-from .config import FIGURES, LinkerConfig
+from .config import FIGURES, LinkerConfig, LinkerDescription
 
 if TYPE_CHECKING:
     from .network import CandidateScorer
-
-PART = "mlp"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkerDescription(ModelDescription):
-    """What ``linker.json`` says. features: names of a candidate's features, in order."""
-
-    kind: ClassVar[str] = "linker"
-    parts: ClassVar[tuple[str, ...]] = (PART,)
-
-    encoder: str
-    features: tuple[str, ...]
-    hidden: Annotated[int, Field(ge=1, le=1_024)]
-    candidates: Annotated[int, Field(ge=1, le=100)]
 
 
 def _train(config: LinkerConfig, inputs: Inputs[LinkedCandidates]) -> Training:

@@ -10,8 +10,7 @@ from ..training.checkpoint import write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Trained
 from .candidates import LinkedCandidates
-from .config import LinkerConfig
-from .kind import PART
+from .config import PART, LinkerConfig
 from .learning import LinkerObjective
 from .network import CandidateScorer
 

@@ -8,8 +8,8 @@ import torch
 
 from ..training.checkpoint import checked, read_weights, readable
 from ..training.description import described
+from .config import PART, TripleDescription
 from .distances import encoding_width
-from .kind import PART, TripleDescription
 from .network import TripleScorer
 
 

@@ -1,11 +1,14 @@
-"""What a training of a scorer of subgraphs is asked for, resolved: every option, as the checkpoint keeps it."""
+"""Options of a training of ReG's scorers of subgraphs with their ranges, and what its checkpoint says."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
+from pydantic import Field
+
+from ..training.description import ModelDescription
 from ..training.options import TrainingOptions, check_ranges
 
 
@@ -64,3 +67,30 @@ class TripleConfig(ScorerConfig):
     """Of ReG@Triple."""
 
     __slots__ = ()
+
+
+PART = "mlp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerDescription(ModelDescription):
+    """What the checkpoint of a scorer of subgraphs says.
+
+    dimension: of the encoder's vectors. supervision: what decided which triples are right; `weak`: they are on shortest
+    paths to the answers.
+    """
+
+    encoder: str
+    dimension: Annotated[int, Field(ge=1, le=65_536)]
+    hidden: Annotated[int, Field(ge=1, le=8_192)]
+    num_rounds: Annotated[int, Field(ge=0, le=8)]
+    subgraph: SubgraphOptions
+    supervision: str = "weak"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripleDescription(ScorerDescription):
+    """What ``reg-triple.json`` says."""
+
+    kind: ClassVar[str] = "reg-triple"
+    parts: ClassVar[tuple[str, ...]] = (PART,)

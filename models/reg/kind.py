@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING
 
-from pydantic import Field
-
-from ..training.description import ModelDescription
 from ..training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training
-from .config import SubgraphOptions, TripleConfig
+from .config import PART, TripleConfig, TripleDescription
 from .graphs import QuestionGraphs
 from .judging import FIGURES
 
@@ -18,32 +14,6 @@ if TYPE_CHECKING:
     import torch
 
     from .scoring import TripleModel
-
-PART = "mlp"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScorerDescription(ModelDescription):
-    """What the checkpoint of a scorer of subgraphs says.
-
-    dimension: of the encoder's vectors. supervision: what decided which triples are right; `weak`: they are on shortest
-    paths to the answers.
-    """
-
-    encoder: str
-    dimension: Annotated[int, Field(ge=1, le=65_536)]
-    hidden: Annotated[int, Field(ge=1, le=8_192)]
-    num_rounds: Annotated[int, Field(ge=0, le=8)]
-    subgraph: SubgraphOptions
-    supervision: str = "weak"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TripleDescription(ScorerDescription):
-    """What ``reg-triple.json`` says."""
-
-    kind: ClassVar[str] = "reg-triple"
-    parts: ClassVar[tuple[str, ...]] = (PART,)
 
 
 def _train(config: TripleConfig, inputs: Inputs[QuestionGraphs]) -> Training:

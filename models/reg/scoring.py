@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ..kept import Kept
 from ..text_vectors import TextVectors
+from .config import TripleDescription
 from .distances import distance_encoding
-from .kind import TripleDescription
 from .network import TripleInputs, TripleScorer
 
 Ints = npt.NDArray[np.int64]

@@ -14,8 +14,8 @@ from torch import nn
 
 from ..training.checkpoint import checked, read_weights, readable, write_folder, write_weights
 from ..training.description import described
+from .config import Description
 from .inputs.texts import Texts
-from .kind import Description
 from .networks.backbone import Backbone, describe_backbone, stored_backbone
 from .networks.cross_encoder import CrossAttentiveScorer
 from .networks.dual_encoder import DualEncoder

@@ -1,11 +1,15 @@
-"""Options of a STAR training, with their defaults and ranges."""
+"""Options of a training of STAR, with defaults and ranges, and what its checkpoint says of itself."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+from pydantic import Field
+
+from ..training.description import STAR, ModelDescription
 from ..training.options import TrainingOptions, check_ranges
 
 Scorer = Literal["cross", "similarity"]
@@ -112,3 +116,26 @@ class StarConfig:
 
 PAPER = StarConfig(mix=1.0)
 """The paper's own setting: the cross-attentive scorer alone orders the shortlist."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description(ModelDescription):
+    """What ``star.json`` says.
+
+    mix: weight of the cross-attentive scorer, see `mixing`. pairs: number of pairs of question and relation by their
+    source. similarity: weight of the untrained similarity beside the dual encoder's score.
+    """
+
+    kind: ClassVar[str] = STAR
+    parts: ClassVar[tuple[str, ...]] = ("dual", "cross")
+
+    scorer: Scorer
+    encoder: str
+    mix: Annotated[float, Field(ge=0, le=1)]
+    shortlist: Annotated[int, Field(ge=1)]
+    pairs: Mapping[str, int] = field(default_factory=dict)
+    similarity: Annotated[float, Field(ge=0, le=100)] = 0.0
+
+    def __post_init__(self) -> None:
+        if self.mix and self.scorer != "cross":
+            raise ValueError(f"mix: expected 0 of the scorer {self.scorer}, found {self.mix:g}")

@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING
 
-from pydantic import Field
-
-from ..training.description import STAR, ModelDescription
+from ..training.description import STAR
 from ..training.kind import PATHS, Inputs, ModelKind, Opening, Training, TrainingOption
-from .config import PAPER, Scorer, StarConfig
+from .config import PAPER, Description, StarConfig
 from .mined import Mined
 
 if TYPE_CHECKING:
     from .scoring import StarModel
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description(ModelDescription):
-    """What ``star.json`` says.
-
-    mix: weight of the cross-attentive scorer, see `mixing`. pairs: number of pairs of question and relation by their
-    source. similarity: weight of the untrained similarity beside the dual encoder's score.
-    """
-
-    kind: ClassVar[str] = STAR
-    parts: ClassVar[tuple[str, ...]] = ("dual", "cross")
-
-    scorer: Scorer
-    encoder: str
-    mix: Annotated[float, Field(ge=0, le=1)]
-    shortlist: Annotated[int, Field(ge=1)]
-    pairs: Mapping[str, int] = field(default_factory=dict)
-    similarity: Annotated[float, Field(ge=0, le=100)] = 0.0
-
-    def __post_init__(self) -> None:
-        if self.mix and self.scorer != "cross":
-            raise ValueError(f"mix: expected 0 of the scorer {self.scorer}, found {self.mix:g}")
 
 
 def _train(config: StarConfig, inputs: Inputs[Mined]) -> Training:

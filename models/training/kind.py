@@ -156,7 +156,7 @@ class TrainingOption:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelKind(Generic[ConfigT, DescriptionT, SetT, ModelT_co]):
     """A kind of trained model.
 

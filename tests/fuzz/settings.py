@@ -11,7 +11,8 @@ from pathlib import Path
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.settings import SCHEMES, resolve
-from lodestar.engine.training.star import star_config
+from lodestar.engine.training.running import training_config
+from lodestar.models.star.kind import KIND
 
 
 def check_settings(data: bytes, folder: Path) -> None:
@@ -28,7 +29,7 @@ def check_settings(data: bytes, folder: Path) -> None:
                 said = {name: value for name, _, value in (line.partition("=") for line in lines)}
                 check_resolved(said | {"LODESTAR_CONFIG": "/dev/null"})
             case 2:
-                config = star_config("best", lines, scorer=None, encoder=None, seed=0)
+                config = training_config(KIND, lines, preset="best")
                 assert config.mix is None or 0 <= config.mix <= 1
                 assert config.cross.batch_size > 0 < config.dual.batch_size
                 asdict(config)

@@ -170,11 +170,11 @@ def check_source(
             f"expected a question set or --from-graph, found {found}: name a file, or let questions be made"
         )
     if questions is not None and not from_graph:
-        raise UsageError("--questions: only questions that are made have it: add --from-graph, or use --limit")
+        raise UsageError("--questions: only questions made from the graph have it: add --from-graph, or use --limit")
     if lengths is not None and not from_graph:
-        raise UsageError("--lengths: only questions that are made have it: add --from-graph")
+        raise UsageError("--lengths: only questions made from the graph have it: add --from-graph")
     if paraphrase and not from_graph:
-        raise UsageError("--paraphrase: only questions that are made are reworded: add --from-graph")
+        raise UsageError("--paraphrase: only questions made from the graph have it: add --from-graph")
     if from_graph and any(value is not None for value in only_read):
         raise UsageError("--split, --format, --limit: of a question set, and there is none: use --questions")
     if from_graph and pool:

@@ -9,10 +9,9 @@ from torch import Tensor
 
 from ...star.networks.backbone import describe_backbone, pretrained_backbone, stored_backbone
 from ...training.checkpoint import read_weights, write_weights
-from ..config import JointOptions, Reads
+from ..config import JointOptions, ReaderDescription, Reads
 from .asked import JointReader
 from .choosing import ChoosingReader
-from .description import ReaderDescription
 from .pointing import PointingReader
 
 OF_BACKBONE: dict[Reads, type[PointingReader] | type[ChoosingReader]] = {

@@ -10,10 +10,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..kind import GrilDescription
+from ..config import GrilDescription, ReaderDescription
 from .asked import JointReader
 from .choosing import ChoosingReader
-from .description import ReaderDescription
 from .learning import is_answer
 from .passages import Passage
 from .pointing import PointingReader

@@ -8,7 +8,7 @@ import torch
 
 from ...training.checkpoint import checked, read_weights, readable
 from ..distances import encoding_width
-from .kind import PART, EntityDescription
+from .config import PART, EntityDescription
 from .network import EntityScorer
 
 

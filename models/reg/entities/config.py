@@ -1,11 +1,14 @@
-"""What a training of ReG@Entity is asked for, resolved: every option with its value, as the checkpoint keeps it."""
+"""Options of a training of ReG@Entity, with defaults and ranges, and what its checkpoint says of itself."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from ...training.options import TrainingOptions, check_ranges
-from ..config import ScorerConfig
+from ..config import ScorerConfig, ScorerDescription
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +26,20 @@ class EntityConfig(ScorerConfig):
     def __post_init__(self) -> None:
         ScorerConfig.__post_init__(self)
         check_ranges(self, num_layers=(1, 8))
+
+
+PART = "gnn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityDescription(ScorerDescription):
+    """What ``reg-entity.json`` says.
+
+    degrees: the histogram that scales messages, of the training graphs: how many nodes are in 0, 1, 2 … triples.
+    """
+
+    kind: ClassVar[str] = "reg-entity"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    num_layers: Annotated[int, Field(ge=1, le=8)]
+    degrees: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=2)]

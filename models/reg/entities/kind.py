@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any
 
 from ...training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training
 from ..graphs import QuestionGraphs
 from ..judging import FIGURES
-from ..kind import ScorerDescription
-from .config import EntityConfig
+from .config import PART, EntityConfig, EntityDescription
 
 if TYPE_CHECKING:
     import torch
 
     from ..learning import SubgraphObjective
     from .scoring import EntityModel
-
-PART = "gnn"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityDescription(ScorerDescription):
-    """What ``reg-entity.json`` says.
-
-    degrees: the histogram that scales messages, of the training graphs: how many nodes are in 0, 1, 2 … triples.
-    """
-
-    kind: ClassVar[str] = "reg-entity"
-    parts: ClassVar[tuple[str, ...]] = (PART,)
-
-    num_layers: Annotated[int, Field(ge=1, le=8)]
-    degrees: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=2)]
 
 
 def _train(config: EntityConfig, inputs: Inputs[QuestionGraphs]) -> Training:

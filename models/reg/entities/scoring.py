@@ -13,7 +13,7 @@ from ...text_vectors import TextVectors
 from ..distances import distance_encoding
 from ..network import TripleInputs
 from ..scoring import TripleColumns
-from .kind import EntityDescription
+from .config import EntityDescription
 from .network import EntityScorer, triple_logits
 
 

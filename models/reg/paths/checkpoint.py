@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from ...training.checkpoint import checked, read_weights, readable
-from .kind import PART, PathDescription
+from .config import PART, PathDescription
 from .network import PathDecoder
 
 

@@ -1,11 +1,14 @@
-"""What a training of ReG@Path is asked for, resolved: every option with its value, as the checkpoint keeps it."""
+"""Options of a training of ReG@Path's decoder, with defaults and ranges, and what its checkpoint says of itself."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
+from pydantic import Field
+
+from ...training.description import ModelDescription
 from ...training.options import TrainingOptions, check_ranges
 
 FIGURES = ("log_likelihood", "first_right")
@@ -32,3 +35,19 @@ class PathConfig:
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
         return asdict(self)
+
+
+PART = "decoder"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathDescription(ModelDescription):
+    """What ``reg-path.json`` says. dimension: of the encoder's vectors. supervision: what chose the right paths."""
+
+    kind: ClassVar[str] = "reg-path"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    encoder: str
+    dimension: Annotated[int, Field(ge=1, le=65_536)]
+    hidden: Annotated[int, Field(ge=1, le=8_192)]
+    supervision: str = "weak"

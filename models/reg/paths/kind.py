@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from ...mined.pool import Pool
-from ...training.description import ModelDescription
 from ...training.kind import POOLS, Inputs, ModelKind, Opening, Training
-from .config import FIGURES, PathConfig
+from .config import FIGURES, PathConfig, PathDescription
 
 if TYPE_CHECKING:
     from .scoring import PathModel
-
-PART = "decoder"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathDescription(ModelDescription):
-    """What ``reg-path.json`` says. dimension: of the encoder's vectors. supervision: what chose the right paths."""
-
-    kind: ClassVar[str] = "reg-path"
-    parts: ClassVar[tuple[str, ...]] = (PART,)
-
-    encoder: str
-    dimension: Annotated[int, Field(ge=1, le=65_536)]
-    hidden: Annotated[int, Field(ge=1, le=8_192)]
-    supervision: str = "weak"
 
 
 def _train(config: PathConfig, inputs: Inputs[Pool]) -> Training:

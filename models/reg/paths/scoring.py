@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ...text_vectors import TextVectors
-from .kind import PathDescription
+from .config import PathDescription
 from .network import PathDecoder
 from .vocabulary import Vocabulary
 

@@ -12,8 +12,7 @@ from ...training.calibration import fitted
 from ...training.checkpoint import write_weights
 from ...training.kind import Inputs, Outcome, Phase, Training
 from ...training.loop import Trained
-from .config import PathConfig
-from .kind import PART
+from .config import PART, PathConfig
 from .learning import DecoderObjective, examples_of
 from .network import PathDecoder
 from .vocabulary import Vocabulary

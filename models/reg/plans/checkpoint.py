@@ -16,7 +16,7 @@ from ...language.lora import (
 )
 from ...training.checkpoint import checked, read_weights, readable
 from ...training.description import CheckpointError
-from .kind import PART, PlanDescription
+from .config import PART, PlanDescription
 
 
 def read_plan_writer(

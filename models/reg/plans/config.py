@@ -1,11 +1,12 @@
-"""What a training of ReG@Path's language model is asked for, resolved: every option with its value."""
+"""Options of a training of ReG@Path's language model with their ranges, and what its checkpoint says."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
+from ...training.description import ModelDescription
 from ...training.options import LoraOptions, TrainingOptions, check_ranges
 
 
@@ -35,3 +36,23 @@ class PlanConfig:
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
         return asdict(self)
+
+
+PART = "adapter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDescription(ModelDescription):
+    """What ``reg-path-lm.json`` says.
+
+    model: where the language model was, by name or folder. model_fingerprint: of its weights. supervision: what chose
+    the right paths.
+    """
+
+    kind: ClassVar[str] = "reg-path-lm"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    model: str
+    model_fingerprint: str
+    lora: LoraOptions
+    supervision: str = "weak"

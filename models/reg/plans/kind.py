@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ...mined.pool import Pool
-from ...training.description import ModelDescription
 from ...training.kind import POOLS, Inputs, ModelKind, Opening, Training, TrainingOption
-from ...training.options import LoraOptions
 from ..paths.config import FIGURES
-from .config import PlanConfig
+from .config import PlanConfig, PlanDescription
 
 if TYPE_CHECKING:
     from .writing import PlanModel
-
-PART = "adapter"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanDescription(ModelDescription):
-    """What ``reg-path-lm.json`` says.
-
-    model: where the language model was, by name or folder. model_fingerprint: of its weights. supervision: what chose
-    the right paths.
-    """
-
-    kind: ClassVar[str] = "reg-path-lm"
-    parts: ClassVar[tuple[str, ...]] = (PART,)
-
-    model: str
-    model_fingerprint: str
-    lora: LoraOptions
-    supervision: str = "weak"
 
 
 def _train(config: PlanConfig, inputs: Inputs[Pool]) -> Training:

@@ -15,8 +15,7 @@ from ...training.kind import Inputs, Outcome, Phase, Training
 from ...training.loop import Trained
 from ..paths.learning import examples_of
 from ..paths.vocabulary import Vocabulary
-from .config import PlanConfig
-from .kind import PART
+from .config import PART, PlanConfig
 from .learning import PlanObjective
 from .text import PlanText
 

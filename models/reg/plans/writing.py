@@ -12,7 +12,7 @@ from torch import nn
 
 from ...language.lora import LanguageModel
 from ..paths.vocabulary import Vocabulary
-from .kind import PlanDescription
+from .config import PlanDescription
 from .likelihood import log_probabilities
 from .text import PlanText, Tokens
 from .trie import Trie

@@ -22,17 +22,20 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.pools.candidates import PoolOptions
 from lodestar.engine.supervision.pools.mine_pool import mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.engine.training.gril import gril_config, trained_gril, wanted_of
-from lodestar.engine.training.reg_path import graph_vocabulary, path_config, trained_paths
+from lodestar.engine.training.reg_path import graph_vocabulary
+from lodestar.engine.training.running import training_config
+from lodestar.engine.training.sources import labels_of_sets
 from lodestar.engine.values import Question, Triple
 from lodestar.models.gril.checkpoint import read_graph_retriever
 from lodestar.models.gril.inputs import EncodedQuestions
+from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
 from lodestar.models.reg.config import SubgraphOptions
 from lodestar.models.reg.graphs import QuestionGraphs, read_graphs
+from lodestar.models.reg.paths.kind import KIND as PATH_KIND
 from lodestar.models.star.networks.backbone import describe_backbone
-from lodestar.models.training.trainer import Watcher
 
 from tests.tiny_checkpoint import tiny_backbone
+from tests.trainings import train_in
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),
@@ -59,8 +62,8 @@ def graphs_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, s
 def checkpoint(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("gril")
     train, dev = (graphs_of(engine, folder, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
-    config = gril_config(["training.head_learning_rate=0.01", "hidden=32"], encoder=None, epochs=10, seed=0)
-    trained_gril(config, [train], [dev], engine.resources.vectors, folder / "gril", fresh=False, watcher=Watcher())
+    config = training_config(KIND, ["training.head_learning_rate=0.01", "hidden=32"], epochs=10)
+    train_in(KIND, config, [train], [dev], folder / "gril", vectors=engine.resources.vectors, beside=())
     return str(folder / "gril")
 
 
@@ -128,10 +131,10 @@ def test_retrieval_augmentation_is_the_union_with_paths_of_a_decoder(
         )
         found = QuestionSet(name, "test", f"{len(asked)}" * 64, questions)
         pools.append([mine_pool(found, engine, tmp_path / f"{name}.jsonl", PoolOptions())])
-    config = path_config(["hidden=32", "training.head_learning_rate=0.01"], encoder=None, epochs=5, seed=0)
+    config = training_config(PATH_KIND, ["hidden=32", "training.head_learning_rate=0.01"], epochs=5)
     vectors, folder = engine.resources.vectors, tmp_path / "paths"
     train, dev = pools
-    trained_paths(config, train, dev, graph_vocabulary(settings), vectors, folder, fresh=False, watcher=Watcher())
+    train_in(PATH_KIND, config, train, dev, folder, vectors=vectors, beside=graph_vocabulary(settings))
     paths = RegPath(checkpoint=str(folder), beam_width=3)
     asked_of = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
     with Engine(settings, recipe=Gril(checkpoint=checkpoint), options={"top_k": 100}) as one:
@@ -185,21 +188,12 @@ def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: E
         graphs.append([read_graphs(path)])
     assert [len(each) for (each,) in graphs] == [len(LEARNED), len(CHOSEN)]
     few = ["hidden=8", "joint.inner=8", "joint.max_tokens=100", "joint_training.head_learning_rate=0.01"]
-    config = gril_config(
-        few, encoder=None, epochs=2, seed=0, reader=str(tmp_path / "tiny"), reads="choosing", is_open=True
+    config = training_config(
+        KIND, few, values={"joint.reader": str(tmp_path / "tiny"), "joint.reads": "choosing", **OPEN_DOMAIN}, epochs=2
     )
     train, dev = graphs
     folder = str(tmp_path / "gril")
-    trained_gril(
-        config,
-        train,
-        dev,
-        engine.resources.vectors,
-        Path(folder),
-        wanted=wanted_of(sets, config),
-        fresh=False,
-        watcher=Watcher(),
-    )
+    train_in(KIND, config, train, dev, Path(folder), vectors=engine.resources.vectors, beside=labels_of_sets(sets))
     answering = {"answerer.kind": "gril", "answerer.checkpoint": folder}
     with Engine(settings, recipe=Gril(checkpoint=folder), options=answering) as asked_of:
         answer = asked_of.ask(Question("What is the capital of Chile?", ("m.chile",), options=options))
@@ -218,7 +212,7 @@ def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, tmp_p
     ):
         asked.retrieve("What is the capital of Chile?")
     with pytest.raises(UsageError, match="train gril"):
-        gril_config(["grow.nothing=1"], encoder=None, epochs=None, seed=0)
+        training_config(KIND, ["grow.nothing=1"])
 
 
 def test_how_a_subgraph_grew_is_shown(settings: Settings, engine: Engine, checkpoint: str) -> None:

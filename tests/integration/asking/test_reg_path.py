@@ -15,10 +15,13 @@ from lodestar.engine.recipes.paths import RegPath
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.pools.candidates import PoolOptions
 from lodestar.engine.supervision.pools.mine_pool import mine_pool
-from lodestar.engine.training.reg_path import graph_vocabulary, path_config, refined_sets, trained_paths
+from lodestar.engine.training.reg_path import graph_vocabulary, refined_sets
+from lodestar.engine.training.running import training_config
 from lodestar.engine.values import Question
 from lodestar.models.mined.pool import Pool, write_pool
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.reg.paths.kind import KIND
+
+from tests.trainings import train_in
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),
@@ -41,12 +44,10 @@ def pool_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str
 def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_path: Path) -> None:
     train, dev = pool_of(engine, tmp_path, "train", LEARNED), pool_of(engine, tmp_path, "dev", CHOSEN)
     changes = ["hidden=32", "batch_size=2", "training.head_learning_rate=0.01", "training.patience=99"]
-    config = path_config(changes, encoder=None, epochs=20, seed=0)
+    config = training_config(KIND, changes, epochs=20)
     folder = tmp_path / "reg"
     vocabulary = graph_vocabulary(settings)
-    description = trained_paths(
-        config, [train], [dev], vocabulary, engine.resources.vectors, folder, fresh=False, watcher=Watcher()
-    )
+    description = train_in(KIND, config, [train], [dev], folder, vectors=engine.resources.vectors, beside=vocabulary)
     assert description.supervision == "weak"
     with Engine(settings, recipe=RegPath(checkpoint=str(folder)), options={"answerer.min_probability": 0.0}) as asked:
         answer = asked.ask(Question("What is the capital of Chile?", ("m.chile",)))
@@ -61,9 +62,7 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
     with pytest.raises(UsageError, match=r"--set reg-path\.checkpoint=FOLDER.*lodestar train reg-path"):
         RegPath().check()
     with pytest.raises(UsageError, match="of its questions are in --dataset as well"):
-        trained_paths(
-            config, [train], [train], vocabulary, engine.resources.vectors, folder, fresh=False, watcher=Watcher()
-        )
+        train_in(KIND, config, [train], [train], folder, vectors=engine.resources.vectors, beside=vocabulary)
 
 
 def test_refined_pools_take_the_place_of_their_own(engine: Engine, tmp_path: Path) -> None:

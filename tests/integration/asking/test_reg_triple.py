@@ -23,13 +23,14 @@ from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
 from lodestar.engine.retrieval.triples import first_pairs
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.engine.training.reg_scorers import scorer_config, trained_scorer
+from lodestar.engine.training.running import training_config
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg.config import SubgraphOptions
-from lodestar.models.reg.entities.scorer import ENTITIES
+from lodestar.models.reg.entities.kind import KIND as ENTITIES
 from lodestar.models.reg.graphs import QuestionGraphs, read_graphs
-from lodestar.models.reg.scorer import TRIPLES
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.reg.kind import KIND as TRIPLES
+
+from tests.trainings import train_in
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),
@@ -58,9 +59,9 @@ def graphs_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, s
 def checkpoint(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("reg")
     train, dev = (graphs_of(engine, folder, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
-    config = scorer_config(TRIPLES, ["training.head_learning_rate=0.01", "hidden=32"], encoder=None, epochs=10, seed=0)
+    config = training_config(TRIPLES, ["training.head_learning_rate=0.01", "hidden=32"], epochs=10)
     vectors = engine.resources.vectors
-    trained_scorer(TRIPLES, config, [train], [dev], vectors, folder / "reg", fresh=False, watcher=Watcher())
+    train_in(TRIPLES, config, [train], [dev], folder / "reg", vectors=vectors)
     return str(folder / "reg")
 
 
@@ -195,7 +196,7 @@ def test_triples_beyond_the_subgraph_are_scored_with_it(settings: Settings, engi
     """Chains of two hops from a subgraph of one: what it lacks is added to it."""
     recipe = Similarity(max_hop=2) + ChooseEnds(checkpoint=checkpoint, log_odds=0.0, chains=1_000)
     with Engine(settings, recipe=recipe) as one:
-        model = one.resources.triple_model(checkpoint)
+        model = one.resources.model(checkpoint, "reg-triple")
         object.__setattr__(model, "description", replace(model.description, subgraph=SubgraphOptions(num_hops=1)))
         evidence = one.retrieve(Question("Which languages are spoken there?", ("m.south_america",)), top_k=100)
     chains = [item.value for item in evidence.items if isinstance(item.value, Chain)]
@@ -206,9 +207,9 @@ def test_triples_beyond_the_subgraph_are_scored_with_it(settings: Settings, engi
 
 def test_entities_are_scored_by_a_network_of_their_own(settings: Settings, engine: Engine, tmp_path: Path) -> None:
     train, dev = (graphs_of(engine, tmp_path, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
-    config = scorer_config(ENTITIES, ["hidden=16"], encoder=None, epochs=4, seed=0)
+    config = training_config(ENTITIES, ["hidden=16"], epochs=4)
     folder = tmp_path / "reg"
-    trained_scorer(ENTITIES, config, [train], [dev], engine.resources.vectors, folder, fresh=False, watcher=Watcher())
+    train_in(ENTITIES, config, [train], [dev], folder, vectors=engine.resources.vectors)
     questions = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
     with Engine(settings, recipe=RegEntity(checkpoint=str(folder))) as asked:
         together = asked.retrieve_batch(questions, top_k=100)

@@ -39,6 +39,6 @@ def test_doctor_says_what_a_checkpoint_is_for(settings: Settings, tmp_path: Path
     assert "meant for any; it has never seen this one" in said
     assert found(write_tiny_checkpoint(tmp_path / "another")) == (
         "missing",
-        "cross of 1 graph (tiny questions), and not of this one",
+        "star, 8 files as written, learned from 1 graph (tiny questions), and not from this one",
     )
     assert found(tmp_path / "nothing")[0] == "missing"

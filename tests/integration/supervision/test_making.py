@@ -18,15 +18,15 @@ from lodestar.engine.supervision.mining.mine_file import mine_file
 from lodestar.engine.supervision.mining.options import MiningOptions
 from lodestar.engine.training.mined_sets import made_sets
 from lodestar.engine.values import Question
-from lodestar.models.star.config import StarConfig
-from lodestar.models.star.learning.dual_objective import DualOptions
+from lodestar.models.star.config import DualOptions, StarConfig
+from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import read
-from lodestar.models.star.train_star import train_star
 from lodestar.models.training.options import TrainingOptions
 
 from tests.conftest import emptied
 from tests.graphs import COUNTRIES, TripleSource, load
 from tests.mined_examples import tiny_encoder
+from tests.trainings import train_sets
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -160,7 +160,7 @@ def test_a_scorer_is_trained_on_such_a_graph_and_answers(graph: Graph, relation:
         dual=DualOptions(similarity=1.0),
         dual_training=TrainingOptions(epochs=1),
     )
-    train_star(config, [learn], [choose], tmp_path / "star")
+    train_sets(KIND, config, [learn], [choose], tmp_path / "star")
     options = {"star.checkpoint": str(tmp_path / "star"), "star.max_hop": 1, "answerer.min_probability": 0.0}
     with Engine(graph.settings, recipe="star", options=options) as engine:
         answer = engine.ask(Question(f"{relation} of PersonA", ("p0",)))

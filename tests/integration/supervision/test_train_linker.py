@@ -9,10 +9,13 @@ import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.settings import Settings
-from lodestar.engine.training.linker import linked_candidates, linker_config, trained_linker
+from lodestar.engine.training.linker import linked_candidates
+from lodestar.engine.training.running import training_config
 from lodestar.loaders.questions.reading import read_questions
 from lodestar.models.linking.checkpoint import read_linker
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.linking.kind import KIND
+
+from tests.trainings import train_in
 
 
 def questions(path: Path, *asked: tuple[str, str]) -> str:
@@ -32,26 +35,26 @@ def test_a_linker_is_trained_and_used(engine: Engine, settings: Settings, tmp_pa
         ("Which countries speak Quechua?", "m.quechua"),
     )
     dev = questions(tmp_path / "dev.jsonl", ("What is the capital of Chile?", "m.chile"))
-    config = linker_config(
-        ["training.epochs=60", "training.patience=60", "hidden=4"], encoder=None, epochs=None, seed=1
-    )
+    config = training_config(KIND, ["training.epochs=60", "training.patience=60", "hidden=4"], seed=1)
     sets = [linked_candidates(read_questions(file), engine, config) for file in (train, dev)]
     assert [each.is_topic.sum() for each in sets] == [3, 1]
     out = tmp_path / "linker"
-    done = trained_linker(config, sets[:1], sets[1:], out, fresh=False, watcher=Watcher())
+    done = train_in(KIND, config, sets[:1], sets[1:], out)
     assert done.figures["linker"]["recall_at_1"] == 1
-    assert trained_linker(config, sets[:1], sets[1:], out, fresh=False, watcher=Watcher()) == done
+    assert train_in(KIND, config, sets[:1], sets[1:], out) == done
     assert sorted(path.name for path in out.iterdir() if path.name != ".lock") == ["README.md", "linker.json", "mlp"]
     assert read_linker(out)[0] == done
     with pytest.raises(UsageError, match="of its questions are in --dataset as well"):
-        trained_linker(config, sets[:1], sets[:1], tmp_path / "other", fresh=False, watcher=Watcher())
+        train_in(KIND, config, sets[:1], sets[:1], tmp_path / "other")
     options = {"linker.kind": "trained", "linker.checkpoint": str(out)}
     with Engine(settings, options=options) as asked:
         (best, *_) = asked.link("Which languages are official in Peru?")
         assert best.value.entity.id == "m.peru"
         assert 0 < best.score < 1
         assert asked.ask("What is the capital of Peru?").evidence.topics[0].entity.id == "m.peru"
-    with pytest.raises(UsageError, match="linker trained: expected the folder of a trained linker, found none"):
+    with pytest.raises(
+        UsageError, match="part trained: expected the folder of a checkpoint of kind linker, found none"
+    ):
         Engine(settings, options={"linker.kind": "trained"})
     (out / "mlp" / "model.safetensors").write_bytes(b"")
     with Engine(settings, options=options) as broken, pytest.raises(CheckpointError, match="train or fetch"):

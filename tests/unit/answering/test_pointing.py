@@ -16,10 +16,8 @@ from lodestar.engine.recipes.growing import GrilReader
 from lodestar.engine.stages import ReadingAnswerer
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.gril.checkpoint import GrilDescription
-from lodestar.models.gril.config import GrowOptions
+from lodestar.models.gril.config import GrilDescription, GrowOptions, ReaderDescription
 from lodestar.models.gril.hops import HopModel, HopPredictor
-from lodestar.models.gril.reading.description import ReaderDescription
 from lodestar.models.gril.reading.model import ReaderModel
 from lodestar.models.gril.reading.pointing import PointingReader
 from lodestar.models.reg.config import SubgraphOptions

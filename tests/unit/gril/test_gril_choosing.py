@@ -16,25 +16,27 @@ from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.steps import Steps, drive
-from lodestar.engine.training.gril import gril_config, wanted_of
+from lodestar.engine.training.running import training_config
+from lodestar.engine.training.sources import labels_of_sets
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.bridge import Bridge
-from lodestar.models.gril.checkpoint import GrilDescription, read_reader
-from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions, Reads
+from lodestar.models.gril.checkpoint import read_reader
+from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions, ReaderDescription, Reads
 from lodestar.models.gril.hops import HopModel, HopPredictor
 from lodestar.models.gril.inputs import EncodedQuestions
+from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
 from lodestar.models.gril.network import GraphRetriever
 from lodestar.models.gril.reading.asked import Asked, JointReader, Wanted
 from lodestar.models.gril.reading.choosing import ChoosingReader
-from lodestar.models.gril.reading.description import ReaderDescription
 from lodestar.models.gril.reading.joint import JointNetwork
 from lodestar.models.gril.reading.kinds import new_reader
 from lodestar.models.gril.reading.model import ReaderModel
 from lodestar.models.gril.reading.passages import Passage
-from lodestar.models.gril.train_retriever import train_retriever
+from lodestar.models.gril.train_retriever import wanted_of
 from lodestar.models.reg.graphs import QuestionGraphs
 from lodestar.models.star.networks.backbone import describe_backbone
 from lodestar.models.text_vectors import TextVectors
+from lodestar.models.training.objective import NothingToLearnError
 from lodestar.models.training.options import TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
@@ -42,6 +44,7 @@ from tests.letter_encoder import LetterEncoder
 from tests.reg_graphs import ANSWERS, question_graphs
 from tests.tiny_causal_lm import write_tiny_causal_lm
 from tests.tiny_checkpoint import DIMENSION, tiny_backbone
+from tests.trainings import labels_of, train_sets
 
 PASSAGE = Passage("which city", ("Peru", "Lima", "Sol"), ((0, "used", 2), (0, "capital", 1)), (1, 2))
 OPTIONS = ("Sol", "Lima", "Peru")
@@ -158,7 +161,7 @@ def config(encoder: str) -> GrilConfig:
 def train(folder: Path, chosen: GrilConfig, watcher: Watcher | None = None) -> GrilDescription:
     encode = LetterEncoder().encode
     sets = [without_answers(0, 9)], [without_answers(9, 15)]
-    return train_retriever(chosen, *sets, encode, folder, wanted=wanted(0, 15), watcher=watcher)
+    return train_sets(KIND, chosen, *sets, folder, encode=encode, beside=labels_of(wanted(0, 15)), watcher=watcher)
 
 
 def without_answers(first: int, after: int) -> QuestionGraphs:
@@ -256,11 +259,12 @@ def question(*options: str, answer: str = "a") -> QuestionSet:
 
 
 def test_the_right_option_is_the_answers_name() -> None:
-    chosen = gril_config([], encoder=None, epochs=None, seed=0, reader="x", reads="choosing", is_open=True)
+    values = {"joint.reader": "x", "joint.reads": "choosing", **OPEN_DOMAIN}
+    chosen = training_config(KIND, [], values=values)
     assert (chosen.joint.reads, chosen.joint.open_domain, chosen.joint.num_triples) == ("choosing", True, 20)
-    assert wanted_of([question("b", "a")], chosen) == {"q": Wanted(("a",), ("b", "a"), 1)}
+    assert wanted_of(labels_of_sets([question("b", "a")]), chosen) == {"q": Wanted(("a",), ("b", "a"), 1)}
     for wrong in (question(), question("b", "c"), question("a", "a")):
-        with pytest.raises(UsageError, match="expected options with the right answer among them"):
-            wanted_of([wrong], chosen)
+        with pytest.raises(NothingToLearnError, match="expected options with the right answer among them"):
+            wanted_of(labels_of_sets([wrong]), chosen)
     with pytest.raises(UsageError, match="expected a reader that learns"):
-        gril_config([], encoder=None, epochs=None, seed=0, reads="choosing")
+        training_config(KIND, [], values={"joint.reads": "choosing"})

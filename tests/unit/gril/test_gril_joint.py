@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.gril.bridge import Bridge, mask_of
-from lodestar.models.gril.checkpoint import GrilDescription, read_bridge, read_graph_retriever, read_reader
-from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.gril.checkpoint import read_bridge, read_graph_retriever, read_reader
+from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.inputs import EncodedQuestions
+from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import GraphRetriever
 from lodestar.models.gril.reading.asked import Judged
 from lodestar.models.gril.reading.joint import JointNetwork, given_triples, passage_of
@@ -21,7 +22,6 @@ from lodestar.models.gril.reading.learning import f1_at, is_answer
 from lodestar.models.gril.reading.model import ReaderModel
 from lodestar.models.gril.reading.passages import Passage, written
 from lodestar.models.gril.reading.pointing import Pointed, PointingReader, reading_loss
-from lodestar.models.gril.train_retriever import train_retriever
 from lodestar.models.star.networks.backbone import describe_backbone
 from lodestar.models.training.description import CheckpointError
 from lodestar.models.training.options import TrainingOptions
@@ -31,6 +31,7 @@ from tests.gril_graphs import inputs_of
 from tests.letter_encoder import LetterEncoder
 from tests.reg_graphs import question_graphs
 from tests.tiny_checkpoint import DIMENSION, tiny_backbone
+from tests.trainings import train_sets
 
 CPU = torch.device("cpu")
 JOINT = JointOptions(reader="tiny", inner=12, prior_weight=0.0, max_tokens=120, num_triples=4)
@@ -231,7 +232,16 @@ def config(reader: str, **joint: object) -> GrilConfig:
 
 def train(folder: Path, chosen: GrilConfig, watcher: Watcher | None = None) -> GrilDescription:
     encode = LetterEncoder().encode
-    return train_retriever(chosen, [question_graphs(0, 9)], [question_graphs(9, 15)], encode, folder, watcher=watcher)
+    return train_sets(
+        KIND,
+        chosen,
+        [question_graphs(0, 9)],
+        [question_graphs(9, 15)],
+        folder,
+        encode=encode,
+        beside=(),
+        watcher=watcher,
+    )
 
 
 class TestTraining:

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.checkpoint import GrilDescription, read_graph_retriever, read_hop_predictor
-from lodestar.models.gril.config import GrilConfig, GrowOptions
+from lodestar.models.gril.checkpoint import read_graph_retriever, read_hop_predictor
+from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions
 from lodestar.models.gril.hops import HopObjective, HopPredictor, hops_of
 from lodestar.models.gril.inputs import EncodedQuestions, on_right_paths
+from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.learning import graph_supervision
 from lodestar.models.gril.network import GraphRetriever
 from lodestar.models.gril.scoring import GrilModel
-from lodestar.models.gril.train_retriever import train_retriever
 from lodestar.models.reg.scoring import TripleColumns
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.description import CheckpointError
@@ -26,6 +26,7 @@ from lodestar.models.training.trainer import Watcher
 
 from tests.letter_encoder import LetterEncoder
 from tests.reg_graphs import question_graphs
+from tests.trainings import train_sets
 
 CPU = torch.device("cpu")
 CONFIG = GrilConfig(
@@ -38,7 +39,16 @@ CONFIG = GrilConfig(
 
 def train(folder: Path, config: GrilConfig = CONFIG, watcher: Watcher | None = None) -> GrilDescription:
     encode = LetterEncoder().encode
-    return train_retriever(config, [question_graphs(0, 18)], [question_graphs(18, 30)], encode, folder, watcher=watcher)
+    return train_sets(
+        KIND,
+        config,
+        [question_graphs(0, 18)],
+        [question_graphs(18, 30)],
+        folder,
+        encode=encode,
+        beside=(),
+        watcher=watcher,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +174,7 @@ def test_questions_without_a_right_triple_teach_nothing(tmp_path: Path) -> None:
     graphs = question_graphs(0, 3)
     empty = replace(graphs, is_positive=np.zeros_like(graphs.is_positive))
     with pytest.raises(NothingToLearnError, match="no question to learn from has an answer in its subgraph"):
-        train_retriever(CONFIG, [empty], [graphs], LetterEncoder().encode, tmp_path)
+        train_sets(KIND, CONFIG, [empty], [graphs], tmp_path, encode=LetterEncoder().encode)
 
 
 def test_graph_supervision_by_hand() -> None:

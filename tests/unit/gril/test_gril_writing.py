@@ -9,24 +9,24 @@ import pytest
 import torch
 from lodestar.models.causal_lm import CausalLMError
 from lodestar.models.gril.bridge import Bridge
-from lodestar.models.gril.checkpoint import GrilDescription, read_reader
-from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.gril.checkpoint import read_reader
+from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.inputs import EncodedQuestions
+from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import GraphRetriever
 from lodestar.models.gril.reading.asked import Wanted
 from lodestar.models.gril.reading.joint import JointNetwork
 from lodestar.models.gril.reading.kinds import new_reader
 from lodestar.models.gril.reading.model import ReaderModel
 from lodestar.models.gril.reading.writing import WritingReader
-from lodestar.models.gril.train_retriever import train_retriever
-from lodestar.models.language.lora import LoraOptions
 from lodestar.models.training.description import CheckpointError
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.options import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
 from tests.letter_encoder import LetterEncoder
 from tests.reg_graphs import question_graphs
 from tests.tiny_causal_lm import write_tiny_causal_lm
+from tests.trainings import labels_of, train_sets
 
 CPU = torch.device("cpu")
 LORA = LoraOptions(rank=2, alpha=4, dropout=0.0)
@@ -164,7 +164,7 @@ def train(
 ) -> GrilDescription:
     encode = LetterEncoder().encode
     sets = [question_graphs(0, 6)], [question_graphs(9, 12)]
-    return train_retriever(chosen, *sets, encode, folder, wanted=wanted, watcher=watcher)
+    return train_sets(KIND, chosen, *sets, folder, encode=encode, beside=labels_of(wanted or {}), watcher=watcher)
 
 
 def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_path: Path) -> None:

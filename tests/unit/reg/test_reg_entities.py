@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lodestar.models.reg.entities.checkpoint import EntityDescription, read_entity_scorer
-from lodestar.models.reg.entities.config import EntityConfig
+from lodestar.models.reg.entities.checkpoint import read_entity_scorer
+from lodestar.models.reg.entities.config import EntityConfig, EntityDescription
+from lodestar.models.reg.entities.kind import KIND
 from lodestar.models.reg.entities.learning import degree_histogram
 from lodestar.models.reg.entities.network import AGGREGATORS, SCALERS, EntityScorer, node_questions, triple_logits
-from lodestar.models.reg.entities.scorer import ENTITIES
 from lodestar.models.reg.entities.scoring import EntityModel
 from lodestar.models.reg.inputs import EncodedGraphs
-from lodestar.models.reg.training import train_scorer
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.description import CheckpointError
 from lodestar.models.training.options import TrainingOptions
@@ -24,6 +23,7 @@ from torch_geometric.nn.aggr import DegreeScalerAggregation
 
 from tests.letter_encoder import LetterEncoder
 from tests.reg_graphs import question_graphs
+from tests.trainings import train_sets
 from tests.unit.reg.test_reg_training import columns_of
 
 CONFIG = EntityConfig(
@@ -36,8 +36,8 @@ CONFIG = EntityConfig(
 
 def train(folder: Path, config: EntityConfig = CONFIG, watcher: Watcher | None = None) -> EntityDescription:
     encode = LetterEncoder().encode
-    return train_scorer(
-        ENTITIES, config, [question_graphs(0, 18)], [question_graphs(18, 30)], encode, folder, watcher=watcher
+    return train_sets(
+        KIND, config, [question_graphs(0, 18)], [question_graphs(18, 30)], folder, encode=encode, watcher=watcher
     )
 
 

@@ -12,12 +12,12 @@ from lodestar.engine.retrieval.path_decoder import PathDecoderScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.mined.pool import Pool, PoolChain, PooledQuestion, PoolHeader
-from lodestar.models.reg.paths.checkpoint import PathDescription, read_path_decoder
-from lodestar.models.reg.paths.config import PathConfig
+from lodestar.models.reg.paths.checkpoint import read_path_decoder
+from lodestar.models.reg.paths.config import PathConfig, PathDescription
+from lodestar.models.reg.paths.kind import KIND
 from lodestar.models.reg.paths.learning import examples_of
 from lodestar.models.reg.paths.network import NO_TOKEN, PathDecoder
 from lodestar.models.reg.paths.scoring import PathModel
-from lodestar.models.reg.paths.train_paths import train_paths
 from lodestar.models.reg.paths.vocabulary import Vocabulary
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.description import CheckpointError
@@ -27,6 +27,7 @@ from lodestar.models.training.trainer import Watcher
 from lodestar.models.verbalise import RelationWords
 
 from tests.letter_encoder import LetterEncoder
+from tests.trainings import train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "language")}
 VOCABULARY = Vocabulary.of(WORDS)
@@ -54,8 +55,15 @@ def pool(first: int, after: int) -> Pool:
 
 
 def train(folder: Path, watcher: Watcher | None = None) -> PathDescription:
-    return train_paths(
-        CONFIG, [pool(0, 18)], [pool(18, 30)], VOCABULARY, LetterEncoder().encode, folder, watcher=watcher
+    return train_sets(
+        KIND,
+        CONFIG,
+        [pool(0, 18)],
+        [pool(18, 30)],
+        folder,
+        encode=LetterEncoder().encode,
+        beside=VOCABULARY,
+        watcher=watcher,
     )
 
 
@@ -139,4 +147,6 @@ def test_questions_without_a_path_teach_nothing(tmp_path: Path) -> None:
     empty = Pool(pool(0, 1).header, ())
     for train_on, choose_on, why in ((empty, pool(0, 3), "learn from"), (pool(0, 3), empty, "choose by")):
         with pytest.raises(NothingToLearnError, match=f"no question to {why}"):
-            train_paths(CONFIG, [train_on], [choose_on], VOCABULARY, LetterEncoder().encode, tmp_path)
+            train_sets(
+                KIND, CONFIG, [train_on], [choose_on], tmp_path, encode=LetterEncoder().encode, beside=VOCABULARY
+            )

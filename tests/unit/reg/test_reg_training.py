@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lodestar.models.reg.checkpoint import TripleDescription, read_triple_scorer
-from lodestar.models.reg.config import TripleConfig
+from lodestar.models.reg.checkpoint import read_triple_scorer
+from lodestar.models.reg.config import TripleConfig, TripleDescription
 from lodestar.models.reg.graphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
 from lodestar.models.reg.inputs import EncodedGraphs
 from lodestar.models.reg.judging import answers_found, judged
-from lodestar.models.reg.scorer import TRIPLES
+from lodestar.models.reg.kind import KIND
 from lodestar.models.reg.scoring import TripleColumns, TripleModel
-from lodestar.models.reg.training import train_scorer
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.description import CheckpointError
 from lodestar.models.training.objective import NothingToLearnError
@@ -25,6 +24,7 @@ from lodestar.models.training.trainer import Watcher
 
 from tests.letter_encoder import LetterEncoder
 from tests.reg_graphs import RELATIONS, question_graphs
+from tests.trainings import train_sets
 
 CONFIG = TripleConfig(
     hidden=32,
@@ -35,8 +35,8 @@ CONFIG = TripleConfig(
 
 def train(folder: Path, config: TripleConfig = CONFIG, watcher: Watcher | None = None) -> TripleDescription:
     encode = LetterEncoder().encode
-    return train_scorer(
-        TRIPLES, config, [question_graphs(0, 18)], [question_graphs(18, 30)], encode, folder, watcher=watcher
+    return train_sets(
+        KIND, config, [question_graphs(0, 18)], [question_graphs(18, 30)], folder, encode=encode, watcher=watcher
     )
 
 
@@ -119,7 +119,7 @@ def test_questions_without_a_right_triple_teach_nothing(tmp_path: Path) -> None:
     graphs = question_graphs(0, 3)
     empty = replace(graphs, is_positive=np.zeros_like(graphs.is_positive))
     with pytest.raises(NothingToLearnError, match="no question to learn from has an answer in its subgraph"):
-        train_scorer(TRIPLES, CONFIG, [empty], [graphs], LetterEncoder().encode, tmp_path)
+        train_sets(KIND, CONFIG, [empty], [graphs], tmp_path, encode=LetterEncoder().encode)
 
 
 def test_recall_counts_the_best() -> None:

@@ -23,15 +23,16 @@ from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.encoder import SentenceEncoder
-from lodestar.models.language.lora import LoraOptions, load_language_model, with_lora
-from lodestar.models.reg.paths.checkpoint import PathDescription
+from lodestar.models.language.lora import load_language_model, with_lora
+from lodestar.models.reg.paths.config import PathDescription
 from lodestar.models.reg.paths.network import PathDecoder
 from lodestar.models.reg.paths.scoring import PathModel
-from lodestar.models.reg.plans.checkpoint import PlanDescription
+from lodestar.models.reg.plans.config import PlanDescription
 from lodestar.models.reg.plans.writing import PlanModel
 from lodestar.models.star.checkpoint import read_checkpoint
 from lodestar.models.star.scoring import StarModel
 from lodestar.models.text_vectors import TextVectors
+from lodestar.models.training.options import LoraOptions
 from lodestar.models.verbalise import RelationWords
 
 from tests.letter_encoder import LetterEncoder

@@ -12,22 +12,23 @@ from lodestar.engine.retrieval.path_writer import PathWriterScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.causal_lm import CausalLMError
-from lodestar.models.language.lora import LoraOptions, load_language_model
+from lodestar.models.language.lora import load_language_model
 from lodestar.models.mined.pool import Pool, PoolChain, PooledQuestion, PoolHeader
 from lodestar.models.reg.paths.vocabulary import Vocabulary
-from lodestar.models.reg.plans.checkpoint import PlanDescription, read_plan_writer
-from lodestar.models.reg.plans.config import PlanConfig
+from lodestar.models.reg.plans.checkpoint import read_plan_writer
+from lodestar.models.reg.plans.config import PlanConfig, PlanDescription
+from lodestar.models.reg.plans.kind import KIND
 from lodestar.models.reg.plans.likelihood import log_probabilities
 from lodestar.models.reg.plans.text import PlanText
-from lodestar.models.reg.plans.train_plans import train_plans
 from lodestar.models.reg.plans.trie import Trie
 from lodestar.models.reg.plans.writing import PlanModel, Prefix
 from lodestar.models.training.description import CheckpointError
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.options import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 from lodestar.models.verbalise import RelationWords
 
 from tests.tiny_causal_lm import write_tiny_causal_lm
+from tests.trainings import train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
 VOCABULARY = Vocabulary.of(WORDS)
@@ -57,7 +58,7 @@ def config(base: Path) -> PlanConfig:
 
 
 def train(base: Path, folder: Path, watcher: Watcher | None = None) -> PlanDescription:
-    return train_plans(config(base), [pool(0, 12)], [pool(12, 15)], VOCABULARY, folder, watcher=watcher)
+    return train_sets(KIND, config(base), [pool(0, 12)], [pool(12, 15)], folder, beside=VOCABULARY, watcher=watcher)
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,23 @@ from lodestar.engine.errors import UsageError
     [
         (["mine", "--out", "o"], "expected a question set or --from-graph, found neither"),
         (["mine", "q.jsonl", "--from-graph", "--out", "o"], "expected a question set or --from-graph, found both"),
-        (["mine", "q.jsonl", "--questions", "5", "--out", "o"], "--questions: only questions that are made have it"),
+        (
+            ["mine", "q.jsonl", "--questions", "5", "--out", "o"],
+            "--questions: only questions made from the graph have it",
+        ),
         (["mine", "--from-graph", "--limit", "5", "--out", "o"], "--split, --format, --limit: of a question set"),
-        (["mine", "q.jsonl", "--paraphrase", "--out", "o"], "--paraphrase: only questions that are made are reworded"),
-        (["train", "star", "--dataset", "q", "--paraphrase", "--out", "o"], "--paraphrase: only questions that are"),
-        (["mine", "q.jsonl", "--lengths", "1,3", "--out", "o"], "--lengths: only questions that are made have it"),
+        (
+            ["mine", "q.jsonl", "--paraphrase", "--out", "o"],
+            "--paraphrase: only questions made from the graph have it",
+        ),
+        (
+            ["train", "star", "--dataset", "q", "--paraphrase", "--out", "o"],
+            "--paraphrase: only questions made from the graph have it",
+        ),
+        (
+            ["mine", "q.jsonl", "--lengths", "1,3", "--out", "o"],
+            "--lengths: only questions made from the graph have it",
+        ),
         (["mine", "--from-graph", "--lengths", "0,0", "--out", "o"], "lengths: expected weights of one hop, of two, …"),
         (["mine", "--from-graph", "--lengths", "nan", "--out", "o"], "lengths: expected weights of one hop, of two, …"),
         (["mine", "--from-graph", "--lengths", "-1,3", "--out", "o"], "lengths: expected weights of one hop, of two"),

@@ -42,9 +42,9 @@ def resources() -> Resources:
     return Resources(Settings(), Connection("bolt://127.0.0.1:1"))
 
 
-def line(folder: Path, read: Callable[[Resources, str], object] = Resources.star) -> str:
+def line(folder: Path, read: Callable[..., object] = Resources.model) -> str:
     with pytest.raises(CheckpointError) as caught:
-        read(resources(), str(folder))
+        read(resources(), str(folder), "star")
     said = str(caught.value)
     assert said.startswith(str(folder))
     assert caught.value.exit_code == 8
@@ -91,7 +91,7 @@ def test_a_checkpoint_of_the_first_format_is_stars(folder: Path) -> None:
     said = json.loads((folder / "star.json").read_text(encoding="utf-8")) | {"format": 1}
     del said["kind"]
     (folder / "star.json").write_text(json.dumps(said), encoding="utf-8")
-    assert read_checkpoint(folder).description == resources().description(str(folder)) == before
+    assert read_checkpoint(folder).description == resources().describe(str(folder), "star")[1] == before
 
 
 def test_weights_that_cannot_be_read(folder: Path) -> None:
@@ -134,14 +134,14 @@ def test_an_encoder_that_cannot_be_though_signed(name: str, content: str, folder
     (folder / "dual" / name).write_text(content, encoding="utf-8")
     sign(folder, f"dual/{name}")
     try:
-        resources().star(str(folder))
+        resources().model(str(folder), "star")
     except CheckpointError:
         line(folder)
 
 
 @pytest.mark.parametrize("place", ["/dev/null", "/dev/null/star", "/proc/self/mem", "nowhere"])
 def test_a_place_without_a_checkpoint(place: str) -> None:
-    assert "expected a checkpoint with star.json, found none" in line(Path(place), Resources.description)
+    assert "expected a checkpoint with star.json, found none" in line(Path(place), Resources.describe)
 
 
 def test_a_description_that_is_a_folder(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ import torch
 from lodestar.models.causal_lm import CausalLMError
 from lodestar.models.language.lora import (
     LanguageModel,
-    LoraOptions,
     adapter_weights,
     load_language_model,
     restore_adapter,
     with_lora,
 )
 from lodestar.models.training.checkpoint import read_weights, write_weights
+from lodestar.models.training.options import LoraOptions
 from torch import Tensor, nn
 
 from tests.tiny_causal_lm import KINDS, write_tiny_causal_lm

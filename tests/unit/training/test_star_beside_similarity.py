@@ -11,22 +11,23 @@ from lodestar.engine.errors import InputError
 from lodestar.engine.retrieval.dual_encoder import star_scorer
 from lodestar.engine.retrieval.scoring import PathQuery, masked_question
 from lodestar.engine.retrieval.similarity import SimilarityScorer
-from lodestar.engine.training.mined_sets import check_apart, mined_apart
+from lodestar.engine.training.mined_sets import mined_apart
+from lodestar.engine.training.running import check_apart
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.encoder import SentenceEncoder
 from lodestar.models.star.checkpoint import read_checkpoint
-from lodestar.models.star.config import StarConfig
+from lodestar.models.star.config import DualOptions, StarConfig
 from lodestar.models.star.inputs.similar import UNIT, with_similarity
 from lodestar.models.star.inputs.unanswerable import relations_of, remaining
-from lodestar.models.star.learning.dual_objective import DualOptions
+from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import INVERSE, THROUGH, Mined, words_of
 from lodestar.models.star.scoring import StarModel
-from lodestar.models.star.train_star import train_star
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.calibration import fitted
 from lodestar.models.training.options import TrainingOptions
 
 from tests.mined_examples import MINING, REACH, example_set, mined, questions, tiny_encoder
+from tests.trainings import train_sets
 
 
 def steps_of(hops: tuple[str, ...]) -> RelationPath:
@@ -82,7 +83,7 @@ def trained(folder: Path, similarity: float, *, any_graph: bool = False) -> Path
         dual=DualOptions(batch_size=3, similarity=similarity),
         dual_training=TrainingOptions(epochs=1),
     )
-    train_star(config, [mined(folder, 0, 3)], [mined(folder, 3, 5)], folder / "star", any_graph=any_graph)
+    train_sets(KIND, config, [mined(folder, 0, 3)], [mined(folder, 3, 5)], folder / "star", any_graph=any_graph)
     return folder / "star"
 
 

@@ -16,16 +16,11 @@ from lodestar.engine.errors import CheckpointError as EngineCheckpointError
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.mined.lines import MinedFileError
-from lodestar.models.star.checkpoint import (
-    CheckpointError,
-    Network,
-    read_checkpoint,
-    read_description,
-    write_checkpoint,
-)
+from lodestar.models.star.checkpoint import Network, read_checkpoint, read_description, write_checkpoint
 from lodestar.models.star.inputs.examples import examples_of
 from lodestar.models.star.mined import is_mined, read
 from lodestar.models.star.networks.dual_encoder import DualEncoder
+from lodestar.models.training.description import CheckpointError
 from safetensors.torch import load_file
 
 from tests.mined_examples import example, mined_file
@@ -112,7 +107,7 @@ def test_a_missing_or_empty_mined_file(tmp_path: Path) -> None:
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "star")
     found = read_checkpoint(folder)
-    assert found.description == read_description(folder) == resources().description(str(folder))
+    assert found.description == read_description(folder) == resources().describe(str(folder), "star")[1]
     assert found.cross is not None
     assert not found.dual.training
     for name, network in (("dual", found.dual), ("cross", found.cross)):
@@ -147,7 +142,7 @@ def test_a_flipped_byte_in_any_file_is_refused(tmp_path: Path) -> None:
             read_checkpoint(folder)
         path.unlink()
         with pytest.raises(EngineCheckpointError, match="missing, or not"):
-            resources().star(str(folder))
+            resources().model(str(folder), "star")
         path.write_bytes(content)
     read_checkpoint(folder)
 
@@ -173,7 +168,7 @@ def test_a_damaged_description_is_one_line(content: str, tmp_path: Path) -> None
 
 def test_a_folder_without_a_checkpoint_says_what_to_name(tmp_path: Path) -> None:
     with pytest.raises(EngineCheckpointError, match="found none: name the folder that `lodestar train star` wrote to"):
-        resources().description(str(tmp_path))
+        resources().describe(str(tmp_path), "star")[1]
 
 
 def test_a_checkpoint_replaces_the_one_before_and_leaves_other_files(
@@ -204,12 +199,12 @@ def test_another_graph_is_refused(tmp_path: Path) -> None:
     catalogue = Catalogue((RelationInfo(1, "capital", "capital", 3),))
     folder = str(write_tiny_checkpoint(tmp_path / "fits", graph=catalogue.vocabulary))
     opened = resources()
-    model = opened.of_graph(catalogue).star(folder)
+    model = opened.of_graph(catalogue).model(folder, "star")
     grown = replace(catalogue, relations=(RelationInfo(1, "capital", "capital", 4_000),))
-    assert opened.of_graph(grown).star(folder) is model
+    assert opened.of_graph(grown).model(folder, "star") is model
     other = opened.of_graph(Catalogue((RelationInfo(1, "capital of", "capital of", 3),)))
     with pytest.raises(EngineCheckpointError, match=r"was trained on another graph \(tiny questions;.* --any-graph"):
-        other.star(folder)
-    assert other.star(folder, any_graph=True) is model
+        other.model(folder, "star")
+    assert other.model(folder, "star", any_graph=True) is model
     general = str(write_tiny_checkpoint(tmp_path / "general", graph=catalogue.vocabulary, any_graph=True))
-    assert other.star(general).checkpoint.description.any_graph
+    assert other.model(general, "star").checkpoint.description.any_graph

@@ -18,11 +18,12 @@ from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, RelationPath, Scored, Step, Topic
 from lodestar.models.star.checkpoint import Checkpoint, read_checkpoint
+from lodestar.models.star.config import DualOptions, PoolOptions
 from lodestar.models.star.inputs.batches import cross_batch, dual_batch
 from lodestar.models.star.inputs.pairs import RelationPair, RelationPairs
 from lodestar.models.star.inputs.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, Texts
-from lodestar.models.star.learning.dual_objective import DualObjective, DualOptions
-from lodestar.models.star.learning.pool_objective import PoolObjective, PoolOptions
+from lodestar.models.star.learning.dual_objective import DualObjective
+from lodestar.models.star.learning.pool_objective import PoolObjective
 from lodestar.models.star.learning.readers import CrossReader, DualReader
 from lodestar.models.star.networks.backbone import (
     END,

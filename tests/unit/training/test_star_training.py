@@ -7,15 +7,16 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from lodestar.engine.errors import UsageError
-from lodestar.engine.training.mined_sets import check_apart
-from lodestar.engine.training.star import star_config, trained
-from lodestar.models.star.config import PAPER, StarConfig, seeded, with_training
+from lodestar.engine.training.running import check_apart, training_config
+from lodestar.models.star.config import PAPER, StarConfig
+from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import Mined
-from lodestar.models.star.train_star import CROSS, DUAL, train_star
+from lodestar.models.star.train_star import CROSS, DUAL
 from lodestar.models.training.loop import _Training, train
 from lodestar.models.training.objective import Figures, ParameterGroup, encoder_and_heads, learned
 from lodestar.models.training.options import TrainingOptions
@@ -25,6 +26,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from tests.mined_examples import MINING, mined, questions, tiny_encoder
+from tests.trainings import train_in, train_sets
 
 
 class Line(nn.Module):
@@ -254,6 +256,14 @@ def config(encoder: str) -> StarConfig:
     return with_training(plain, {"epochs": 2, "save_every_s": 0.0, "patience": 9})
 
 
+def with_training(config: StarConfig, changes: dict[str, Any]) -> StarConfig:
+    return replace(
+        config,
+        dual_training=replace(config.dual_training, **changes),
+        cross_training=replace(config.cross_training, **changes),
+    )
+
+
 def watcher(name: str, epoch: int, step: int) -> Watcher:
     def report(now: str, now_epoch: int, done: int, _total: int, _loss: float) -> None:
         if (now, now_epoch, done) == (name, epoch, step):
@@ -270,12 +280,14 @@ def test_star_taken_up_again_and_again_comes_to_the_same_checkpoint(
     data: tuple[Mined, Mined, str], tmp_path: Path
 ) -> None:
     learned, chosen, encoder = data
-    whole = train_star(config(encoder), [learned], [chosen], tmp_path / "whole")
+    whole = train_sets(KIND, config(encoder), [learned], [chosen], tmp_path / "whole")
     for name, epoch, step in ((DUAL, 0, 1), (DUAL, 1, 2), (CROSS, 0, 2), (CROSS, 1, 1), (CROSS, 1, 2)):
         with pytest.raises(StoppedError):
-            train_star(config(encoder), [learned], [chosen], tmp_path / "parts", watcher=watcher(name, epoch, step))
+            train_sets(
+                KIND, config(encoder), [learned], [chosen], tmp_path / "parts", watcher=watcher(name, epoch, step)
+            )
         assert not (tmp_path / "parts" / "star.json").exists()
-    parts = train_star(config(encoder), [learned], [chosen], tmp_path / "parts")
+    parts = train_sets(KIND, config(encoder), [learned], [chosen], tmp_path / "parts")
     assert networks(tmp_path / "parts") == networks(tmp_path / "whole")
     assert replace(parts, seconds={}) == replace(whole, seconds={})
     assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == ["README.md", "cross", "dual", "star.json"]
@@ -284,9 +296,9 @@ def test_star_taken_up_again_and_again_comes_to_the_same_checkpoint(
 def test_seconds_between_saves_are_nobodys_business(data: tuple[Mined, Mined, str], tmp_path: Path) -> None:
     learned, chosen, encoder = data
     with pytest.raises(StoppedError):
-        train_star(config(encoder), [learned], [chosen], tmp_path, watcher=watcher(CROSS, 0, 2))
+        train_sets(KIND, config(encoder), [learned], [chosen], tmp_path, watcher=watcher(CROSS, 0, 2))
     rarely = with_training(config(encoder), {"save_every_s": 60.0})
-    assert train_star(rarely, [learned], [chosen], tmp_path).figures
+    assert train_sets(KIND, rarely, [learned], [chosen], tmp_path).figures
 
 
 def test_another_configuration_or_other_data_is_refused_until_it_begins_anew(
@@ -294,11 +306,11 @@ def test_another_configuration_or_other_data_is_refused_until_it_begins_anew(
 ) -> None:
     learned, chosen, encoder = data
     with pytest.raises(StoppedError):
-        train_star(config(encoder), [learned], [chosen], tmp_path, watcher=watcher(DUAL, 0, 2))
-    other = seeded(config(encoder), 1)
+        train_sets(KIND, config(encoder), [learned], [chosen], tmp_path, watcher=watcher(DUAL, 0, 2))
+    other = with_training(config(encoder), {"seed": 1})
 
     def again(asked: StarConfig, train_on: Mined, *, fresh: bool = False) -> None:
-        trained(asked, [train_on], [chosen], tmp_path, pairs=None, fresh=fresh, watcher=watcher(DUAL, 0, 1))
+        train_in(KIND, asked, [train_on], [chosen], tmp_path, fresh=fresh, watcher=watcher(DUAL, 0, 1))
 
     with pytest.raises(UsageError, match=r"\(training differs\): name another --out, or give --fresh"):
         again(other, learned)
@@ -316,15 +328,7 @@ def test_a_folder_that_cannot_be_read_as_an_encoder_is_one_line(data: tuple[Mine
 
     (tmp_path / "nothing").mkdir()
     with pytest.raises(EncoderError, match="could not be loaded") as caught:
-        trained(
-            config(str(tmp_path / "nothing")),
-            data[:1],
-            data[1:2],
-            tmp_path / "out",
-            pairs=None,
-            fresh=False,
-            watcher=Watcher(),
-        )
+        train_in(KIND, config(str(tmp_path / "nothing")), data[:1], data[1:2], tmp_path / "out")
     assert "\n" not in str(caught.value)
 
 
@@ -338,11 +342,16 @@ def test_questions_in_common_are_refused_by_words_and_topic() -> None:
 
 
 def test_presets_and_what_the_command_line_changes() -> None:
-    plain = star_config("best", [], scorer=None, encoder=None, epochs=None, seed=0)
+    plain = training_config(KIND, [], preset="best")
     assert plain == StarConfig()
-    assert star_config("paper", [], scorer=None, encoder=None, epochs=None, seed=0) == PAPER
-    changed = star_config(
-        "paper", ["cross.num_negatives=8", "mix=1"], scorer="similarity", encoder="bert", epochs=7, seed=4
+    assert training_config(KIND, [], preset="paper") == PAPER
+    changed = training_config(
+        KIND,
+        ["cross.num_negatives=8", "mix=1"],
+        preset="paper",
+        values={"scorer": "similarity", "encoder": "bert"},
+        epochs=7,
+        seed=4,
     )
     assert (changed.cross.num_negatives, changed.mix, changed.scorer, changed.encoder) == (8, 1.0, "similarity", "bert")
     assert {(each.epochs, each.seed) for each in (changed.dual_training, changed.cross_training)} == {(7, 4)}
@@ -351,7 +360,7 @@ def test_presets_and_what_the_command_line_changes() -> None:
 
 def test_what_is_said_of_one_training_wins_over_what_is_said_of_both() -> None:
     said = ["cross_training.seed=7", "dual_training.epochs=9"]
-    changed = star_config("best", said, scorer=None, encoder=None, epochs=2, seed=3)
+    changed = training_config(KIND, said, preset="best", epochs=2, seed=3)
     assert (changed.dual_training.seed, changed.cross_training.seed) == (3, 7)
     assert (changed.dual_training.epochs, changed.cross_training.epochs) == (9, 2)
 
@@ -366,8 +375,13 @@ def test_the_checkpoint_has_the_weights_of_the_best_epoch(data: tuple[Mined, Min
     learned, chosen, encoder = data
     similar = replace(config(encoder), scorer="similarity")
     said: list[tuple[str, int]] = []
-    description = train_star(
-        similar, [learned], [chosen], tmp_path, watcher=Watcher(epoch=lambda name, epoch, _: said.append((name, epoch)))
+    description = train_sets(
+        KIND,
+        similar,
+        [learned],
+        [chosen],
+        tmp_path,
+        watcher=Watcher(epoch=lambda name, epoch, _: said.append((name, epoch))),
     )
     assert said == [(DUAL, 0), (DUAL, 1)]
     assert set(description.figures) == {DUAL}
@@ -392,5 +406,5 @@ def test_the_checkpoint_has_the_weights_of_the_best_epoch(data: tuple[Mined, Min
 )
 def test_an_option_out_of_its_range_is_one_line(said: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        star_config("best", [said], scorer=None, encoder=None, epochs=None, seed=0)
+        training_config(KIND, [said], preset="best")
     assert str(caught.value) == message

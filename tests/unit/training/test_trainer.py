@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,14 +11,17 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from lodestar.models.training.checkpoint import checked, read_weights, write_weights
-from lodestar.models.training.description import CheckpointError, ModelDescription, TrainedOn, kind_of
+from lodestar.models.training.description import CheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
+from lodestar.models.training.kind import PATHS, Inputs, ModelKind, Outcome, Phase, Training
 from lodestar.models.training.loop import Trained
 from lodestar.models.training.objective import Figures, ParameterGroup, learned
 from lodestar.models.training.options import TrainingOptions
 from lodestar.models.training.state import TrainingStateError
-from lodestar.models.training.trainer import Phase, Result, Trainer, Watcher, begin_anew, trained_in
+from lodestar.models.training.trainer import Watcher, begin_anew
 from safetensors import safe_open
 from torch import Tensor, nn
+
+from tests.trainings import train_sets
 
 OPTIONS = TrainingOptions(epochs=2, patience=9, save_every_s=0.0)
 LEARNED_FROM = TrainedOn("questions", "1" * 64, "2" * 64, "3" * 64, num_questions=4, max_hop=2)
@@ -76,30 +79,60 @@ class AdaptedDescription(ModelDescription):
     parts: ClassVar[tuple[str, ...]] = ("first", "second")
 
 
-class Training:
+@dataclass(frozen=True, slots=True)
+class AdaptedConfig:
+    seed: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A set of questions that nothing is read of."""
+
+    trained_on: TrainedOn = LEARNED_FROM
+    sha256: str = "x"
+    question_keys: tuple[QuestionKey, ...] = ()
+
+
+class Adaptation:
     """A training of two such networks."""
 
     def __init__(self, *, seed: int = 0) -> None:
         self.begun: list[str] = []
         self.objectives: dict[str, AdaptedObjective] = {}
-        self.options = replace(OPTIONS, seed=seed)
-        self.asked: dict[str, Any] = {"config": self.options.as_json(), "train": (LEARNED_FROM,)}
+        self.config = AdaptedConfig(seed)
+        self.learned = Learned()
 
     def run(self, folder: Path, watcher: Watcher | None = None) -> AdaptedDescription:
-        phases = [Phase(part, part, self.options, {}, partial(self._begin, part)) for part in ("first", "second")]
-        trainer = Trainer(AdaptedDescription, self.asked, {"data": "x"}, phases, self._result)
-        return trained_in(folder, trainer, watcher or Watcher())
+        kind = ModelKind(
+            name="adapted",
+            title="Adapted",
+            summary="Train two LoRAs.",
+            learns_from=PATHS,
+            config=AdaptedConfig,
+            description=AdaptedDescription,
+            train=self._train,
+            open=lambda _folder, _opening: None,
+            about=lambda _: (),
+            figures=(),
+        )
+        return train_sets(kind, self.config, [self.learned], [], folder, watcher=watcher)
+
+    def _train(self, config: AdaptedConfig, _inputs: Inputs[Learned]) -> Training:
+        options = replace(OPTIONS, seed=config.seed)
+        phases = [Phase(part, part, options, {}, partial(self._begin, part)) for part in ("first", "second")]
+        return Training(phases, self._outcome)
 
     def _begin(self, part: str) -> AdaptedObjective:
         self.begun.append(part)
         self.objectives[part] = AdaptedObjective()
         return self.objectives[part]
 
-    def _result(self, trained: Mapping[str, Trained]) -> Result[AdaptedDescription]:
-        figures = {name: each.history[each.best_epoch] for name, each in trained.items()}
-        description = AdaptedDescription(**self.asked, dev=(), calibration=(1.0, 0.0), figures=figures)
+    def _outcome(self, _trained: Mapping[str, Trained]) -> Outcome:
         parts = {name: partial(write_weights, each.saved()) for name, each in self.objectives.items()}
-        return Result(description, parts, "# Adapted\n")
+        return Outcome(parts, (1.0, 0.0))
 
 
 class StoppedError(Exception):
@@ -115,7 +148,7 @@ def stop_at(phase: str, epoch: int, step: int) -> Watcher:
 
 
 def test_phases_run_in_their_order_each_with_its_seed(tmp_path: Path) -> None:
-    one, other = Training(), Training(seed=1)
+    one, other = Adaptation(), Adaptation(seed=1)
     one.run(tmp_path / "one")
     other.run(tmp_path / "other")
     assert one.begun == ["first", "second"]
@@ -127,7 +160,7 @@ def test_phases_run_in_their_order_each_with_its_seed(tmp_path: Path) -> None:
 
 
 def test_of_a_frozen_network_the_deltas_alone_are_kept(tmp_path: Path) -> None:
-    training = Training()
+    training = Adaptation()
     with pytest.raises(StoppedError):
         training.run(tmp_path, stop_at("first", 1, 2))
     with safe_open(tmp_path / "training-first.safetensors", framework="pt") as state:
@@ -135,7 +168,7 @@ def test_of_a_frozen_network_the_deltas_alone_are_kept(tmp_path: Path) -> None:
     assert kept == {f"{part}/{name}.weight" for part in ("weights", "best") for name in ("down", "up")}
     training.run(tmp_path)
     assert set(read_weights(tmp_path / "first")) == {"down.weight", "up.weight"}
-    undisturbed = Training()
+    undisturbed = Adaptation()
     undisturbed.run(tmp_path / "undisturbed")
     for part in ("first", "second"):
         assert (tmp_path / part / "model.safetensors").read_bytes() == (
@@ -144,26 +177,26 @@ def test_of_a_frozen_network_the_deltas_alone_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_finished_training_is_not_begun_again(tmp_path: Path) -> None:
-    found, again = Training().run(tmp_path), Training()
+    found, again = Adaptation().run(tmp_path), Adaptation()
     assert again.run(tmp_path) == found
     assert again.begun == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "adapted.json", "first", "second"]
 
 
 def test_another_training_is_refused_where_one_is_finished_until_it_begins_anew(tmp_path: Path) -> None:
-    Training().run(tmp_path)
+    Adaptation().run(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(
         TrainingStateError, match=r"adapted.json is the checkpoint of another training \(config differ\): name another"
     ):
-        Training(seed=1).run(tmp_path)
-    other = Training()
-    other.asked["train"] = (replace(LEARNED_FROM, mined_sha256="4" * 64),)
+        Adaptation(seed=1).run(tmp_path)
+    other = Adaptation()
+    other.learned = Learned(replace(LEARNED_FROM, mined_sha256="4" * 64))
     with pytest.raises(TrainingStateError, match=r"another training \(train differ\).* or give --fresh to begin anew"):
         other.run(tmp_path)
     (tmp_path / "adapted.json").write_text("{}", encoding="utf-8")
     with pytest.raises(TrainingStateError, match=r"expected format 2 .*; or name another --out, or give --fresh"):
-        Training().run(tmp_path)
+        Adaptation().run(tmp_path)
     (tmp_path / "adapted.json").write_bytes(before[tmp_path / "adapted.json"])
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     begin_anew(tmp_path, AdaptedDescription)
@@ -175,7 +208,7 @@ def test_another_training_is_refused_where_one_is_finished_until_it_begins_anew(
 def test_files_that_are_no_checkpoints_are_not_replaced(name: str, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()
     (tmp_path / name / "notes").write_text("mine", encoding="utf-8")
-    training = Training()
+    training = Adaptation()
     begin_anew(tmp_path, AdaptedDescription)
     with pytest.raises(
         TrainingStateError, match=f"{name} is of no checkpoint, and would be replaced: name another --out"
@@ -186,15 +219,15 @@ def test_files_that_are_no_checkpoints_are_not_replaced(name: str, tmp_path: Pat
 
 
 def test_a_training_killed_while_it_wrote_its_checkpoint_is_taken_up(tmp_path: Path) -> None:
-    whole = Training().run(tmp_path)
+    whole = Adaptation().run(tmp_path)
     with pytest.raises(StoppedError):
-        Training().run(tmp_path / "again", stop_at("second", 1, 3))
+        Adaptation().run(tmp_path / "again", stop_at("second", 1, 3))
     (tmp_path / "first").rename(tmp_path / "again" / "first")  # moved already, its description not yet
-    assert Training().run(tmp_path / "again") == whole
+    assert replace(Adaptation().run(tmp_path / "again"), seconds=whole.seconds) == whole
 
 
 def test_the_reader_is_chosen_by_kind(tmp_path: Path) -> None:
-    Training().run(tmp_path)
+    Adaptation().run(tmp_path)
     assert kind_of(tmp_path, ("star", "adapted")) == "adapted"
     with pytest.raises(CheckpointError, match=r"expected a checkpoint with star\.json or gril\.json, found none"):
         kind_of(tmp_path, ("star", "gril"))

@@ -1,0 +1,56 @@
+"""A kind of model that is not Lodestar's own: trained, asked, evaluated and examined through the command line."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Lodestar
+from tests.e2e.training.test_train_reg_triple import question_file
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+KIND = "tests.toy_kind.config:KIND"
+RECIPE = """
+stages = "toy"
+top_k = 20
+
+[parts]
+toy = "tests.toy_kind.part:Toy"
+"""
+
+
+def test_a_kind_of_four_files_is_trained_asked_evaluated_and_examined(
+    lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peru = ("What is the capital of Peru?", "m.peru", "m.lima")
+    train = question_file(tmp_path / "train.jsonl", peru, ("Which currency is used in Peru?", "m.peru", "m.sol"))
+    dev = question_file(tmp_path / "dev.jsonl", ("What is the capital of Chile?", "m.chile", "m.santiago"))
+    out = str(tmp_path / "toy")
+    command = ["train", KIND, "--dataset", train, "--dev", dev, "--out", out, "--json"]
+    ran = lodestar(*command)
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["figures"]["toy scorer"]["average_precision"] == 1
+    (tmp_path / "toy.toml").write_text(RECIPE, encoding="utf-8")
+    recipe = ["--recipe", str(tmp_path / "toy.toml"), "--set", f"toy.checkpoint={out}"]
+    asked = lodestar("retrieve", "--json", *recipe, "What is the capital of Chile?")
+    assert asked.code == 0, asked.err
+    assert json.loads(asked.out)["items"][0]["relation"] == "location.country.capital"
+    report = lodestar("eval", dev, *recipe, "--no-diagnosis", "--json", "--out", str(tmp_path / "run"))
+    assert report.code == 0, report.err
+    entry = importlib.metadata.EntryPoint("toy", KIND, "lodestar.kinds")
+    monkeypatch.setattr(
+        "lodestar.models.training.kind.entry_points", lambda group: [entry] if group == entry.group else []
+    )
+    examined = lodestar("doctor", "--checkpoint", out)
+    assert "toy, 1 file as written" in examined.out, examined.out
+    assert "toy" in lodestar("train", "--help").out
+
+
+def test_a_kind_that_is_not_there_is_one_line(lodestar: Lodestar) -> None:
+    ran = lodestar("train", "tests.toy_kind.config:NOTHING", "--help")
+    assert ran.code == 2
+    assert "cannot be imported" in ran.err
