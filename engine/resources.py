@@ -182,7 +182,7 @@ class Resources:
         device = None if self.placement.device == "auto" else self.device
         encoder = SentenceEncoder(self.settings.encoder, device=device)
         try:
-            encoder.encode(["warm"])
+            _ = encoder.dimension  # encodes a text
         except EncoderUnavailableError as error:
             raise EncoderError(str(error)) from error
         return encoder
@@ -228,7 +228,7 @@ class GraphResources:
             return None
         from .entities.index import open_entity_index  # with FAISS, which is slow to import
 
-        index = open_entity_index(folder, self.shared.encoder.revision)
+        index = open_entity_index(folder, self.shared.encoder)
         if index is not None and self.edition not in (None, index.meta.edition):
             _log.warning(
                 "the graph has changed since its entity index was made: what came since is found by its words alone; "

@@ -74,7 +74,7 @@ class TextVectors:
     ) -> None:
         store = self._store if lasting else None
         if store is not None and missing:
-            kept = store.get(missing)
+            kept = store.get(missing, self.encoder.dimension)
             for text, entry in kept.items():
                 if entry[1] is not None or not with_tokens:
                     self._entries.keep(text, entry)

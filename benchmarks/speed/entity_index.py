@@ -125,7 +125,7 @@ def main() -> None:
             processor = time.process_time()
             report = build_entity_index(Path(folder), pages, len(entities), EDITION, encoder)
             took = time.process_time() - processor
-            index = open_entity_index(Path(folder), encoder.revision)
+            index = open_entity_index(Path(folder), encoder)
             assert index is not None
             for probes in ("every vector in bytes",) if flat_to else PROBES:
                 if isinstance(index.index, faiss.IndexIVF) and isinstance(probes, int):

@@ -62,8 +62,10 @@ def build_entity_index(
     where the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    old = open_entity_index(folder, encoder.revision, whole=True)
-    kept = _Kept(folder / f"entities-{hashlib.sha256(encoder.revision.encode()).hexdigest()[:12]}.draft", old)
+    old = open_entity_index(folder, encoder)
+    kept = _Kept(
+        folder / f"entities-{hashlib.sha256(encoder.revision.encode()).hexdigest()[:12]}.draft", encoder.dimension, old
+    )
     ids: list[pa.Array] = []
     keys: list[Keys] = []
     num_encoded = done = 0
@@ -90,38 +92,42 @@ def key_of(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
+_ROW = np.dtype([("key", "<u8"), ("checksum", "<u8")])
+
+
+def _checksum(key: int, vector: bytes) -> int:
+    """Return the checksum of a vector of a draft, which is float16 little-endian."""
+    return int.from_bytes(hashlib.blake2b(key.to_bytes(8, "little") + vector, digest_size=8).digest(), "little")
+
+
 class _Kept:
     """Vectors by the hashes of their texts: of the index before, and of a draft on disk that grows."""
 
-    def __init__(self, draft: Path, old: EntityIndex | None) -> None:
-        self._draft = draft
-        self._keys_file, self._vectors_file = draft.with_suffix(".keys"), draft.with_suffix(".vectors")
+    def __init__(self, draft: Path, dimension: int, old: EntityIndex | None) -> None:
+        self._rows_file, self._vectors_file = draft.with_suffix(".rows"), draft.with_suffix(".vectors")
+        self._dimension = dimension
         self._places: dict[int, int] = {}
         """Where a vector stands: from 0 in the draft, before that, from −1 downwards, in the old index."""
         self._old = old
         if old is not None:
             hashes = np.asarray(old.rows["key"].combine_chunks())
             self._places = {key: -1 - place for place, key in enumerate(hashes.tolist())}
-        self._dimension = 0
+        self._num_drafted = 0
         self._take_up()
 
     def _take_up(self) -> None:
-        """Read the keys of a draft that was left behind; a vector that was not written whole does not count."""
-        if not (self._keys_file.exists() and self._vectors_file.exists()):
+        """Read the rows of a draft that was left behind, up to the first that is damaged or not whole."""
+        if not (self._rows_file.exists() and self._vectors_file.exists()):
             return
-        keys = np.fromfile(self._keys_file, dtype=np.uint64)
-        if not len(keys):
-            return
-        self._dimension = int(keys[0])
-        whole_ones = min(len(keys) - 1, self._vectors_file.stat().st_size // (2 * self._dimension))
-        with self._keys_file.open("r+b") as file:
-            file.truncate(8 * (1 + whole_ones))
-        with self._vectors_file.open("r+b") as file:
-            file.truncate(2 * self._dimension * whole_ones)
-        self._places |= {key: place for place, key in enumerate(keys[1 : 1 + whole_ones].tolist())}
-        self._num_drafted = whole_ones
-
-    _num_drafted = 0
+        rows = np.fromfile(self._rows_file, dtype=_ROW)
+        with self._rows_file.open("r+b") as rows_file, self._vectors_file.open("r+b") as vectors_file:
+            for key, checksum in rows.tolist():
+                if _checksum(key, vectors_file.read(2 * self._dimension)) != checksum:
+                    break
+                self._places[key] = self._num_drafted
+                self._num_drafted += 1
+            rows_file.truncate(_ROW.itemsize * self._num_drafted)
+            vectors_file.truncate(2 * self._dimension * self._num_drafted)
 
     def missing(self, keys: dict[int, str]) -> list[int]:
         """Return the keys whose vectors are not here."""
@@ -129,12 +135,12 @@ class _Kept:
 
     def add(self, keys: list[int], vectors: FloatArray) -> None:
         """Write vectors to the draft: first they, then their keys, so that no key is without its vector."""
+        data = [vector.tobytes() for vector in vectors.astype(np.float16)]
         with self._vectors_file.open("ab") as file:
-            file.write(vectors.astype(np.float16).tobytes())
-        first = [] if self._dimension else [vectors.shape[1]]
-        self._dimension = vectors.shape[1]
-        with self._keys_file.open("ab") as file:
-            file.write(np.array([*first, *keys], dtype=np.uint64).tobytes())
+            file.write(b"".join(data))
+        checksums = [_checksum(key, some) for key, some in zip(keys, data, strict=True)]
+        with self._rows_file.open("ab") as file:
+            file.write(np.array(list(zip(keys, checksums, strict=True)), dtype=_ROW).tobytes())
         self._places |= {key: self._num_drafted + at for at, key in enumerate(keys)}
         self._num_drafted += len(keys)
 
@@ -163,7 +169,7 @@ class _Kept:
 
     def forget(self) -> None:
         """Remove the draft."""
-        self._keys_file.unlink(missing_ok=True)
+        self._rows_file.unlink(missing_ok=True)
         self._vectors_file.unlink(missing_ok=True)
 
 

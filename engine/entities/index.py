@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...models.encoder import FloatArray
+from ...models.encoder import FloatArray, SentenceEncoder
 from ...models.file_hash import file_sha256
 from ..database.catalogue import Edition
 
@@ -71,7 +71,7 @@ def read_meta(folder: Path) -> EntityIndexMeta | None:
             return None
         said["edition"] = tuple(said["edition"])
         return EntityIndexMeta(**said)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -80,25 +80,27 @@ def meta_text(meta: EntityIndexMeta) -> str:
     return json.dumps({"format": FORMAT, **asdict(meta)}, indent=2) + "\n"
 
 
-def open_entity_index(folder: Path, encoder: str, *, whole: bool = False) -> EntityIndex | None:
+def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | None:
     """Return the index of a folder; None where there is none, it is of another encoder, or damaged.
 
-    Files are held against their sizes, with `whole` against their hashes too.
+    Every byte is held against the hashes in the description.
     """
     import faiss
     import pyarrow as pa
 
     meta = read_meta(folder)
-    if meta is None or meta.encoder != encoder:
+    if meta is None or meta.encoder != encoder.revision:
         return None
-    if not _is_sound(folder, meta, whole=whole):
+    if not _is_sound(folder, meta):
         _log.warning("the entity index in %s is damaged and not used: run `lodestar index entities`", folder)
         return None
     try:
         index = mapped(folder / VECTORS)
         with pa.memory_map(str(folder / ROWS)) as source:
             rows = pa.ipc.open_file(source).read_all()
-    except (OSError, RuntimeError, pa.ArrowInvalid):
+        if set(rows.column_names) != {"id", "key"} or index.ntotal != rows.num_rows or index.d != encoder.dimension:
+            raise ValueError("the files do not fit together")
+    except (OSError, RuntimeError, ValueError):
         _log.warning("the entity index in %s cannot be read and is not used: run `lodestar index entities`", folder)
         return None
     if isinstance(index, faiss.IndexIVF):
@@ -116,11 +118,11 @@ def mapped(path: Path) -> faiss.Index:
         return faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
 
 
-def _is_sound(folder: Path, meta: EntityIndexMeta, *, whole: bool) -> bool:
+def _is_sound(folder: Path, meta: EntityIndexMeta) -> bool:
     said = {VECTORS: (meta.vectors_bytes, meta.vectors_sha256), ROWS: (meta.rows_bytes, meta.rows_sha256)}
     try:
         return all(
-            (folder / name).stat().st_size == size and (not whole or file_sha256(folder / name) == sha256)
+            (folder / name).stat().st_size == size and file_sha256(folder / name) == sha256
             for name, (size, sha256) in said.items()
         )
     except OSError:

@@ -1,6 +1,7 @@
-"""Vectors of texts on disk, so that what one run has encoded no other has to: an embedding cache in one sqlite file.
+"""Keep vectors of texts in a sqlite file, so that what one run has encoded no other has to.
 
-Keys are digests: no text can be read from the file. Several processes and threads may use it at the same time.
+Keys are digests: no text can be read from the file. Each row has a checksum: one that is damaged counts as missing, so
+that it is encoded and written again. Several processes and threads may use the file at the same time.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ AT_A_TIME = 10_000
 MAX_BYTES = 1 << 30
 """Size of the file beyond which nothing more is kept: some 600,000 vectors of MiniLM."""
 _APPLICATION_ID = 0x4C4F4456  # LODV
+_FORMAT = 2
+"""Format 1 had no checksums: its vectors are encoded anew."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,18 +57,19 @@ class VectorStore:
                 raise
             self._connection = connection
 
-    def get(self, texts: Sequence[str]) -> dict[str, Entry]:
-        """Return what is kept of these texts."""
+    def get(self, texts: Sequence[str], dimension: int) -> dict[str, Entry]:
+        """Return what is kept of these texts: rows that are undamaged, and whose vectors have this dimension."""
         found: dict[str, Entry] = {}
         with self._turn, self._tolerant():
             for start in range(0, len(texts) if self._connection else 0, AT_A_TIME):
                 by_key = {_key(text): text for text in texts[start : start + AT_A_TIME]}
                 assert self._connection is not None
                 rows = self._connection.execute(
-                    "SELECT key, dimension, data FROM vectors WHERE key IN (SELECT value FROM json_each(?))",
-                    (json.dumps(list(by_key)),),
+                    "SELECT key, dimension, CAST(data AS BLOB), CAST(checksum AS BLOB) FROM vectors "
+                    "WHERE dimension = ? AND key IN (SELECT value FROM json_each(?))",
+                    (dimension, json.dumps(list(by_key))),
                 )
-                found |= {by_key[key]: _entry(dimension, data) for key, dimension, data in rows}
+                found |= {by_key[row[0]]: _entry(*row[1:3]) for row in rows if _is_whole(*row)}
         return found
 
     def put(self, entries: Mapping[str, Entry]) -> None:
@@ -73,10 +77,10 @@ class VectorStore:
         with self._turn, self._tolerant():
             if self._connection is None or self._size() > self._max_bytes:
                 return
-            rows = [(_key(text), len(vector), _data(vector, tokens)) for text, (vector, tokens) in entries.items()]
+            rows = [_row(text, vector, tokens) for text, (vector, tokens) in entries.items()]
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+                self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", rows)
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._connection.execute("ROLLBACK")
@@ -105,7 +109,12 @@ class VectorStore:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
-            _log.warning("%s: vectors of texts cannot be kept there, and are made anew: %s", self.path, error)
+            _log.warning(
+                "%s: vectors of texts cannot be kept there, and are made anew each time (%s): delete the file, or make "
+                "room for it",
+                self.path,
+                error,
+            )
 
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -116,11 +125,18 @@ def _prepare(connection: sqlite3.Connection) -> None:
     execute = connection.execute
     execute("BEGIN IMMEDIATE")
     (application,) = execute("PRAGMA application_id").fetchone()
-    if application == 0 and not execute("SELECT 1 FROM sqlite_schema").fetchone():
+    (format_,) = execute("PRAGMA user_version").fetchone()
+    is_empty = application == 0 and not execute("SELECT 1 FROM sqlite_schema").fetchone()
+    if not is_empty and application != _APPLICATION_ID:
+        raise ValueError("expected a store of vectors, found another file")
+    if is_empty or format_ != _FORMAT:
         execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        execute("CREATE TABLE vectors (key TEXT PRIMARY KEY, dimension INTEGER NOT NULL, data BLOB NOT NULL)")
-    elif application != _APPLICATION_ID:
-        raise ValueError("expected a store of vectors, found another file: delete it")
+        execute(f"PRAGMA user_version = {_FORMAT}")
+        execute("DROP TABLE IF EXISTS vectors")
+        execute(
+            "CREATE TABLE vectors (key TEXT PRIMARY KEY, dimension INTEGER NOT NULL, data BLOB NOT NULL, "
+            "checksum BLOB NOT NULL)"
+        )
     execute("COMMIT")
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = NORMAL")
@@ -130,9 +146,21 @@ def _key(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _data(vector: FloatArray, tokens: FloatArray | None) -> bytes:
+def _row(text: str, vector: FloatArray, tokens: FloatArray | None) -> tuple[str, int, bytes, bytes]:
+    """Return the row of a text: key, dimension, data, checksum."""
+    key, dimension = _key(text), len(vector)
     rows = vector[None] if tokens is None else np.concatenate([vector[None], tokens])
-    return np.ascontiguousarray(rows, dtype="<f4").tobytes()
+    data = np.ascontiguousarray(rows, dtype="<f4").tobytes()
+    return key, dimension, data, _checksum(key, dimension, data)
+
+
+def _checksum(key: str, dimension: int, data: bytes) -> bytes:
+    return hashlib.blake2b(b"%s %d %s" % (key.encode(), dimension, data), digest_size=8).digest()
+
+
+def _is_whole(key: str, dimension: int, data: bytes, checksum: bytes) -> bool:
+    """Return whether a row is, byte for byte, the one that was written."""
+    return bool(data) and checksum == _checksum(key, dimension, data)
 
 
 def _entry(dimension: int, data: bytes) -> Entry:

@@ -21,6 +21,8 @@ from lodestar.models.text_vectors import TextVectors
 class CountingEncoder(SentenceEncoder):
     """Vectors of lengths; it remembers what it was given."""
 
+    dimension = 3
+
     def __init__(self) -> None:
         super().__init__("counting")
         self.given: list[str] = []
@@ -79,7 +81,7 @@ def test_questions_are_not_kept_and_no_text_can_be_read(store: VectorStore) -> N
     vectors.encode(["Who is my doctor?"])
     vectors.encode_tokens(["Who is my doctor?"])
     vectors.sentence("and my lawyer?")
-    assert store.get(["Who is my doctor?", "and my lawyer?"]) == {}
+    assert store.get(["Who is my doctor?", "and my lawyer?"], 3) == {}
     vectors.encode(["Peru Peru Peru"], lasting=True)
     store.close()
     assert all(b"Peru" not in path.read_bytes() for path in store.path.parent.iterdir())
@@ -102,7 +104,7 @@ def test_what_is_put_comes_back(
         for text, (vector, count) in entries.items()
     }
     store.put(made)
-    found = store.get([*made, "something else, that is longer than those"])
+    found = store.get([*made, "something else, that is longer than those"], 3)
     assert found.keys() == made.keys()
     for text, (vector, tokens) in made.items():
         np.testing.assert_array_equal(found[text][0], vector)
@@ -131,6 +133,56 @@ def test_what_is_no_store_is_left_and_said_once(tmp_path: Path, caplog: pytest.L
         assert (wrong.read_bytes() if wrong.is_file() else b"") == before
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "data = zeroblob(0)",
+        "data = zeroblob(12)",
+        "data = randomblob(12)",
+        "data = randomblob(7)",
+        "data = 'text of twelve'",
+        "data = CAST(x'ffff' AS TEXT)",
+        "data = (SELECT data FROM vectors WHERE data <> v.data)",
+        "dimension = 1",
+        "dimension = 0",
+        "dimension = -3",
+        "dimension = 'three'",
+        "checksum = randomblob(8)",
+        "checksum = 'text'",
+    ],
+)
+def test_a_damaged_row_is_encoded_and_written_again(damage: str, store: VectorStore) -> None:
+    TextVectors(CountingEncoder(), store=store).encode(["Peru", "Lima is"], lasting=True)
+    with sqlite3.connect(store.path, isolation_level=None) as other:
+        other.execute(f"UPDATE vectors AS v SET {damage} WHERE rowid = 1")
+    other.close()
+    for expected in (["Peru"], []):
+        encoder = CountingEncoder()
+        found = TextVectors(encoder, store=store).stacked(["Peru", "Lima is"], lasting=True)
+        assert found.tolist() == [[4, 1, 2], [7, 1, 2]]
+        assert encoder.given == expected
+
+
+def test_vectors_of_another_dimension_are_encoded_anew(store: VectorStore) -> None:
+    store.put({"Peru": entry(1, 2)})
+    encoder = CountingEncoder()
+    assert TextVectors(encoder, store=store).stacked(["Peru"], lasting=True).shape == (1, 3)
+    assert encoder.given == ["Peru"]
+
+
+def test_a_store_without_checksums_begins_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "first.sqlite"
+    with sqlite3.connect(path, isolation_level=None) as before:
+        before.execute(f"PRAGMA application_id = {0x4C4F4456}")
+        before.execute("CREATE TABLE vectors (key TEXT PRIMARY KEY, dimension INTEGER NOT NULL, data BLOB NOT NULL)")
+    before.close()
+    store = VectorStore(path)
+    store.put({"Peru": entry(1, 2, 3)})
+    assert list(store.get(["Peru"], 3)) == ["Peru"]
+    assert not caplog.messages
+    store.close()
+
+
 def test_a_full_store_keeps_what_it_has(tmp_path: Path) -> None:
     path = tmp_path / "small.sqlite"
     store = VectorStore(path)
@@ -138,7 +190,7 @@ def test_a_full_store_keeps_what_it_has(tmp_path: Path) -> None:
     store.close()
     full = VectorStore(path, max_bytes=1)
     full.put({"Lima": entry(4, 5, 6)})
-    assert list(full.get(["Peru", "Lima"])) == ["Peru"]
+    assert list(full.get(["Peru", "Lima"], 3)) == ["Peru"]
     full.close()
 
 
@@ -150,11 +202,11 @@ def test_another_process_that_writes_is_not_waited_for_long(
     writing = sqlite3.connect(store.path, isolation_level=None)
     writing.execute("BEGIN IMMEDIATE")
     other.put({"Peru": entry(1, 2, 3)})
-    assert other.get(["Peru"]) == {}
+    assert other.get(["Peru"], 3) == {}
     writing.execute("ROLLBACK")
     writing.close()
     other.put({"Peru": entry(1, 2, 3)})
-    assert list(other.get(["Peru"])) == ["Peru"]
+    assert list(other.get(["Peru"], 3)) == ["Peru"]
     other.close()
 
 
@@ -168,7 +220,7 @@ def test_threads_share_a_store(store: VectorStore) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(store.get([f"text {n}" for n in range(50)])) == 50
+    assert len(store.get([f"text {n}" for n in range(50)], 3)) == 50
 
 
 def test_encoders_have_their_own_digests(tmp_path: Path) -> None:
