@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from .errors import UsageError
+import numpy as np
+import numpy.typing as npt
+
+from .errors import CheckpointError, UsageError
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -230,3 +233,12 @@ class TokenUsage:
 
     prompt: int
     completion: int
+
+
+def check_finite(scores: npt.NDArray[np.floating[Any]], scorer: str, *, log_probabilities: bool = False) -> None:
+    """Raise `CheckpointError` unless all scores are finite; a log-probability may be minus infinity."""
+    if not np.all(np.isfinite(scores) | (np.isneginf(scores) if log_probabilities else False)):
+        raise CheckpointError(
+            f"expected finite scores of {scorer}, found one that is infinite or no number: its weights are damaged, or "
+            "its training has diverged: train or fetch it again"
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,11 +11,13 @@ from typing import Any
 
 from lodestar.engine.training.running import train_in_folder
 from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.file_hash import file_sha256
 from lodestar.models.gril.reading.asked import Wanted
 from lodestar.models.reg.graphs import QuestionLabels
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.kind import AnyKind, DescriptionT, Inputs, ModelKind
 from lodestar.models.training.trainer import Watcher, train_model
+from safetensors.torch import load_file, save_file
 
 
 class Encoding:
@@ -80,3 +84,20 @@ def train_in(
     return train_in_folder(
         kind, config, inputs_of(train, dev, vectors, beside), folder, fresh=fresh, watching=lambda: nullcontext(watcher)
     )
+
+
+def grow_weights(checkpoint: str | Path, to: Path, factor: float = 1e30) -> str:
+    """Copy a checkpoint with all weights so many times as large, every one of them finite; return where it is."""
+    shutil.copytree(checkpoint, to)
+    (path,) = (path for path in to.glob("*.json") if "files" in json.loads(path.read_text(encoding="utf-8")))
+    said = json.loads(path.read_text(encoding="utf-8"))
+    for name in said["files"]:
+        if name.endswith(".safetensors"):
+            weights = load_file(to / name)
+            save_file(
+                {key: value * factor if value.is_floating_point() else value for key, value in weights.items()},
+                to / name,
+            )
+            said["files"][name] = file_sha256(to / name)
+    path.write_text(json.dumps(said), encoding="utf-8")
+    return str(to)

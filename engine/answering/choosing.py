@@ -8,7 +8,7 @@ from ..errors import UsageError
 from ..evidence.answer import Answer
 from ..evidence.evidence import Evidence, Item
 from ..steps import Steps
-from ..values import AnswerEntity
+from ..values import AnswerEntity, check_finite
 from .reading import Passages, rests_on
 
 
@@ -38,6 +38,7 @@ class ChoosingAnswerer:
         said = self._passages.reader.choose(passages, options, [each.graph_token for each in taken])
         found = []
         for each, some, scores in zip(taken, options, said, strict=True):
+            check_finite(scores, "the reader of a checkpoint of kind gril")
             best, probability = some[int(scores.argmax())], float(scores.max())
             items = rests_on(each, best)
             entity = AnswerEntity(best, None, probability, "graph" if items else "model", items)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.evidence import Evidence, Item
 from ..steps import Steps
-from ..values import AnswerEntity, Entity, Triple
+from ..values import AnswerEntity, Entity, Triple, check_finite
 from .reading import Passages
 
 MAX_NAMED = 10
@@ -35,6 +35,7 @@ class PointingAnswerer:
         said = self._passages.reader.read([passage for passage, _ in made], [each.graph_token for each in taken])
         found: list[Answer] = []
         for each, (_, candidates), (scores, is_answer) in zip(taken, made, said, strict=True):
+            check_finite(scores, "the reader of a checkpoint of kind gril")
             named = [(float(scores[place]), candidates[place]) for place in is_answer.nonzero()[0].tolist()]
             found.append(self._answer(each, sorted(named, key=lambda pair: (-pair[0], pair[1].id))))
         return found

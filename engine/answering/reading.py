@@ -10,6 +10,7 @@ from ...models.gril.reading.passages import Passage
 from ..errors import UsageError
 from ..evidence.bridges import to_triples
 from ..evidence.evidence import Evidence, Item
+from ..reorganising.adaptive import predict_hops
 from ..values import Entity, Triple
 
 
@@ -30,7 +31,7 @@ class Passages:
     def taken(self, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Triple]]:
         """Return the triples that are read; raise `UsageError` for evidence without the graph token it reads."""
         said = self.reader.description
-        hops = [] if said.num_triples else self._hops.hops([each.question.text for each in evidence])
+        hops = [] if said.num_triples else predict_hops(self._hops, [each.question.text for each in evidence])
         numbers = [said.num_triples] * len(evidence) if said.num_triples else [TRIPLES_PER_HOP * c for c in hops]
         found = [to_triples(each).cut_to(number) for each, number in zip(evidence, numbers, strict=True)]
         if said.token and not all(each.graph_token for each in found):

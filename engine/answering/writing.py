@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.evidence import Evidence, Item
 from ..steps import Steps
+from ..values import check_finite
 from .reading import Passages
 from .reply import Claim, cited
 
@@ -34,6 +37,7 @@ class WritingAnswerer:
         for each, reply in zip(
             taken, self._passages.reader.write(passages, [each.graph_token for each in taken]), strict=True
         ):
+            check_finite(np.array([reply.probability]), "the reader of a checkpoint of kind gril")
             entities = cited(tuple(Claim(name, reply.probability) for name in reply.names), each)
             text = ", ".join(reply.names) or f"{NO_ANSWER}: the language model wrote none"
             found.append(Answer(each, entities, text, "gril", confidence=reply.probability if entities else 0.0))

@@ -6,6 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
+from ..values import check_finite
+
 Unit = Literal["similarity", "logit", "probability"]
 
 _TEMPERATURES: dict[Unit, float] = {"similarity": 0.1, "logit": 1.0, "probability": 1.0}
@@ -20,7 +24,8 @@ class Calibration:
     intercept: float = 0.0
 
     def probability(self, score: float) -> float:
-        """Return P for a score."""
+        """Return P for a score; raise `CheckpointError` for one that is no number."""
+        check_finite(np.array([score]), "a scorer", log_probabilities=True)
         if self.unit == "probability":
             return min(max(score, 0.0), 1.0)
         return sigmoid(self.slope * score + self.intercept)

@@ -10,7 +10,7 @@ import torch
 from ...models.linking.config import LinkerDescription
 from ...models.linking.network import CandidateScorer
 from ..errors import CheckpointError
-from ..values import EntityCandidate, Scored
+from ..values import EntityCandidate, Scored, check_finite
 from .deciding import TRAINED_FEATURES, trained_features
 from .relation_evidence import Floats
 
@@ -27,6 +27,7 @@ class TrainedWeighing:
         slope, intercept = self.description.calibration
         with torch.no_grad():
             logits = self._network(torch.from_numpy(trained_features(found, relations).astype(np.float32)))
+        check_finite(logits.numpy(), "a checkpoint of kind linker")
         probability: Floats = 1 / (1 + np.exp(-(slope * logits.numpy().astype(np.float64) + intercept)))
         return probability
 

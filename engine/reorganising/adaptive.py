@@ -9,6 +9,7 @@ from ...models.gril.hops import HopModel
 from ..evidence.bridges import triples_of
 from ..evidence.evidence import Cost, Evidence, Item, Kind
 from ..steps import Steps
+from ..values import check_finite
 
 
 class AdaptiveK:
@@ -28,12 +29,19 @@ class AdaptiveK:
         """Return the evidence, cut."""
         yield from ()
         started_s = time.perf_counter()
-        hops = self._model.hops([each.question.text for each in evidence])
+        hops = predict_hops(self._model, [each.question.text for each in evidence])
         cost = Cost("adaptive-k", time.perf_counter() - started_s)
         return [
             each.cut_to(number_kept(each, self._per_hop * c)).charged([cost])
             for each, c in zip(evidence, hops, strict=True)
         ]
+
+
+def predict_hops(model: HopModel, questions: Sequence[str]) -> list[int]:
+    """Return the number of hops that each question seems to take."""
+    logits = model.logits(questions)
+    check_finite(logits, "the hop predictor of a checkpoint of kind gril")
+    return [place + 1 for place in logits.argmax(axis=1).tolist()]
 
 
 def number_kept(evidence: Evidence[Item], num_triples: int) -> int:

@@ -14,7 +14,7 @@ from ...models.graphrag_fi.relevance import attention_relevance, relevance_layer
 from ..errors import LLMError
 from ..evidence.evidence import Evidence, Item
 from ..evidence.text import item_text, one_line
-from ..values import Scored
+from ..values import Scored, check_finite
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -108,7 +108,9 @@ class ByReranker:
         pairs = [(evidence.question.text, text) for text in texts_of(evidence.items)]
         if not pairs:
             return np.zeros(0)
-        return np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float64)
+        scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float64)
+        check_finite(scores, "the reranker")
+        return scores
 
 
 def texts_of(items: Sequence[Scored[Item]]) -> list[str]:

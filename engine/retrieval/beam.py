@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..database.graph import Signature
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
@@ -20,7 +22,7 @@ from ..evidence.evidence import Cost, Evidence, Kind, item_order
 from ..linking.topics import link_penalties, started_from
 from ..steps import Steps, counted
 from ..stopwatch import Stopwatch
-from ..values import Entity, LinkedQuestion, RelationPath, Scored, Step, Topic
+from ..values import Entity, LinkedQuestion, RelationPath, Scored, Step, Topic, check_finite
 from .ends import ends_for
 from .frontier import Bounds, Frontier, FrontierTree
 from .scoring import PathQuery, PathScorer, PathScores
@@ -135,6 +137,8 @@ class BeamSearch:
             candidates_of = self._shortlisted(searches, [self._candidates(search) for search in searches])
             encoding_s = self.scorer.encoding_s
             scores = self.scorer.score([self._query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
+            for score in scores:
+                check_finite(np.stack([score.stop, score.extend]), "a path scorer", log_probabilities=True)
             chosen = [
                 self._choose(search, candidates, score, pool)
                 for search, candidates, score in zip(searches, candidates_of, scores, strict=True)

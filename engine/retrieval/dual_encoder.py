@@ -15,7 +15,7 @@ from ...models.star.inputs.similar import UNIT
 from ...models.star.scoring import Floats, Hops, PairAttention, StarModel
 from ...models.text_vectors import TextVectors
 from ...models.verbalise import RelationWords
-from ..values import RelationPath, Topic
+from ..values import RelationPath, Topic, check_finite
 from .hops import hops_of
 from .scoring import PathQuery, PathScores, masked_question, mention_of
 from .similarity import SimilarityScorer
@@ -72,9 +72,11 @@ class StarScorer:
 
     def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> Floats:
         """Return the logits of the cross-attentive scorer, (num_pairs,); equal pairs are read once."""
-        return self.model.cross(
+        scores = self.model.cross(
             [(question, mention_of(topic), hops_of(path, self.words)) for question, topic, path in pairs]
         )
+        check_finite(scores, "a checkpoint of kind star")
+        return scores
 
     def attention(self, question: str, topic: Topic, path: RelationPath) -> PairAttention:
         """Return what the cross-attentive scorer attends to; raise `ValueError` where the checkpoint has none."""
@@ -85,4 +87,5 @@ class StarScorer:
         for topic, rows in query.rows_by_topic().items():
             masked = masked_question(query.question, topic)
             stop[rows], extend[rows] = self.model.dual(masked, [paths[row] for row in rows])
+        check_finite(np.stack([stop, extend]), "a checkpoint of kind star")
         return PathScores(stop, extend)

@@ -15,7 +15,7 @@ from ...models.gril.scoring import GrilModel, GrownTriples
 from ...models.text_vectors import TextVectors
 from ..evidence.evidence import Cost, Evidence, Kind
 from ..steps import Steps
-from ..values import LinkedQuestion, Topic, Triple
+from ..values import LinkedQuestion, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
 from .triples import GraphRelations, SubgraphColumns
 
@@ -62,7 +62,9 @@ class GrowingRetriever:
         """Return the subgraphs of the questions, and what grew in them, layer by layer."""
         batch = yield from self._columns.extract(questions)
         columns = self._columns.columns(questions, batch)
-        return batch, self._model.grow(columns, batch.table.is_literal[batch.entities], batch.node_questions)
+        grown = self._model.grow(columns, batch.table.is_literal[batch.entities], batch.node_questions)
+        check_finite(grown.logits, "a checkpoint of kind gril")
+        return batch, grown
 
     @property
     def names(self) -> Mapping[int, str]:

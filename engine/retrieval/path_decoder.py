@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from ...models.reg.paths.scoring import PathModel
 from ...models.reg.paths.vocabulary import Vocabulary
 from ...models.verbalise import RelationWords
+from ..values import check_finite
 from .scoring import PathQuery, PathScores, masked_question
 
 
@@ -37,6 +40,7 @@ class PathDecoderScorer:
         paths = [[str(step) for step in path.steps] for query in queries for path in query.paths]
         masked = [text for query in queries for text in _masked(query)]
         extend, stop = self._model.score(masked, self._vocabulary.written(paths), self._tokens)
+        check_finite(np.stack([extend, stop]), "a checkpoint of kind reg-path", log_probabilities=True)
         found, at = [], 0
         for query in queries:
             rows = slice(at, at + len(query.paths))

@@ -17,7 +17,7 @@ from ..evidence.calibration import Calibration
 from ..evidence.evidence import Cost, Evidence, Kind, item_order
 from ..linking.topics import started_from
 from ..steps import Steps
-from ..values import Entity, LinkedQuestion, Scored, Topic, Triple
+from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
 from .subgraph.bounds import SubgraphBounds
 from .subgraph.proposing import SimilarityProposer
@@ -196,7 +196,9 @@ class SubgraphScorer(SubgraphColumns):
 
     def score(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> npt.NDArray[np.float32]:
         """Return the logit of each triple of a batch, (num_triples,)."""
-        return self.model.score(self.columns(questions, batch))
+        scores = self.model.score(self.columns(questions, batch))
+        check_finite(scores, f"a checkpoint of kind {self.model.description.kind}")
+        return scores
 
 
 class TripleRetriever:

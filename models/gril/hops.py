@@ -59,15 +59,14 @@ class HopModel:
         """The most that it predicts."""
         return self._network.max_hops
 
-    def hops(self, questions: Sequence[str]) -> list[int]:
-        """Return the hops of each question."""
+    def logits(self, questions: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the logits of each question's number of hops, from 1 on, (num_questions, max_hops)."""
         if not questions:
-            return []
+            return np.zeros((0, self.max_hops), dtype=np.float32)
         self._vectors.encode(questions)
         vectors = torch.stack([torch.from_numpy(self._vectors.sentence(each)) for each in questions])
         with torch.no_grad():
-            logits = self._network(vectors.to(self._network.out.weight.device))
-        return [place + 1 for place in logits.argmax(dim=1).tolist()]
+            return self._network(vectors.to(self._network.out.weight.device)).float().cpu().numpy()
 
 
 def hops_of(graphs: QuestionGraphs, max_hops: int) -> Ints:

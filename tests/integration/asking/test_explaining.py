@@ -19,6 +19,7 @@ from lodestar.models.star.scoring import StarModel
 
 from tests.searches import chains
 from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.trainings import grow_weights
 
 CURRENCY = Question("Which currency is used in Peru?", ("m.peru",))
 
@@ -152,3 +153,12 @@ def test_langchain_takes_a_checkpoint(checkpoint: str, settings: Settings, train
     assert [document.metadata["score"] for document in documents] == pytest.approx(
         [p.score for p in found.items], abs=1e-6
     )
+
+
+def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint: str, tmp_path: Path) -> None:
+    recipe = Star(checkpoint=grow_weights(checkpoint, tmp_path / "huge"))
+    with (
+        Engine(settings, recipe=recipe) as asked,
+        pytest.raises(CheckpointError, match="expected finite scores of a checkpoint of kind"),
+    ):
+        asked.ask(CURRENCY)

@@ -35,7 +35,7 @@ from lodestar.models.reg.paths.kind import KIND as PATH_KIND
 from lodestar.models.star.networks.backbone import describe_backbone
 
 from tests.tiny_checkpoint import tiny_backbone
-from tests.trainings import train_in
+from tests.trainings import grow_weights, train_in
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),
@@ -226,3 +226,12 @@ def test_how_a_subgraph_grew_is_shown(settings: Settings, engine: Engine, checkp
     assert "Santiago" in growth_svg(growth)
     with Engine(settings) as asked, pytest.raises(UsageError, match="grows no subgraph: name one with the part gril"):
         asked.growth("What is the capital of Chile?")
+
+
+def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint: str, tmp_path: Path) -> None:
+    recipe = Gril(checkpoint=grow_weights(checkpoint, tmp_path / "huge"))
+    with (
+        Engine(settings, recipe=recipe) as asked,
+        pytest.raises(CheckpointError, match="expected finite scores of a checkpoint of kind"),
+    ):
+        asked.ask(Question("What is the capital of Chile?", ("m.chile",)))

@@ -30,7 +30,7 @@ from lodestar.models.reg.entities.kind import KIND as ENTITIES
 from lodestar.models.reg.graphs import QuestionGraphs, read_graphs
 from lodestar.models.reg.kind import KIND as TRIPLES
 
-from tests.trainings import train_in
+from tests.trainings import grow_weights, train_in
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),
@@ -237,3 +237,12 @@ def test_parallel_triples_count_as_one() -> None:
     rows = np.array([4, 1, 3, 0, 2])
     assert first_pairs(batch, rows, 2).tolist() == [True, True, False, True, False]
     assert first_pairs(batch, rows, 9).all()
+
+
+def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint: str, tmp_path: Path) -> None:
+    recipe = RegTriple(checkpoint=grow_weights(checkpoint, tmp_path / "huge"))
+    with (
+        Engine(settings, recipe=recipe) as asked,
+        pytest.raises(CheckpointError, match="expected finite scores of a checkpoint of kind"),
+    ):
+        asked.ask(Question("What is the capital of Chile?", ("m.chile",)))

@@ -68,6 +68,7 @@ ALLOWED = {
         "models",
     },
     "engine/answering": {
+        "engine/reorganising/adaptive.py",
         "engine/answering",
         *BASE,
         "engine/chat/prompts.py",
