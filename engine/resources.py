@@ -9,12 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..models.encoder import EncoderUnavailableError, SentenceEncoder
+from ..models.encoder import BUNDLED, EncoderUnavailableError, SentenceEncoder
 from ..models.encoding.vector_store import VectorStore
+from ..models.one_line import one_line
 from ..models.placement import Placement, PlacementError
 from ..models.text_vectors import TextVectors
 from ..models.training.description import CheckpointError as Unreadable
-from ..models.training.description import described
+from ..models.training.description import ModelDescription, described
 from ..models.training.kind import AnyKind, ModelKind, Opening, kind_in, load_kind
 from ..models.verbalise import RelationWords
 from .chat.gateway import ChatGateway
@@ -113,7 +114,7 @@ class Resources:
         trained. Raises `CheckpointError` where the checkpoint cannot be read or is of another kind.
         """
         kind, _ = self.describe(folder, *kinds)
-        opening = Opening(self.device, self.placement.dtype, self.vectors_of, language_model)
+        opening = Opening(self.device, self.placement.dtype, self.vectors_for, language_model)
         return self._checkpoint(("model", kind.name, folder, language_model), lambda: kind.open(Path(folder), opening))
 
     def vectors_of(self, encoder: str) -> TextVectors:
@@ -121,6 +122,28 @@ class Resources:
         if encoder == self.settings.encoder:
             return self.vectors
         return self.once(("vectors", encoder), lambda: self._kept_vectors(SentenceEncoder(encoder, device=self.device)))
+
+    def vectors_for(self, description: ModelDescription) -> TextVectors:
+        """Return the vectors of the encoder that a checkpoint reads texts with.
+
+        A checkpoint may come from anywhere: raises `CheckpointError` for an encoder that no setting names, or whose
+        weights are others than those that it was trained with.
+        """
+        name = description.encoder
+        more = (each.strip() for each in self.settings.encoders.split(","))
+        if name not in {self.settings.encoder, *more, *BUNDLED}:
+            raise CheckpointError(
+                f"a checkpoint of kind {description.kind} reads texts with the encoder {one_line(repr(name), 200)}, "
+                "which no setting names: where you trust it, add it to the setting encoders (LODESTAR_ENCODERS)"
+            )
+        vectors = self.vectors_of(name)
+        digest = vectors.encoder.weights_digest
+        if description.encoder_digest and digest and digest != description.encoder_digest:
+            raise CheckpointError(
+                f"a checkpoint of kind {description.kind} was trained with other weights of the encoder {name!r} than "
+                "those that are here: fetch those, or train it again"
+            )
+        return vectors
 
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""

@@ -38,6 +38,7 @@ class Settings:
     home: str = ""
     cache: str = ""
     encoder: str = "all-MiniLM-L6-v2"
+    encoders: str = ""
     recipe: str = "similarity"
     device: str = "auto"
     precision: str = "auto"

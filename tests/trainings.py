@@ -23,6 +23,8 @@ from safetensors.torch import load_file, save_file
 class Encoding:
     """Text vectors of which only the encoder's `encode` is there."""
 
+    weights_digest = None
+
     def __init__(self, encode: Callable[..., Any]) -> None:
         self.encode = encode
 

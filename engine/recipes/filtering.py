@@ -144,5 +144,5 @@ def _by_star(graph: GraphResources, checkpoint: str, *, any_graph: bool) -> Rele
     from ..retrieval.dual_encoder import star_scorer
 
     model = graph.model(checkpoint, "star", any_graph=any_graph)
-    scorer = star_scorer(graph.words, model, graph.shared.vectors_of)
+    scorer = star_scorer(graph.words, model, graph.shared.vectors_for)
     return ByStar(scorer, is_cross=model.checkpoint.cross is not None)

@@ -38,7 +38,7 @@ class Gril(RetrieverPart):
         words = {number: graph.words[name] for number, name in graph.relations.items()}
         return GrowingRetriever(
             GraphRelations(graph.relations, words, graph.catalogue.stored_as),
-            graph.shared.vectors_of(model.description.encoder),
+            graph.shared.vectors_for(model.description),
             model,
             keep=self.keep,
             max_topics=self.max_topics,

@@ -64,7 +64,7 @@ class Trained(LinkerPart):
 
         self.check()
         model = trained_weighing(self.checkpoint, *graph.shared.model(self.checkpoint, *self.kinds))
-        evidence = relation_evidence(graph, graph.shared.vectors_of(model.description.encoder))
+        evidence = relation_evidence(graph, graph.shared.vectors_for(model.description))
         linker = FullTextLinker(
             self.pool,
             self.per_word,

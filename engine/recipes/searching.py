@@ -141,7 +141,7 @@ class Star(Searching):
         from ..retrieval.dual_encoder import star_scorer  # with PyTorch, which is slow to import
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        return star_scorer(graph.words, model, graph.shared.vectors_of)
+        return star_scorer(graph.words, model, graph.shared.vectors_for)
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def subgraph_scorer(part: SubgraphPart, model: TripleScoring, graph: GraphResour
     words = {number: graph.words[name] for number, name in graph.relations.items()}
     return SubgraphScorer(
         GraphRelations(graph.relations, words, graph.catalogue.stored_as),
-        graph.shared.vectors_of(model.description.encoder),
+        graph.shared.vectors_for(model.description),
         model,
         max_topics=part.max_topics,
         min_link=part.min_link,

@@ -14,6 +14,7 @@ import numpy as np
 from ...models.star.inputs.similar import UNIT
 from ...models.star.scoring import Floats, Hops, PairAttention, StarModel
 from ...models.text_vectors import TextVectors
+from ...models.training.description import ModelDescription
 from ...models.verbalise import RelationWords
 from ..values import RelationPath, Topic, check_finite
 from .hops import hops_of
@@ -22,13 +23,13 @@ from .similarity import SimilarityScorer
 
 
 def star_scorer(
-    words: Mapping[str, RelationWords], model: StarModel, vectors_of: Callable[[str], TextVectors]
+    words: Mapping[str, RelationWords], model: StarModel, vectors_of: Callable[[ModelDescription], TextVectors]
 ) -> StarScorer:
-    """Return the scorer of a checkpoint; vectors_of: those of an encoder, by its name."""
+    """Return the scorer of a checkpoint; vectors_of: those of a checkpoint's encoder."""
     description = model.checkpoint.description
     if not description.similarity:
         return StarScorer(words, model)
-    vectors = vectors_of(description.encoder)
+    vectors = vectors_of(description)
     return StarScorer(words, model, SimilarityScorer(words, vectors.encoder, vectors=vectors))
 
 

@@ -99,13 +99,13 @@ class GrilCheckpoint:
         description, network = read_graph_retriever(self._folder, self._opening.device)
         has_token = description.reader is not None and description.reader.token
         bridge = read_bridge(self._folder, self._opening.device) if has_token else None
-        return GrilModel(description, network, self._opening.vectors_of(description.encoder), bridge)
+        return GrilModel(description, network, self._opening.vectors_of(description), bridge)
 
     @cached_property
     def hops(self) -> HopModel:
         """What predicts the hops of a question."""
         description, network = read_hop_predictor(self._folder, self._opening.device)
-        return HopModel(network, self._opening.vectors_of(description.encoder))
+        return HopModel(network, self._opening.vectors_of(description))
 
     @cached_property
     def reader(self) -> ReaderModel:

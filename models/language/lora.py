@@ -33,16 +33,19 @@ class LanguageModel:
     tokenizer: Any
 
 
-def load_language_model(name: str, *, device: str = "cpu", dtype: torch.dtype | None = None) -> LanguageModel:
+def load_language_model(
+    name: str, *, device: str = "cpu", dtype: torch.dtype | None = None, fetch: bool = True
+) -> LanguageModel:
     """Return the model in a folder, or of a name in the local cache or on the hub; its weights only as safetensors.
 
-    dtype: of the weights, as they are stored where it is not given. Raises `CausalLMError` where it cannot be had.
+    dtype: of the weights, as they are stored where it is not given. fetch: whether the hub may be asked for what is not
+    here; not of a name that only a checkpoint gives. Raises `CausalLMError` where it cannot be had.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": Path(name).is_dir()}
+    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": not fetch or Path(name).is_dir()}
     with _as_error(f"the language model {name!r} cannot be loaded", WHERE):
         tokenizer = AutoTokenizer.from_pretrained(name, **options)
         network = AutoModelForCausalLM.from_pretrained(name, dtype=dtype or "auto", use_safetensors=True, **options)

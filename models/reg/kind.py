@@ -34,7 +34,7 @@ def _open(folder: Path, opening: Opening) -> TripleModel:
     from .scoring import TripleModel
 
     description, network = read_triple_scorer(folder, opening.device)
-    return TripleModel(description, network, opening.vectors_of(description.encoder))
+    return TripleModel(description, network, opening.vectors_of(description))
 
 
 def _about(description: TripleDescription) -> tuple[str, str]:

@@ -45,7 +45,8 @@ class ModelDescription:
 
     `calibration`: slope and intercept of a score's probability, see `calibration`. `figures` are of the dev questions,
     by the phase of the training; `revision` is of the code that trained it. `any_graph`: it is meant for graphs that it
-    has never seen, too.
+    has never seen, too. `encoder` is the name of the encoder of its texts, empty where it reads none; `encoder_digest`
+    tells its weights from others of that name, and is empty where they are not known.
     """
 
     kind: ClassVar[str]
@@ -59,6 +60,8 @@ class ModelDescription:
     seconds: Mapping[str, FiniteFloat] = field(default_factory=dict)
     revision: str = ""
     any_graph: bool = False
+    encoder: str = ""
+    encoder_digest: str = ""
 
     @property
     def graphs(self) -> frozenset[str]:

@@ -131,14 +131,14 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a checkpoint is opened with: a device, the type of its encoders' weights, the vectors of other encoders.
+    """What a checkpoint is opened with: a device, the type of its encoders' weights, the vectors of the encoder of one.
 
     language_model: where the language model of a LoRA is, if not where it was trained.
     """
 
     device: str
     dtype: torch.dtype
-    vectors_of: Callable[[str], TextVectors]
+    vectors_of: Callable[[ModelDescription], TextVectors]
     language_model: str = ""
 
 

@@ -13,7 +13,7 @@ import torch
 from .card import model_card
 from .checkpoint import CARD, DRAFT, remove_checkpoint, write_folder
 from .description import CheckpointError, ModelDescription, described
-from .kind import ConfigT, DescriptionT, Inputs, ModelKind, ModelT_co, SetT
+from .kind import Config, ConfigT, DescriptionT, Inputs, ModelKind, ModelT_co, SetT
 from .loop import Trained, train
 from .processes import shard
 from .state import TrainingStateError
@@ -86,12 +86,18 @@ def train_model(
         figures={name: each.best for name, each in trained.items()},
         seconds={name: each.seconds for name, each in trained.items()},
         revision=revision,
+        encoder_digest=_encoder_digest(config, inputs),
     )
     if shard()[0] == 0:
         card = model_card(kind.title, kind.about(description), description, trained, kind.figures, training.sources)
         write_folder(folder, description, outcome.parts, card)
         forget_states(folder)
     return description
+
+
+def _encoder_digest(config: Config, inputs: Inputs[Any]) -> str:
+    name = getattr(config, "encoder", "")
+    return (inputs.vectors_of(name).encoder.weights_digest or "") if name else ""
 
 
 def begin_anew(folder: Path, kind: type[ModelDescription]) -> None:

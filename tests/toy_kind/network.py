@@ -48,4 +48,4 @@ def read_toy(folder: Path, opening: Opening) -> ToyModel:
     description = checked(folder, ToyDescription, lambda _: ToyDescription.parts)
     network = ToyScorer(description.dimension)
     network.load_state_dict(read_weights(folder / "weights"))
-    return ToyModel(description, network, opening.vectors_of(description.encoder))
+    return ToyModel(description, network, opening.vectors_of(description))

@@ -46,7 +46,7 @@ def stored_reader(said: ReaderDescription, folder: Path, device: str = "cpu") ->
         from .writing import WritingReader
 
         writer = WritingReader(
-            load_language_model(said.name, device=device), said.lora, said.max_tokens, has_text=said.text
+            load_language_model(said.name, device=device, fetch=False), said.lora, said.max_tokens, has_text=said.text
         )
         restore_adapter(writer.language_model, weights)
         return writer.eval()

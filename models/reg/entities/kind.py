@@ -40,7 +40,7 @@ def _open(folder: Path, opening: Opening) -> EntityModel:
     from .scoring import EntityModel
 
     description, network = read_entity_scorer(folder, opening.device)
-    return EntityModel(description, network, opening.vectors_of(description.encoder))
+    return EntityModel(description, network, opening.vectors_of(description))
 
 
 def _about(description: EntityDescription) -> tuple[str, str]:

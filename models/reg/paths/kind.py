@@ -24,7 +24,7 @@ def _open(folder: Path, opening: Opening) -> PathModel:
     from .scoring import PathModel
 
     description, network = read_path_decoder(folder, opening.device)
-    return PathModel(description, network, opening.vectors_of(description.encoder))
+    return PathModel(description, network, opening.vectors_of(description))
 
 
 def _about(description: PathDescription) -> tuple[str, str]:

@@ -29,7 +29,7 @@ def read_plan_writer(
     """
     description = checked(folder, PlanDescription, lambda _: (PART,))
     try:
-        base = load_language_model(model or description.model, device=device)
+        base = load_language_model(model or description.model, device=device, fetch=bool(model))
         if fingerprint(base) != description.model_fingerprint:
             raise CheckpointError(
                 f"{folder}: the language model in {base.name} is not the one that this LoRA was trained on: name that "

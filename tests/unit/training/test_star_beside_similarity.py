@@ -24,6 +24,7 @@ from lodestar.models.star.mined import INVERSE, THROUGH, Mined, words_of
 from lodestar.models.star.scoring import StarModel
 from lodestar.models.text_vectors import TextVectors
 from lodestar.models.training.calibration import fitted
+from lodestar.models.training.description import ModelDescription
 from lodestar.models.training.options import TrainingOptions
 
 from tests.mined_examples import MINING, REACH, example_set, mined, questions, tiny_encoder
@@ -93,9 +94,9 @@ def test_a_checkpoint_scores_beside_the_similarity_it_learned_beside(tmp_path: P
     words = words_of(MINING)
     model = StarModel(checkpoint)
 
-    def vectors_of(encoder: str) -> TextVectors:
-        assert encoder == str(tmp_path / "encoder")
-        return TextVectors(SentenceEncoder(encoder))
+    def vectors_of(description: ModelDescription) -> TextVectors:
+        assert description.encoder == str(tmp_path / "encoder")
+        return TextVectors(SentenceEncoder(description.encoder))
 
     paths = tuple(RelationPath((Step(relation),)) for relation in ("capital", "borders"))
     topic = Topic(Entity("p", "Peru"), mention="Peru", matched_name="Peru")
