@@ -147,6 +147,8 @@ def _checked(question: PooledQuestion, _header: PoolHeader) -> PooledQuestion:
     for chain in question.chains:
         if not chain.steps or len(chain.names) != len(chain.steps) + 1:
             raise ValueError("a chain has steps, and a name more than steps")
+        if len(chain.steps) > 2 * MAX_STEPS:
+            raise ValueError(f"a chain has at most {2 * MAX_STEPS} steps, found {len(chain.steps):,}")
         if chain.kind != "answer" and chain.start not in question.topics:
             raise ValueError("a chain starts at a topic of its question, or at its answer")
     if any(number >= len(question.chains) for number in question.chosen):

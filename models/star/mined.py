@@ -25,6 +25,8 @@ from ..verbalise import Directed, Hop, RelationWords
 THROUGH = " → "
 INVERSE = "^"
 
+MAX_HOP = 8
+
 Share = Annotated[float, Field(ge=0, le=1)]
 
 Hops = tuple[str, ...]
@@ -111,7 +113,7 @@ class Mining:
     graph: str
     """Fingerprint of the graph's relation catalogue."""
     encoder: str
-    max_hop: int
+    max_hop: Annotated[int, Field(ge=1, le=MAX_HOP)]
     relations: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]]
     options: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -194,12 +196,20 @@ def _checked(question: MinedQuestion, mining: Mining, known: set[str]) -> MinedQ
     paths: list[AnswerPath | NegativePath] = [*question.paths, *question.negatives]
     if not all(path.hops and 0 <= path.topic < len(question.topics) for path in paths):
         raise ValueError("a path has hops and leaves a topic of its question")
+    longest = max(max((len(path.hops) for path in paths), default=0), *map(_depth, question.reach))
+    if longest > mining.max_hop + 1:  # a wrong path may go on for a hop
+        raise ValueError(f"a path has at most {mining.max_hop + 1} hops, found {longest:,}")
     hops = {hop for path in paths for hop in path.hops}.union(*map(_hops_of, question.reach)) - known
     for relation in (step.removeprefix(INVERSE) for hop in hops for step in hop.split(THROUGH)):
         if relation not in mining.relations:
             raise ValueError(f"the first line has no words for {relation}")
     known |= hops
     return question
+
+
+def _depth(reach: PathTrie) -> int:
+    """Return the number of hops of the longest path of a trie."""
+    return 1 + max(map(_depth, reach.values())) if reach else 0
 
 
 def _hops_of(reach: PathTrie) -> set[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lodestar.models.mined.lines import MinedFileError
+from lodestar.models.mined.lines import MAX_RATIO, MinedFileError
 from lodestar.models.mined.pool import is_pool, read_pool, write_pool
 from lodestar.models.star.mined import is_mined
+from lodestar.models.star.mined import read as read_mined
 
 from tests.mined_examples import mined_file
 from tests.pool_examples import CHAINS, candidate_pool
@@ -59,3 +62,53 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         read_pool(path)
     with pytest.raises(MinedFileError, match="kind pool in the first line"):
         read_pool(mined_file(tmp_path / "mined.jsonl"))
+
+
+@pytest.mark.parametrize("read", [read_pool, read_mined], ids=["pool", "paths"])
+def test_a_small_file_that_is_large_when_it_is_unpacked_is_not_taken_in(
+    tmp_path: Path, read: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lodestar.models.mined.lines.FREE_BYTES", 1 << 20)
+    monkeypatch.setattr("lodestar.models.mined.lines.MAX_LINE_BYTES", 1 << 18)
+    path = tmp_path / "bomb.jsonl.gz"
+    (write_pool(path, candidate_pool(1)) if read is read_pool else mined_file(path))
+    with gzip.open(path, "rb") as file:
+        head, question, *_ = file.read().splitlines(keepends=True)
+    for lines, fault in (
+        ([b'{"id": "' + b"x" * (1 << 18) + b'"}\n'], "found a longer one"),
+        ([question] * ((2 << 20) // len(question)), "bytes when it is unpacked, found more"),
+    ):
+        with gzip.open(path, "wb", compresslevel=9) as file:
+            file.writelines([head, *lines])
+        assert path.stat().st_size < (1 << 20) / MAX_RATIO
+        with pytest.raises(MinedFileError, match=fault):
+            read(path)
+
+
+def test_a_path_is_no_longer_than_was_walked(tmp_path: Path) -> None:
+    path = tmp_path / "mined.jsonl"
+    mined_file(path)
+    head, first, *rest = path.read_text(encoding="utf-8").splitlines()
+    question = json.loads(first)
+    hop = next(iter(question["reach"][0]))
+    deep: dict[str, object] = {}
+    for _ in range(9):
+        deep = {hop: deep}
+    for change in (
+        {"paths": [question["paths"][0] | {"hops": [hop] * 100_000}]},
+        {"reach": [deep] * len(question["topics"])},
+    ):
+        path.write_text("\n".join([head, json.dumps(question | change), *rest]), encoding="utf-8")
+        with pytest.raises(MinedFileError, match="a path has at most 3 hops, found"):
+            read_mined(path)
+    path.write_text("\n".join([json.dumps(json.loads(head) | {"max_hop": 100}), first, *rest]), encoding="utf-8")
+    with pytest.raises(MinedFileError, match="max_hop: input should be less than or equal to 8"):
+        read_mined(path)
+    pool = tmp_path / "pool.jsonl"
+    write_pool(pool, candidate_pool(1))
+    head, first = pool.read_text(encoding="utf-8").splitlines()
+    question = json.loads(first)
+    question["chains"][0] |= {"steps": ["r"] * 100_000, "names": ["n"] * 100_001}
+    pool.write_text("\n".join([head, json.dumps(question)]), encoding="utf-8")
+    with pytest.raises(MinedFileError, match="a chain has at most 8 steps, found 100,000"):
+        read_pool(pool)
