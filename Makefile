@@ -11,7 +11,7 @@ EXAMPLES ?= 3
 TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel demo test test-long long laws lint types unit integration e2e lock bench fuzz figures clean
+.PHONY: help wheel demo test test-long long laws lint types unit integration e2e hostile lock bench fuzz figures clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -44,13 +44,16 @@ types: $(VENV)/.dev
 	$(BIN)/pyright
 
 unit: $(VENV)/.dev ## The tests that need no database
-	$(BIN)/python -m pytest --ignore=tests/integration --ignore=tests/e2e
+	$(BIN)/python -m pytest --ignore=tests/integration --ignore=tests/e2e --ignore=tests/hostile
 
 integration: $(VENV)/.dev ## The tests against a real Neo4j
 	$(BIN)/python -m pytest tests/integration
 
-e2e: $(VENV)/.dev ## The tests through the command line and a browser
-	$(BIN)/python -m pytest tests/e2e
+e2e: $(VENV)/.dev ## The tests through the command line and a browser, hostile ones among them
+	$(BIN)/python -m pytest tests/e2e tests/hostile
+
+hostile: $(VENV)/.dev ## The hostile cases alone
+	$(BIN)/python -m tests.hostile.run
 
 fuzz: $(VENV)/.dev ## Fuzz what reads files, replies and settings for SECONDS (60) each
 	$(BIN)/python -m tests.fuzz.run lines $(SECONDS)

@@ -106,6 +106,7 @@ def run(
     path = chosen_file(dataset, split)
     questions = read_questions(path, format_name)
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}{'-noise' if nums else ''}"
+    _check_folder(folder, path, is_noise=bool(nums), fresh=fresh)
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh, unanswerable)
     if nums:
         _print_noise(questions, recipe, nums, options, settings, as_json=as_json)
@@ -118,9 +119,11 @@ def run(
 @command.command()
 @click.argument("report", metavar="RUN")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Questions at a time.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the second run (default: RUN-again).")
+@click.option("--fresh", is_flag=True, help="Begin anew where the folder keeps a run.")
 @json_option
 @database_options
-def rerun(report: str, workers: int, as_json: bool, **flags: Any) -> None:
+def rerun(report: str, workers: int, out: Path | None, fresh: bool, as_json: bool, **flags: Any) -> None:
     """Make a run again from its report, and say whether the figures are the same. Ends with code 5 when they are not.
 
     \b
@@ -130,7 +133,7 @@ def rerun(report: str, workers: int, as_json: bool, **flags: Any) -> None:
     from dataclasses import replace
 
     from ...loaders.questions.reading import read_questions
-    from ..errors import GraphError, InputError
+    from ..errors import GraphError, InputError, UsageError
     from ..evaluation.reporting.folder import read_report
     from ..evaluation.running import RunOptions
     from ..recipes.recipe import Recipe
@@ -143,13 +146,16 @@ def rerun(report: str, workers: int, as_json: bool, **flags: Any) -> None:
         )
     questions = replace(read_questions(again["dataset"], again["format"]), name=what["dataset"]["name"])
     kept = Path(report) if Path(report).is_dir() else Path(report).parent
-    folder = kept.with_name(f"{kept.name}-again")
+    folder = out or kept.with_name(f"{kept.resolve().name}-again")
+    if (folder / "report.json").exists() and not fresh:
+        raise UsageError(f"{folder} keeps a finished run: name another --out, or give --fresh to begin anew")
+    _check_folder(folder, again["dataset"])
     options = RunOptions(
         folder,
         workers,
         what["dataset"]["limit"],
         what["topics"] == "linked",
-        fresh=True,
+        fresh=fresh,
         unanswerable=what.get("unanswerable", False),
     )
     now = _made(questions, Recipe.of(what["recipe"]), options, again, None, settings_from(**flags))
@@ -285,6 +291,22 @@ def _made(
     report = {**report_of(made, prices=prices), "again": again}
     write_report(options.folder, report)
     return report
+
+
+def _check_folder(folder: Path, dataset: str, *, is_noise: bool = False, fresh: bool = False) -> None:
+    """Raise `UsageError` where a run would replace its question set, or noise curves what no run made."""
+    from ..errors import UsageError
+    from ..evaluation.reporting.noise import PAGE, REPORT
+    from ..evaluation.running import OUTPUTS
+    from ..whole_file import check_output
+
+    there = [file for file in (folder / name for name in (*OUTPUTS, "run.json", REPORT, PAGE)) if file.exists()]
+    for file in there:
+        check_output("--out", file, reads=[dataset], force=True)
+    if is_noise and not fresh and not list(folder.glob("*/run.json")):
+        for file in there:
+            if file.name in (REPORT, PAGE):
+                raise UsageError(f"{file}: no run made it: name another --out, or give --fresh to replace it")
 
 
 def _amounts(said: str) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .options import database_options, json_option, settings_and_recipe, walking_options
+from .options import FORCE, database_options, json_option, settings_and_recipe, walking_options
 
 
 @click.command()
@@ -17,6 +17,7 @@ from .options import database_options, json_option, settings_and_recipe, walking
 @click.option("--top-k", type=int, default=5, show_default=True, help="Paths to explain.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page that needs nothing else.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write a picture, for a paper or a slide.")
+@FORCE
 @walking_options
 @json_option
 @database_options
@@ -26,6 +27,7 @@ def command(
     top_k: int,
     html: Path | None,
     svg: Path | None,
+    force: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -49,9 +51,13 @@ def command(
     from ..explaining.plain import explanation_data
     from ..explaining.svg import svg as drawn
     from ..values import Question
+    from ..whole_file import check_output
     from .asking.attention_lines import explanation_lines
     from .colours import in_colour
 
+    for option, file in (("--html", html), ("--svg", svg)):
+        if file is not None:
+            check_output(option, file, force=force)
     settings, recipe = settings_and_recipe(flags)
     asked = Question(question, topics)
     if growing_part(recipe) is not None:

@@ -134,6 +134,10 @@ def database_options(function: F) -> F:
     return _add(function, _DATABASE + _SERVER)
 
 
+FORCE = click.option("--force", is_flag=True, help="Replace a file that is there already.")
+"""Of verbs that write a file."""
+
+
 def json_option(function: F) -> F:
     """Add --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(function)

@@ -24,6 +24,9 @@ from .provenance import provenance
 from .records.record import Record
 from .records.records_file import RecordsFile
 
+OUTPUTS = ("records.jsonl", "report.json", "report.html")
+"""What a run writes into its folder, beside ``run.json`` which says what it is."""
+
 _log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
@@ -84,7 +87,7 @@ def run_all(
         topics = _topics([question for question in asked if not question.without], link=options.link)
         stated = provenance(run.engine, recipe, questions, options.limit, topics, unanswerable=options.unanswerable)
         records_path = options.folder / "records.jsonl"
-        _take_folder(options, stated, records_path)
+        _take_folder(options, stated)
         file = RecordsFile(records_path)
         done = {record.id: record for record in file.read()}
         left = [question for question in asked if question.id not in done]
@@ -126,7 +129,7 @@ def _held(folder: Path) -> Iterator[None]:
         yield
 
 
-def _take_folder(options: RunOptions, stated: dict[str, Any], records_path: Path) -> None:
+def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
     """Write down what the run is, or see that the folder keeps the same one."""
     kept = options.folder / "run.json"
     if kept.exists() and not options.fresh:
@@ -141,7 +144,13 @@ def _take_folder(options: RunOptions, stated: dict[str, Any], records_path: Path
                 "name another --out, or give --fresh to begin anew"
             )
         return
-    records_path.unlink(missing_ok=True)
+    there = [name for name in OUTPUTS if (options.folder / name).exists()]
+    if there and not options.fresh:
+        raise UsageError(
+            f"{options.folder} has a {there[0]} that no run made: name another --out, or give --fresh to replace it"
+        )
+    for name in OUTPUTS:
+        (options.folder / name).unlink(missing_ok=True)
     write_whole(kept, json.dumps(stated, indent=2, ensure_ascii=False))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import UsageError
-from ..options import database_options, json_option, settings_from
+from ..options import FORCE, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
     from ....loaders.export.exporting import ExportRequest
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--base", metavar="IRI", help="N-Triples: what is put before ids that are no IRIs (default: Freebase's).")
 @click.option("--id-names", is_flag=True, help="N-Triples: write an only name, too, that is the id again.")
 @click.option("--load", type=click.IntRange(1), help="Only what the load of this number states (see `lodestar stats`).")
+@FORCE
 @json_option
 @database_options
 def command(
@@ -36,6 +38,7 @@ def command(
     base: str | None,
     id_names: bool,
     load: int | None,
+    force: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -54,10 +57,14 @@ def command(
     from ...database.gateway import Gateway
     from ...progress.phases import progress_bar
     from ...server.connecting import connection_of
+    from ...whole_file import check_output
     from ..render import printable
 
     request = ExportRequest(path, format_, names_path, base or FREEBASE, id_names, load)
     _check(request, as_json=as_json)
+    for option, file in (("", path), ("--names", names_path)):
+        if file and file != "-":
+            check_output(option, Path(file), force=force)
     with Gateway(connection_of(settings_from(**flags))) as gateway:
         gateway.version()
         with progress_bar("the graph", "exporting") as (progress, _):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
+from ..options import FORCE, LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
     from ...questions.gold import QuestionSet
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write, as mined.jsonl.gz."
 )
+@FORCE
 @click.option(
     "--from-graph", is_flag=True, help="Make the questions, too: from the graph alone, in place of QUESTIONS."
 )
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 def command(
     dataset: str | None,
     out: Path,
+    force: bool,
     from_graph: bool,
     questions: int | None,
     lengths: tuple[float, ...] | None,
@@ -83,13 +85,15 @@ def command(
     """
     import time
 
+    from ....loaders.questions.choosing import chosen_file
     from ...api import Engine
     from ...progress.phases import progress_bar
     from ...supervision.making.made_set import made_questions
     from ...supervision.making.options import DEFAULT_QUESTIONS, MakingOptions
     from ...supervision.making.options import LENGTHS as DEFAULT_LENGTHS
-    from ...supervision.mining.mine_file import check_out, mine_file
+    from ...supervision.mining.mine_file import mine_file
     from ...supervision.mining.options import MiningOptions
+    from ...whole_file import check_output
 
     check_source(
         dataset,
@@ -108,14 +112,15 @@ def command(
         lengths=lengths or DEFAULT_LENGTHS,
         paraphrase=paraphrase,
     )
-    asked = None if dataset is None else _sampled(dataset, split, format_name, limit, seed)
+    path = dataset and chosen_file(dataset, split)
+    check_output("--out", out, reads=[path] if path else (), force=force)
+    asked = _sampled(path, format_name, limit, seed) if path else None
     if asked and pool:
         _pool(asked, out, batch_size, settings_from(**flags), as_json=as_json)
         return
     started_s = time.perf_counter()
     name = asked.name if asked else "the graph"
     with Engine(settings_from(**flags)) as engine, progress_bar(name, "mining") as (progress, say):
-        check_out(out)
         asked = asked or made_questions(engine, making, progress=progress, say=say)
         mining = mine_file(asked, engine, out, options, batch_size=batch_size, progress=progress)
     seconds = time.perf_counter() - started_s
@@ -181,13 +186,12 @@ def check_source(
         raise UsageError("--pool: of a question set: give one in the place of --from-graph")
 
 
-def _sampled(dataset: str, split: str | None, format_name: str | None, limit: int | None, seed: int) -> QuestionSet:
+def _sampled(path: str, format_name: str | None, limit: int | None, seed: int) -> QuestionSet:
     from dataclasses import replace
 
-    from ....loaders.questions.choosing import chosen_file
     from ....loaders.questions.reading import read_questions
 
-    questions = read_questions(chosen_file(dataset, split), format_name)
+    questions = read_questions(path, format_name)
     return replace(questions, questions=questions.sampled(limit, seed))
 
 

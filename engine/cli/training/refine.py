@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import database_options, json_option, settings_from
+from ..options import FORCE, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
     from ....models.mined.pool import Pool
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("pools", metavar="POOL...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
+@FORCE
 @click.option(
     "--by",
     default="llm",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 def command(
     pools: tuple[Path, ...],
     out: Path,
+    force: bool,
     by: str,
     join: How | None,
     log_odds: float,
@@ -68,15 +70,14 @@ def command(
     from ...errors import UsageError
     from ...progress.phases import progress_bar
     from ...supervision.pools.joining import joined
-    from ...supervision.pools.mine_pool import check_pool_place
     from ...supervision.pools.refine_pool import chosen_figures, pool_of, refined_by_llm, refined_by_scorer
-    from ...whole_file import storing
+    from ...whole_file import check_output, storing
 
     if join and len(pools) < 2:
         raise UsageError("--join: expected two pools or more")
     if not join and len(pools) > 1:
         raise UsageError("expected one pool to refine, found several: give --join union or --join intersection")
-    check_pool_place(out)
+    check_output("--out", out, reads=pools, force=force)
     read = [pool_of(path) for path in pools]
     settings = settings_from(**flags, llm_max_calls=max_calls, llm_max_tokens=max_tokens)
     with progress_bar(out.name, "refining") as (progress, _):
@@ -90,8 +91,10 @@ def command(
             from ...training.path_scorers import path_scorer
 
             with Engine(settings) as engine:
-                scorer, margin = path_scorer(engine, by, log_odds)
-                pool = refined_by_scorer(read[0], scorer, f"{by}, {log_odds:g} log-odds", margin, progress=progress)
+                scorer, relations, margin = path_scorer(engine, by, log_odds)
+                pool = refined_by_scorer(
+                    read[0], scorer, relations, f"{by}, {log_odds:g} log-odds", margin, progress=progress
+                )
     with storing(out):
         write_pool(out, pool)
     _print(pool, chosen_figures(pool), as_json=as_json)

@@ -8,22 +8,21 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ....models.encoder import EncoderUnavailableError
-from ....models.star.mined import MinedQuestion, Mining, is_mined, write
+from ....models.star.mined import MinedQuestion, Mining, write
 from ....models.text_vectors import TextVectors
-from ....models.whole_file import check_place
 from ...api import Engine
 from ...database.catalogue import Catalogue, read_catalogue
 from ...database.gateway import Gateway
 from ...database.mining import stream_mediator_relations
 from ...database.whole_state import whole_state
-from ...errors import EncoderError, GraphError, QueryTimeoutError, StorageError, UsageError
+from ...errors import EncoderError, GraphError, QueryTimeoutError
 from ...progress.phases import Progress, silent
 from ...questions.gold import GoldQuestion, QuestionSet
 from ...questions.in_graph import with_known_answers
 from ...relations.index import index_folder, open_index
 from ...relations.words import words_of_relation
 from ...steps import Steps
-from ...whole_file import storing
+from ...whole_file import check_output, storing
 from .labelling import Labeller
 from .miner import CUTS, Miner, Walked
 from .negatives import KINDS
@@ -51,7 +50,7 @@ def mine_file(
 
     Raises `GraphError` where there is nothing to learn from any question, `StorageError` where `out` cannot be written.
     """
-    check_out(out)  # said before the work, not after it
+    check_output("", out, force=True)  # said before the work, not after it
     gateway = engine.gateway()
     gateway.run(whole_state()).check()
     asked = with_known_answers(questions.questions, gateway).questions
@@ -80,16 +79,6 @@ def mine_file(
     with storing(out):
         write(out, mining, mined)
     return mining
-
-
-def check_out(out: Path) -> None:
-    """Raise `StorageError` where `out` cannot be written, `UsageError` where it is a file that mining did not write."""
-    if not out.parent.is_dir():
-        raise StorageError(f"{out}: cannot be written: no such folder: make it, or name another")
-    with storing(out):
-        check_place(out)
-        if out.exists() and out.stat().st_size and not is_mined(out):
-            raise UsageError(f"{out} is there, and is not what `lodestar mine` wrote: remove it, or name another file")
 
 
 def default_batch(max_hop: int) -> int:

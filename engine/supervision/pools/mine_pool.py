@@ -8,16 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 
-from ....models.mined.pool import Pool, PooledQuestion, PoolHeader, is_pool, write_pool
-from ....models.whole_file import check_place
+from ....models.mined.pool import Pool, PooledQuestion, PoolHeader, write_pool
 from ...api import Engine
 from ...database.catalogue import read_catalogue, read_graph_state
 from ...database.gateway import Gateway
-from ...errors import GraphError, QueryTimeoutError, StorageError, UsageError
+from ...errors import GraphError, QueryTimeoutError
 from ...progress.phases import Progress, silent
 from ...questions.gold import GoldQuestion, QuestionSet
 from ...questions.in_graph import with_known_answers
-from ...whole_file import storing
+from ...whole_file import check_output, storing
 from ..mining.placing import REASONS, LeftOut
 from .candidates import CUTS, PoolOptions, pooled
 
@@ -43,7 +42,7 @@ def mine_pool(
 
     Raises `GraphError` where no question has a path to an answer, `StorageError` where `out` cannot be written.
     """
-    check_pool_place(out)
+    check_output("", out, force=True)
     gateway = engine.gateway()
     gateway.fetch(read_graph_state()).check()
     catalogue = gateway.fetch(read_catalogue())
@@ -69,16 +68,6 @@ def mine_pool(
     with storing(out):
         write_pool(out, pool)
     return pool
-
-
-def check_pool_place(out: Path) -> None:
-    """Raise `StorageError` where a pool cannot be written to `out`, `UsageError` where it is another file."""
-    if not out.parent.is_dir():
-        raise StorageError(f"{out}: cannot be written: no such folder: make it, or name another")
-    with storing(out):
-        check_place(out)
-        if out.exists() and out.stat().st_size and not is_pool(out):
-            raise UsageError(f"{out} is there, and is no candidate pool: remove it, or name another file")
 
 
 def counts_of(found: Sequence[Found]) -> dict[str, int]:

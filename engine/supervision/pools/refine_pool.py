@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
 from ....models.mined.lines import MinedFileError
 from ....models.mined.pool import Pool, PooledQuestion, read_pool
+from ....models.one_line import one_line
 from ...chat.gateway import ChatGateway
 from ...chat.prompts import Completed, Prompt
 from ...errors import InputError
@@ -16,7 +18,7 @@ from ...retrieval.scoring import PathScorer
 from ...settings import Settings
 from ...steps import Steps, drive
 from .by_llm import LLMRefiner
-from .by_scorer import ScorerRefiner
+from .by_scorer import INVERSE, ScorerRefiner
 
 BATCH = 64
 
@@ -53,8 +55,25 @@ def refined_by_llm(
     return pool.refined(found, chat.endpoint.model, {**refiner.counts, **spent})
 
 
-def refined_by_scorer(pool: Pool, scorer: PathScorer, name: str, margin: float, *, progress: Progress = silent) -> Pool:
-    """Return the pool with the shortest paths that a scorer finds to agree with the question; see `ScorerRefiner`."""
+def refined_by_scorer(
+    pool: Pool,
+    scorer: PathScorer,
+    relations: Collection[str],
+    name: str,
+    margin: float,
+    *,
+    progress: Progress = silent,
+) -> Pool:
+    """Return the pool with the shortest paths that a scorer finds to agree with the question; see `ScorerRefiner`.
+
+    relations: those that the scorer knows. Raises `InputError` for a pool of a graph with others.
+    """
+    steps = (step for question in pool.questions for chain in question.chains for step in chain.steps)
+    unknown = next((step for step in steps if step.removeprefix(INVERSE) not in relations), None)
+    if unknown is not None:
+        raise InputError(
+            f"the pool is of another graph: this one has no relation {one_line(unknown, 80)}: mine the pool again"
+        )
     refiner = ScorerRefiner(scorer, margin)
     found: list[PooledQuestion] = []
     progress("scoring", 0, len(pool.questions))

@@ -63,7 +63,7 @@ def test_picture_and_page(lodestar: Lodestar, checkpoint: str, tmp_path: Path) -
 def test_a_picture_that_cannot_be_written_is_one_line(lodestar: Lodestar, checkpoint: str, tmp_path: Path) -> None:
     ran = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--svg", str(tmp_path / "no" / "why.svg"))
     assert ran.code == 10
-    assert re.search(r"why\.svg: cannot be written: No such file", ran.err.splitlines()[-1])
+    assert re.search(r"why\.svg: cannot be written: no such folder", ran.err.splitlines()[-1])
 
 
 def test_what_has_no_attention_says_so_in_one_line(lodestar: Lodestar, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_parquet_to_standard_output(lodestar: Lodestar, environment: dict[str, s
             2,
             "--load: expected the number of a finished load (1), found 2: see `lodestar stats`",
         ),
-        (["no/kg.tsv"], 10, "no/kg.tsv: cannot be written: No such file or directory"),
+        (["no/kg.tsv"], 10, "no/kg.tsv: cannot be written: no such folder: make it, or name another"),
         (["--format", "tsv", "."], 2, ".: expected the name of a file to write, found a folder"),
     ],
 )

@@ -76,16 +76,14 @@ def test_a_device_is_not_replaced_and_a_place_under_one_is_one_line(
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_file_that_mining_did_not_write_is_not_replaced(lodestar: Lodestar, questions: Path) -> None:
+def test_a_file_is_replaced_only_when_told_to(lodestar: Lodestar, questions: Path) -> None:
     before = questions.read_bytes()
     ran = lodestar("mine", str(questions), "--out", str(questions))
     assert ran.code == 2
-    assert ran.err.splitlines()[-1] == (
-        f"lodestar: {questions} is there, and is not what `lodestar mine` wrote: remove it, or name another file"
-    )
+    assert "this command reads that file" in ran.err
     assert questions.read_bytes() == before
-    assert lodestar("mine", str(questions), "--out", str(questions.with_name("mined.jsonl"))).code == 0
-    assert lodestar("mine", str(questions), "--out", str(questions.with_name("mined.jsonl"))).code == 0
+    arguments = ("mine", str(questions), "--out", str(questions.with_name("mined.jsonl")))
+    assert [lodestar(*arguments, *options).code for options in ((), (), ("--force",))] == [0, 2, 0]
 
 
 def test_questions_are_made_from_the_graph_alone(lodestar: Lodestar, tmp_path: Path) -> None:

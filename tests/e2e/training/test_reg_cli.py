@@ -51,7 +51,7 @@ def test_pools_are_mined_and_refined_and_paths_learned_from_them(
     chosen = done(lodestar, "refine", pool, "--by", "similarity", "--out", refined)
     assert chosen["refiner"] == "similarity, 1 log-odds"
     assert 1 <= chosen["mean"]["chosen"] <= chosen["mean"]["shortest paths"]
-    refused = lodestar("refine", sets["train"], "--by", "similarity", "--out", refined)
+    refused = lodestar("refine", sets["train"], "--by", "similarity", "--out", refined, "--force")
     assert refused.code == 3, refused.err
 
     out = str(tmp_path / "reg-path")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import neo4j
@@ -162,7 +163,8 @@ def test_a_scorer_is_trained_on_such_a_graph_and_answers(graph: Graph, relation:
     )
     train_sets(KIND, config, [learn], [choose], tmp_path / "star")
     options = {"star.checkpoint": str(tmp_path / "star"), "star.max_hop": 1, "answerer.min_probability": 0.0}
-    with Engine(graph.settings, recipe="star", options=options) as engine:
+    settings = replace(graph.settings, encoders=config.encoder)
+    with Engine(settings, recipe="star", options=options) as engine:
         answer = engine.ask(Question(f"{relation} of PersonA", ("p0",)))
     assert [entity.name for entity in answer.entities] == ["PersonF"]
 

@@ -136,7 +136,3 @@ def test_a_file_has_the_pools_and_their_figures(engine: Engine, tmp_path: Path) 
     assert figures["max after"] == max(len(each.chains) for each in pool.questions)
     with pytest.raises(GraphError, match="found 1 with no topic in the graph"):
         mine_pool(QuestionSet("set", "test", "1" * 64, asked[2:3]), engine, out, PoolOptions())
-    other = tmp_path / "other.txt"
-    other.write_text("something else", encoding="utf-8")
-    with pytest.raises(UsageError, match="is no candidate pool"):
-        mine_pool(QuestionSet("set", "test", "1" * 64, asked), engine, other, PoolOptions())
