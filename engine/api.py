@@ -53,9 +53,10 @@ class Engine:
 
     Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server).
     recipe: the name of a recipe, a TOML file, a line of parts, or parts joined in Python; that of the settings without.
-    options: what to change in it, as ``{"star.checkpoint": "folder", "top_k": 5}``. A `linker`, `retriever` or
-    `answerer` takes the place of the recipe's. resources: what engines over the same graph share. It holds connections:
-    use it as a (sync or async) context manager or call `close` / `aclose`. Every call sees what was loaded before it.
+    allow_parts: import the code that a file names as parts of its own. options: what to change in the recipe, as
+    ``{"star.checkpoint": "folder", "top_k": 5}``. A `linker`, `retriever` or `answerer` takes the place of the
+    recipe's. resources: what engines over the same graph share. It holds connections: use it as a (sync or async)
+    context manager or call `close` / `aclose`. Every call sees what was loaded before it.
     That a load is half there is logged as a warning, once.
 
     Example::
@@ -70,6 +71,7 @@ class Engine:
         *,
         recipe: str | Part | Expression | Recipe | None = None,
         options: Mapping[str, Any] | None = None,
+        allow_parts: bool = False,
         linker: Linker | None = None,
         retriever: Retriever | None = None,
         answerer: Answerer | None = None,
@@ -78,7 +80,11 @@ class Engine:
     ) -> None:
         self.settings = settings or resolve()
         given = self.settings.recipe if recipe is None else recipe
-        self.recipe = given if isinstance(given, Recipe) and not options else read_recipe(given, options=options)
+        self.recipe = (
+            given
+            if isinstance(given, Recipe) and not options
+            else read_recipe(given, options=options, allow_parts=allow_parts)
+        )
         if retriever is None:
             self.recipe.check()
         self.connection = connection or connection_of(self.settings)

@@ -45,15 +45,18 @@ class LodestarRetriever(BaseRetriever):
         k: int = 10,
         recipe: str | Part | Expression | Recipe | None = None,
         options: Mapping[str, Any] | None = None,
+        allow_parts: bool = False,
         **flags: Any,
     ) -> LodestarRetriever:
         """Return a retriever over the graph these settings name (`uri`, `name`, …); the rest as on the command line.
 
-        recipe, options: as of `Engine`, a trained scorer by ``options={"star.checkpoint": "folder"}`` among them.
+        recipe, options, allow_parts: as of `Engine`, a trained scorer by ``options={"star.checkpoint": "folder"}`` among
+        them.
         """
         from .api import Engine
 
-        return cls(engine=Engine(resolve(flags), recipe=recipe, options=options), k=k)
+        engine = Engine(resolve(flags), recipe=recipe, options=options, allow_parts=allow_parts)
+        return cls(engine=engine, k=k)
 
     def _get_relevant_documents(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_options, json_option, settings_and_recipe, settings_from, walking_options
+from .options import ALLOW_PARTS, database_options, json_option, settings_and_recipe, settings_from, walking_options
 
 if TYPE_CHECKING:
     from ..evaluation.records.record import Record
@@ -121,9 +121,12 @@ def run(
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Questions at a time.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the second run (default: RUN-again).")
 @click.option("--fresh", is_flag=True, help="Begin anew where the folder keeps a run.")
+@ALLOW_PARTS
 @json_option
 @database_options
-def rerun(report: str, workers: int, out: Path | None, fresh: bool, as_json: bool, **flags: Any) -> None:
+def rerun(
+    report: str, workers: int, out: Path | None, fresh: bool, allow_parts: bool, as_json: bool, **flags: Any
+) -> None:
     """Make a run again from its report, and say whether the figures are the same. Ends with code 5 when they are not.
 
     \b
@@ -158,7 +161,9 @@ def rerun(report: str, workers: int, out: Path | None, fresh: bool, as_json: boo
         fresh=fresh,
         unanswerable=what.get("unanswerable", False),
     )
-    now = _made(questions, Recipe.of(what["recipe"]), options, again, None, settings_from(**flags))
+    now = _made(
+        questions, Recipe.of(what["recipe"], allow_parts=allow_parts), options, again, None, settings_from(**flags)
+    )
     _print(now, folder, as_json=as_json)
     changed = [part for part in what if what[part] != now["what"][part]]
     different = [m for m, figure in before["figures"].items() if now["figures"].get(m) != figure]
@@ -219,9 +224,12 @@ def compare(a: str, b: str, as_json: bool) -> None:
 @click.option("--kind", help="Of misses, as pruned; all of them without.")
 @click.option("--limit", type=click.IntRange(1), default=5, show_default=True, help="Questions to show.")
 @click.option("--browse", is_flag=True, help="Retrieve them again and open the paths in Neo4j Browser.")
+@ALLOW_PARTS
 @json_option
 @database_options
-def show(report: str, kind: str | None, limit: int, browse: bool, as_json: bool, **flags: Any) -> None:
+def show(
+    report: str, kind: str | None, limit: int, browse: bool, allow_parts: bool, as_json: bool, **flags: Any
+) -> None:
     """Show questions whose first answer is wrong, with what was found for them.
 
     \b
@@ -250,7 +258,7 @@ def show(report: str, kind: str | None, limit: int, browse: bool, as_json: bool,
         from ..values import Question
         from .browse import open_in_browser
 
-        recipe = Recipe.of(read_report(report)["what"]["recipe"])
+        recipe = Recipe.of(read_report(report)["what"]["recipe"], allow_parts=allow_parts)
         with Engine(settings_from(**flags), recipe=recipe) as engine:
             questions = [Question(record.question, record.topics, record.id) for record in shown]
             open_in_browser(engine, engine.retrieve_batch(questions))

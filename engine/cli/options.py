@@ -56,11 +56,15 @@ LENGTHS = click.option(
     help="With --from-graph: how many questions have one hop, two, …, as weights (default: 5,4,3,1; where people ask "
     "for what is far away 1,3,3,1).",
 )
+ALLOW_PARTS = click.option(
+    "--allow-parts", is_flag=True, help="Import code that a recipe names as a part of its own (see `lodestar recipes`)."
+)
 _RECIPE = (
     click.option(
         "--recipe", help="A recipe's name, a TOML file, or a line of parts such as 'star + merge' (lodestar recipes)."
     ),
     click.option("--set", "changes", metavar="KEY=VALUE", multiple=True, help="Change an option, as star.max_hop=3."),
+    ALLOW_PARTS,
     click.option("--device", help="Where networks compute: cpu, cuda, mps (default: a GPU where there is one)."),
 )
 _WALKING = (
@@ -104,12 +108,14 @@ def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False) -> tuple[Se
 
     names = ("top_k", "beam_width", "max_hop", "return_to_topic", "checkpoint", "any_graph")
     given = {name: value for name in names if (value := flags.pop(name, None)) is not None and value is not False}
-    changes = flags.pop("changes", ())
+    changes, allow_parts = flags.pop("changes", ()), flags.pop("allow_parts", False)
     named = flags.pop("recipe", None)
     settings = settings_from(**flags)
     if "checkpoint" in given and not given["checkpoint"]:
         raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
-    recipe = read_recipe(named or ("star" if "checkpoint" in given else settings.recipe), changes)
+    recipe = read_recipe(
+        named or ("star" if "checkpoint" in given else settings.recipe), changes, allow_parts=allow_parts
+    )
     options: dict[str, Any] = {"answerer": {"kind": "llm"}} if llm and recipe.answerer.name != "llm" else {}
     if "top_k" in given:
         options["top_k"] = given.pop("top_k")

@@ -84,7 +84,7 @@ def with_noise(recipe: Recipe, num: int) -> Recipe:
         data[NOISE] = {"num": num}
     else:
         data[there]["num"] = num
-    return Recipe.of(data)
+    return Recipe.of(data, allow_parts=True)  # those of a recipe that is loaded
 
 
 def without_filter(recipe: Recipe) -> Recipe:
@@ -92,7 +92,7 @@ def without_filter(recipe: Recipe) -> Recipe:
     filters = _filters(recipe)
     data = recipe.as_json()
     data["stages"] = str(_line(recipe.stages, [name for name in _after(recipe.stages) if name not in filters]))
-    return Recipe.of({key: value for key, value in data.items() if key not in filters})
+    return Recipe.of({key: value for key, value in data.items() if key not in filters}, allow_parts=True)
 
 
 def _variants(recipe: Recipe) -> Iterator[tuple[Recipe, str, bool]]:

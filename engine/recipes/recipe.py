@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
+from ...models.one_line import one_line
 from .. import recipes
 from ..errors import InputError, UsageError
 from ..forms.forming import Forming
@@ -20,7 +21,7 @@ from ..stages import Answerer, Linker, Retriever
 from .expression import check_fits, joined, parsed
 from .line import Leaf, Node, names_in
 from .part import AnswererPart, Expression, LinkerPart, Part, ReorganiserPart, expression_of
-from .registry import ANSWERERS, LINKERS, PARTS, part_class
+from .registry import ANSWERERS, LINKERS, PARTS, foreign_code, part_class
 
 MAX_TOP_K = 1_000
 EXAMPLE = "star.checkpoint=FOLDER"
@@ -105,14 +106,24 @@ class Recipe:
         }
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Recipe:
-        """Return the recipe of plain data; raise `UsageError` for a part or an option that there is not."""
+    def of(cls, data: Mapping[str, Any], *, allow_parts: bool = False) -> Recipe:
+        """Return the recipe of plain data; raise `UsageError` for a part or an option that there is not.
+
+        allow_parts: whether code that its table `parts` names is imported; without it only that of installed parts.
+        """
         name = str(data.get("name", ""))
         where = f"recipe {name}"
         line = data.get("stages")
         if not isinstance(line, str):
             raise UsageError(f"{where}: expected stages, a line such as 'similarity + merge', found {line!r}")
         own = _own_parts(data.get("parts", {}), where)
+        if not allow_parts and (code := foreign_code(own)):
+            part, place = next(iter(code.items()))
+            raise UsageError(
+                f"{where}: its part {part} is the code {one_line(place, 80)}, which is not installed as a part: give "
+                "--allow-parts (in Python allow_parts=True) if you trust it; `lodestar recipes FILE.toml` shows what a "
+                "recipe would load"
+            )
         node = parsed(line)
         names = names_in(node)
         for table in data:
@@ -143,25 +154,32 @@ def recipe_names() -> list[str]:
 
 
 def read_recipe(
-    given: str | Part | Expression | Recipe, changes: Sequence[str] = (), options: Mapping[str, Any] | None = None
+    given: str | Part | Expression | Recipe,
+    changes: Sequence[str] = (),
+    options: Mapping[str, Any] | None = None,
+    *,
+    allow_parts: bool = False,
 ) -> Recipe:
     """Return a recipe by its name, the path of a TOML file, a line of parts, or parts joined in Python.
 
-    changes: ``key=value`` with dots in the key. options: the same as a mapping. Raises `UsageError` for a recipe, a
-    part or an option that is not there, `InputError` for a file that is no TOML.
+    changes: ``key=value`` with dots in the key. options: the same as a mapping. allow_parts: whether code that a file
+    names as a part of its own is imported; parts joined in Python are there already. Raises `UsageError` for a recipe,
+    a part or an option that is not there, `InputError` for a file that is no TOML.
     """
+    own = given.own if isinstance(given, Recipe) else {}
     if isinstance(given, Part | Expression):
         expression = expression_of(given)
         data = _data_of(expression)
+        own = data["parts"]
     elif isinstance(given, Recipe):
         data = given.as_json()
     else:
-        data = _read(given)
+        data = read_plain(given)
     for said in changes:
         _put(data, *key_and_value(said, EXAMPLE), f"--set {said}")
     for key, value in (options or {}).items():
         _put(data, key, value, f"option {key}")
-    return Recipe.of(data)
+    return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own)
 
 
 def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
@@ -172,7 +190,8 @@ def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
     put(data, key, value, where)
 
 
-def _read(given: str) -> dict[str, Any]:
+def read_plain(given: str) -> dict[str, Any]:
+    """Return a recipe by its name, of a TOML file or of a line, as plain data: nothing that it names is loaded."""
     if given in recipe_names():
         text, shown = resources.files(recipes).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
     elif given.endswith(".toml"):

@@ -80,7 +80,7 @@ def of_eval(lodestar: Lodestar, asked: Path, folder: Path, options: Sequence[str
 
 def of_langchain(settings: Settings, recipe: str, options: dict[str, Any]) -> list[Ranked]:
     flags = {"home": settings.home, "cache": settings.cache, "uri": settings.uri, "password": settings.password}
-    retriever = LodestarRetriever.from_settings(k=TOP_K, recipe=recipe, options=options, **flags)
+    retriever = LodestarRetriever.from_settings(k=TOP_K, recipe=recipe, options=options, allow_parts=True, **flags)
     with retriever.engine:
         return [ranked([document.metadata for document in retriever.invoke(text)]) for text in QUESTIONS]
 
@@ -124,7 +124,7 @@ def test_a_part_of_one_s_own_is_joined_without_a_change_to_the_engine(
 ) -> None:
     recipe = tmp_path / "own.toml"
     recipe.write_text(OWN)
-    options = ("--recipe", str(recipe))
+    options = ("--recipe", str(recipe), "--allow-parts")
     usual = of_verb(lodestar, "retrieve", questions, ("--recipe", "similarity", "--max-hop", "1", "--top-k", "3"))
     found = of_verb(lodestar, "retrieve", questions, options)
     assert equal(found, [each[::-1] for each in usual])

@@ -35,7 +35,7 @@ def test_a_kind_of_four_files_is_trained_asked_evaluated_and_examined(
     assert ran.code == 0, ran.err
     assert json.loads(ran.out)["figures"]["toy scorer"]["average_precision"] == 1
     (tmp_path / "toy.toml").write_text(RECIPE, encoding="utf-8")
-    recipe = ["--recipe", str(tmp_path / "toy.toml"), "--set", f"toy.checkpoint={out}"]
+    recipe = ["--recipe", str(tmp_path / "toy.toml"), "--set", f"toy.checkpoint={out}", "--allow-parts"]
     asked = lodestar("retrieve", "--json", *recipe, "What is the capital of Chile?")
     assert asked.code == 0, asked.err
     assert json.loads(asked.out)["items"][0]["relation"] == "location.country.capital"

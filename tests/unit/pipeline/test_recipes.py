@@ -129,6 +129,8 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
         ("star.max_hop=3", "there is no part or option 'star' in it: expected some of similarity"),
         ("parts.x=json:loads", "expected a class derived from a Part, found json:loads"),
         ("parts.x=no.such:Thing", "no.such:Thing cannot be imported"),
+        ("parts.x=tests.raising_module:Thing", "tests.raising_module:Thing cannot be imported: 1 / 0"),
+        ("parts.x=lodestar.engine.recipes.part:RetrieverPart", "expected a class that can be made"),
         ("parts.star=json:loads", "a part of one's own cannot be called 'star'"),
         ("parts.x=nonsense", "expected module:Class or the name of a part, found 'nonsense'"),
     ],
@@ -137,7 +139,7 @@ def test_a_wrong_option_is_said(change: str, fault: str) -> None:
     changes = ["seed=1", change] if change.startswith("seed.") else [change]
     changes += ["stages=similarity | x"] if change.startswith("parts.x") else []
     with pytest.raises(UsageError, match=fault):
-        read_recipe("cosine", changes)
+        read_recipe("cosine", changes, allow_parts=True)
 
 
 def test_another_kind_of_answerer_begins_with_its_own_defaults() -> None:

@@ -1,0 +1,76 @@
+"""A recipe or a run that came from somewhere runs no code that nobody consented to."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Lodestar
+
+pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
+
+QUESTION = "What is the capital of Peru?"
+
+
+@pytest.fixture
+def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module that leaves a mark where it is imported."""
+    mark = tmp_path / "imported"
+    (tmp_path / "strangers_module.py").write_text(
+        f"import pathlib\npathlib.Path({str(mark)!r}).touch()\nfrom tests.own_part import Reversed\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "strangers_module", raising=False)
+    return mark
+
+
+def recipe(folder: Path) -> Path:
+    path = folder / "received.toml"
+    path.write_text(
+        'stages = "similarity + trap"\n[similarity]\nmax_hop = 1\n[parts]\ntrap = "strangers_module:Reversed"\n',
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_a_received_recipe_is_shown_and_not_loaded(lodestar: Lodestar, tmp_path: Path, trap: Path) -> None:
+    path = str(recipe(tmp_path))
+    shown = lodestar("recipes", path)
+    assert shown.code == 0, shown.err
+    assert "loads code: trap is strangers_module:Reversed (only with --allow-parts)" in shown.out
+    assert "similarity.max_hop = 1" in shown.out
+    assert json.loads(lodestar("recipes", path, "--json").out)["files"][0]["code"] == {
+        "trap": "strangers_module:Reversed"
+    }
+    for verb in ("ask", "retrieve"):
+        ran = lodestar(verb, QUESTION, "--recipe", path)
+        assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+        assert "its part trap is the code strangers_module:Reversed" in ran.err
+    assert lodestar("ask", QUESTION, "--set", "parts.x=strangers_module:Reversed").code == 2
+    assert not trap.exists()
+    assert lodestar("ask", QUESTION, "--recipe", path, "--allow-parts").code == 0
+    assert trap.exists()
+
+
+def test_a_received_run_is_not_loaded(lodestar: Lodestar, tmp_path: Path, trap: Path) -> None:
+    questions, run = tmp_path / "questions.jsonl", tmp_path / "run"
+    line = {"id": "1", "question": QUESTION, "topic_entities": ["m.peru"], "answers": ["m.nobody"]}
+    questions.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert lodestar("eval", str(questions), "--out", str(run)).code == 0
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    report["what"]["recipe"] |= {
+        "stages": "similarity + trap",
+        "parts": {"trap": "strangers_module:Reversed"},
+        "trap": {},
+    }
+    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    for arguments in (("rerun", str(run)), ("show", str(run), "--browse")):
+        ran = lodestar("eval", *arguments)
+        assert ran.code == 2
+        assert "its part trap is the code strangers_module:Reversed" in ran.err
+    assert not trap.exists()
+    assert lodestar("eval", "rerun", str(run), "--allow-parts").code in (0, 5)
+    assert trap.exists()
