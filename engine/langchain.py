@@ -50,8 +50,7 @@ class LodestarRetriever(BaseRetriever):
     ) -> LodestarRetriever:
         """Return a retriever over the graph these settings name (`uri`, `name`, …); the rest as on the command line.
 
-        recipe, options, allow_parts: as of `Engine`, a trained scorer by ``options={"star.checkpoint": "folder"}`` among
-        them.
+        recipe, options, allow_parts: as of `Engine`; a trained scorer is ``options={"star.checkpoint": "folder"}``.
         """
         from .api import Engine
 
