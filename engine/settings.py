@@ -8,11 +8,13 @@ Secrets are read from the environment only, so the file can be shown to anyone.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import platformdirs
 
@@ -43,6 +45,7 @@ class Settings:
     device: str = "auto"
     precision: str = "auto"
     llm_base_url: str = ""
+    llm_openai_env: str = "openai"
     llm_model: str = ""
     llm_prompt: str = ""
     llm_timeout_s: float = 60.0
@@ -68,8 +71,12 @@ class Settings:
 
 _SECRETS = {
     "password": ("LODESTAR_PASSWORD", "NEO4J_PASSWORD"),
-    "llm_api_key": ("LODESTAR_LLM_API_KEY", "OPENAI_API_KEY"),
+    "llm_api_key": ("LODESTAR_LLM_API_KEY",),
 }
+_OPENAI_KEY = "OPENAI_API_KEY"
+OPENAI_ENV = ("openai", "any")
+"""Who gets what the environment says for OpenAI: OpenAI's own address alone, or whatever address is set."""
+_LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 _ALIASES = {
     "uri": ("NEO4J_URI",),
     "user": ("NEO4J_USERNAME",),
@@ -96,7 +103,40 @@ def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] |
         if found is not None:
             chosen[setting.name] = found
     chosen |= {name: value for name, value in (flags or {}).items() if value is not None}
-    return _checked(chosen)
+    settings = _checked(chosen)
+    if not settings.llm_api_key and sends_openai_env(settings):
+        settings = replace(settings, llm_api_key=env.get(_OPENAI_KEY, ""))
+    return settings
+
+
+def sends_openai_env(settings: Settings) -> bool:
+    """Return whether the language model gets what the environment says for OpenAI: key, organisation, headers.
+
+    It is at OpenAI's own address, or the setting `llm_openai_env` is ``any``; and no network in between could read it.
+    """
+    if not settings.llm_base_url:
+        return True
+    try:
+        parts = urlsplit(settings.llm_base_url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    if parts.scheme != "https" and not _LOOPBACK.fullmatch(host):
+        return False
+    return settings.llm_openai_env == "any" or host == "openai.com" or host.endswith(".openai.com")
+
+
+def check_address(uri: str) -> None:
+    """Raise `UsageError` for a database address of another form, or one with a user or a password in it."""
+    scheme = uri.partition("://")[0]
+    if scheme not in SCHEMES:
+        expected = ", ".join(f"{each}://" for each in SCHEMES)
+        raise UsageError(f"database address: expected one of {expected}, found {uri.rpartition('@')[2]!r}")
+    if "@" in uri:
+        raise UsageError(
+            "database address: expected no user and no password in it, found some: set LODESTAR_USER and "
+            "LODESTAR_PASSWORD instead"
+        )
 
 
 def _checked(chosen: Mapping[str, Any]) -> Settings:
@@ -122,8 +162,12 @@ def _checked(chosen: Mapping[str, Any]) -> Settings:
         Placement(settings.device, settings.precision)
     except PlacementError as error:
         raise UsageError(f"settings: {error}") from error
-    if settings.uri and settings.uri.partition("://")[0] not in SCHEMES:
-        raise UsageError(f"database address {settings.uri!r}: expected one of {', '.join(s + '://' for s in SCHEMES)}")
+    if settings.uri:
+        check_address(settings.uri)
+    if settings.llm_openai_env not in OPENAI_ENV:
+        raise UsageError(
+            f"setting llm_openai_env: expected {' or '.join(OPENAI_ENV)}, found {settings.llm_openai_env!r}"
+        )
     return settings
 
 

@@ -38,14 +38,31 @@ class UnreadableReplyError(openai.OpenAIError):
     """A reply that is too large, or packed in a way that was not asked for; the message continues "… sent"."""
 
 
+_SENT_HEADERS = {"accept", "authorization", "connection", "content-length", "content-type", "host", "user-agent"}
+"""All that a request to an address other than OpenAI's has; the `openai` client adds those of its environment."""
+
+
 class BoundedClient(openai.DefaultAsyncHttpxClient):
-    """Sends requests as its parent does, proxies of the environment included."""
+    """Sends requests as its parent does, proxies of the environment included.
+
+    bearer: the key to send, and no header that the `openai` client took from its environment; None leaves them.
+    """
+
+    def __init__(self, *, bearer: str | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self._bearer = bearer
 
     async def send(self, request: Any, **options: Any) -> Any:
         """Return the response with its body read and unpacked; raises `UnreadableReplyError`."""
+        own = request.headers.copy()  # the openai client reads its own from the request of the response
+        if self._bearer is not None:
+            for name in [name for name in request.headers if name.lower() not in _SENT_HEADERS]:
+                del request.headers[name]
+            request.headers["authorization"] = f"Bearer {self._bearer}"
         request.headers["accept-encoding"] = "gzip"
         options |= {"stream": True, "follow_redirects": False}
         response = await super().send(request, **options)
+        request.headers = own
         try:
             body = await unpacked(response.aiter_raw(), response.headers.get("content-encoding", ""))
         finally:

@@ -31,6 +31,7 @@ class ChatEndpoint:
     """A model at an endpoint, for the one event loop that calls it.
 
     timeout_s: the deadline of a whole call, all attempts and the waits between them. temperature: None sends none.
+    sends_openai_env: whether the client adds what the environment says for OpenAI, as an organisation.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class ChatEndpoint:
         timeout_s: float = 60.0,
         max_retries: int = MAX_RETRIES,
         temperature: float | None = 0.0,
+        sends_openai_env: bool = False,
     ) -> None:
         self.base_url = base_url or OPENAI_BASE_URL
         self.model = model
@@ -50,6 +52,7 @@ class ChatEndpoint:
         self._timeout_s = timeout_s
         self._max_retries = max_retries
         self._temperature = temperature
+        self._sends_openai_env = sends_openai_env
         if not model:
             raise LLMError("no language model is named: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml")
         self._unknown: frozenset[str] = frozenset()  # options that this endpoint has refused
@@ -140,7 +143,7 @@ class ChatEndpoint:
                 api_key=self._api_key,
                 timeout=timeout,
                 max_retries=self._max_retries,
-                http_client=BoundedClient(timeout=timeout),
+                http_client=BoundedClient(timeout=timeout, bearer=None if self._sends_openai_env else self._api_key),
             )
         return self._client
 

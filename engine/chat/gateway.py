@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...models.causal_lm import CausalLM
 from ..errors import LLMError, LodestarError
-from ..settings import Settings
+from ..settings import Settings, sends_openai_env
 from .background import BackgroundLoop
 from .cache import ReplyCache
 from .endpoint import ChatEndpoint
@@ -55,6 +55,7 @@ class ChatGateway:
                 model=settings.llm_model,
                 api_key=settings.llm_api_key,
                 timeout_s=settings.llm_timeout_s,
+                sends_openai_env=sends_openai_env(settings),
             )
         cache = ReplyCache(Path(settings.llm_cache)) if settings.llm_cache else None
         return cls(endpoint, cache=cache, max_calls=settings.llm_max_calls, max_tokens=settings.llm_max_tokens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..database.gateway import Connection
-from ..settings import Settings
+from ..settings import Settings, check_address
 from .instance import Instance
 
 LOAD_TIMEOUT_S = 3_600.0
@@ -17,6 +17,7 @@ def connection_of(settings: Settings) -> Connection:
     Raises `DatabaseUnavailableError` when they mean the embedded server and it is not running.
     """
     if settings.uri:
+        check_address(settings.uri)
         return Connection(
             uri=settings.uri,
             user=settings.user,

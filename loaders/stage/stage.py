@@ -10,8 +10,9 @@ import errno
 import json
 import os
 import shutil
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -43,6 +44,7 @@ MEMORY_MB_A_THREAD = 100
 """For each further thread."""
 LEAST_THREADS, MOST_THREADS = 4, 8
 SEGMENT_BATCHES = 16
+REPORT_EVERY_S = 0.1
 """Batches of 16 MB and less between two looks at the rejects."""
 NUMBERS_A_BATCH = 100_000
 _BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
@@ -205,6 +207,7 @@ class Stage:
         sample_batches: int | None,
     ) -> None:
         total = source.size_bytes or 0
+        report = _reporter(source, total, progress)
         for number, part in enumerate(source.parts()):
             set_variables(self._opened(), {"part": number})
             if isinstance(part, LinePart):
@@ -217,7 +220,7 @@ class Stage:
                 text, batches, shown = _PASSED_THROUGH, part.batches, part.shown
             rejects.begin_part(shown)
             text = query("reading/take").replace("{{parser}}", text)
-            for segment in _segments(_reporting(islice(batches, sample_batches), source, progress)):
+            for segment in _segments(_reporting(islice(batches, sample_batches), report)):
                 first = next(segment)
                 run_over(self._opened(), text, "lines", first.schema, chain((first,), segment))
                 self._put_aside(rejects)
@@ -343,11 +346,23 @@ def _name(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
     connection.execute(query("numbering/name"))
 
 
-def _reporting(batches: Iterable[pa.RecordBatch], source: Source, progress: Progress) -> Iterator[pa.RecordBatch]:
+def _reporter(source: Source, total: int, progress: Progress) -> Callable[[], None]:
+    """Return what says how far the reading is, now and then: a source of many files is long in adding up."""
+    said_s = float("-inf")
+
+    def report() -> None:
+        nonlocal said_s
+        if time.monotonic() - said_s > REPORT_EVERY_S:
+            progress("reading", min(source.position_bytes, total), total)
+            said_s = time.monotonic()
+
+    return report
+
+
+def _reporting(batches: Iterable[pa.RecordBatch], report: Callable[[], None]) -> Iterator[pa.RecordBatch]:
     """Yield the batches and say how far their reading is."""
-    total = source.size_bytes or 0
     for batch in batches:
-        progress("reading", min(source.position_bytes, total), total)
+        report()
         yield batch
 
 

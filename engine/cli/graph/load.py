@@ -260,6 +260,7 @@ def graphml(kg: str, **flags: Any) -> None:
     show_default=True,
     help="Characters that a snippet may share with the one before.",
 )
+@click.option("--follow-links", is_flag=True, help="Follow links in the folder that lead out of it.")
 @load_options
 def text(
     documents: str, pipeline: str | None, gliner: str | None, labels: str | None, concepts: str | None, **flags: Any
@@ -276,7 +277,7 @@ def text(
       lodestar load text more.txt --concepts diseases.txt --append
     """
     given = {"path": documents, "pipeline": pipeline, "gliner": gliner, "concepts_path": concepts}
-    _load("text", flags, given | {"labels": tuple(_list(labels) or ())}, "snippet_length", "overlap")
+    _load("text", flags, given | {"labels": tuple(_list(labels) or ())}, "snippet_length", "overlap", "follow_links")
 
 
 @command.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -13,6 +15,8 @@ from ....engine.errors import InputError
 from ...message_text import shown
 from ...reading.byte_file import ByteFile
 from ...reading.records import MAX_RECORD_BYTES, UnreadableError, parsed_json, record_lines
+
+_log = logging.getLogger(__name__)
 
 TEXT_FIELDS = ("text", "contents", "content", "body")
 """Where a record of JSON lines may have its text; the first that it has counts."""
@@ -33,14 +37,34 @@ class Document(NamedTuple):
     fault: str = ""
 
 
-def files_of(path: str) -> list[ByteFile]:
+def files_of(path: str, *, follow_links: bool = False) -> list[ByteFile]:
     """Return the file, or those of a folder and its folders that are documents by their ending, in their order.
 
-    Raises `InputError` where there is none.
+    follow_links: whether links in the folder are followed that lead out of it; how many are not is logged. Raises
+    `InputError` where there is no document.
     """
     if path == "-" or not Path(path).is_dir():
         return [ByteFile(path)]
-    found = sorted(each for each in Path(path).rglob("*") if each.is_file() and _ending(each.name) in _ENDINGS)
+    root, found, left_out = Path(path).resolve(), [], []
+    entered: set[Path] = set()
+    for folder, folders, names in os.walk(path, followlinks=follow_links):
+        links = [each for each in (Path(folder, name) for name in (*folders, *names)) if each.is_symlink()]
+        outside = {each for each in links if not follow_links and not each.resolve().is_relative_to(root)}
+        left_out += [each for each in outside if each.is_dir() or _ending(each.name) in _ENDINGS]
+        files = {Path(folder, name) for name in names if _ending(name) in _ENDINGS}
+        found += [each for each in files - outside if each.is_file()]
+        if follow_links:  # a link may lead to a folder around it
+            entered.add(Path(folder).resolve())
+            folders[:] = [name for name in folders if Path(folder, name).resolve() not in entered]
+    found.sort()
+    if left_out:
+        _log.warning(
+            "%s: %d link%s out of the folder not followed, the first %s: give --follow-links to read them",
+            path,
+            len(left_out),
+            " is" if len(left_out) == 1 else "s are",
+            shown(str(min(left_out)).encode(errors="surrogateescape")),
+        )
     if not found:
         endings = ", ".join(sorted(_ENDINGS))
         raise InputError(f"{path}: expected documents ({endings}, each also with {_PACKED}), found none in the folder")

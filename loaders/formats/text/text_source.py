@@ -42,6 +42,8 @@ class TextSource(FileSource):
         overlap: int = 50,
         gliner: str | None = None,
         labels: Sequence[str] = (),
+        *,
+        follow_links: bool = False,
     ) -> None:
         if overlap >= snippet_length:
             raise UsageError(f"--overlap: expected less than --snippet-length ({snippet_length}), found {overlap}")
@@ -51,7 +53,7 @@ class TextSource(FileSource):
             raise UsageError("--labels: expected with --gliner, which looks for them")
         self.max_rejects = 0
         self.languages: Sequence[str] = ()
-        self._files = files_of(path)
+        self._files = files_of(path, follow_links=follow_links)
         self._cut = (snippet_length, overlap)
         self._concepts = _finder(pipeline, concepts_path, gliner, labels)
         super().__init__(self._files)

@@ -20,7 +20,7 @@ from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.running import AsyncRunner, Runner
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, Scored
 
@@ -334,6 +334,32 @@ def test_a_server_of_ones_own_needs_no_key(ask: Ask, found: Evidence[Chain], mon
     with ScriptedLLM([says({"answers": ["Lima"]})]) as llm:
         assert ask(ChatGateway.of(Settings(llm_base_url=llm.base_url, llm_model="scripted")), found).found
     assert llm.requests[0].headers["authorization"] == "Bearer no-key"
+
+
+@pytest.mark.parametrize("who", ["openai", "any"])
+def test_what_the_environment_says_for_openai_goes_there_or_where_a_setting_says(
+    ask: Ask, found: Evidence[Chain], monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    given = {
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_ADMIN_KEY": KEY,
+        "OPENAI_ORG_ID": "org-hush",
+        "OPENAI_PROJECT_ID": "project-hush",
+        "OPENAI_CUSTOM_HEADERS": f"X-Hush: header-hush\nAuthorization: Bearer {KEY}",
+    }
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with ScriptedLLM([says({"answers": ["Lima"]})]) as llm:
+        settings = resolve({"llm_base_url": llm.base_url, "llm_model": "scripted", "llm_openai_env": who})
+        assert ask(ChatGateway.of(settings), found).found
+    sent = llm.requests[0].headers
+    secrets = [value for value in sent.values() if "hush" in value or KEY in value]
+    if who == "openai":
+        assert sent["authorization"] == "Bearer no-key"
+        assert not secrets
+    else:
+        assert sent["openai-organization"] == "org-hush"
+        assert len(secrets) >= 3
 
 
 def test_instructions_in_the_graph_stay_inside_the_evidence(ask: Ask) -> None:

@@ -1,0 +1,61 @@
+"""Folders of documents: links that lead out of them, and very many files."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+from lodestar.loaders.formats.text.documents import files_of
+from lodestar.loaders.formats.text.text_source import TextSource
+from lodestar.loaders.loads.loading import LoadOptions
+from lodestar.loaders.loads.preview import preview
+from lodestar.loaders.reading.byte_file import ByteFile
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder, outside = tmp_path / "notes", tmp_path / "outside"
+    (folder / "sub").mkdir(parents=True)
+    outside.mkdir()
+    for path in (folder / "a.txt", folder / "sub" / "b.md", outside / "secret.txt", outside / "deep.txt"):
+        path.write_text("Peru borders Chile.", encoding="utf-8")
+    (folder / "c.txt").symlink_to(outside / "secret.txt")
+    (folder / "d.txt").symlink_to(folder / "a.txt")
+    (folder / "out").symlink_to(outside)
+    (folder / "sub" / "around").symlink_to(folder)
+    return folder
+
+
+def names(files: list[ByteFile]) -> list[str]:
+    return sorted(file.shown.rpartition("notes/")[2] for file in files)
+
+
+def test_links_out_of_a_folder_are_not_followed_and_said(notes: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert names(files_of(str(notes))) == ["a.txt", "d.txt", "sub/b.md"]
+    assert len(caplog.messages) == 1
+    assert "2 links are out of the folder not followed" in caplog.messages[0]
+    assert "--follow-links" in caplog.messages[0]
+
+
+def test_links_are_followed_when_asked_for_and_never_round_and_round(notes: Path) -> None:
+    found = names(files_of(str(notes), follow_links=True))
+    assert found == ["a.txt", "c.txt", "d.txt", "out/deep.txt", "out/secret.txt", "sub/b.md"]
+
+
+def test_the_size_of_each_file_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(100):
+        (tmp_path / f"{number}.txt").write_text(f"Peru borders Chile, number {number}.", encoding="utf-8")
+    calls = 0
+    size = ByteFile.size_bytes.fget
+
+    def counted(self: ByteFile) -> int:
+        nonlocal calls
+        calls += 1
+        assert size is not None
+        return int(size(self))
+
+    monkeypatch.setattr(ByteFile, "size_bytes", property(counted))
+    preview(TextSource(str(tmp_path)), LoadOptions(), online_only=True)
+    assert calls <= 5 * 100
