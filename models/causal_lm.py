@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +28,10 @@ WHERE = ": give a folder, or a name that is in the local Hugging Face cache or o
 
 class CausalLMError(Exception):
     """The model cannot be had, or cannot do what is asked; the message is one line that says why."""
+
+
+class StoppedError(CausalLMError):
+    """The model was told to stop before its reply had ended."""
 
 
 class PromptTooLongError(CausalLMError):
@@ -86,19 +90,37 @@ class CausalLM:
         with _as_error(f"the chat template of {self.name!r} cannot be filled"):
             return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
 
-    def replies(self, conversations: Sequence[Messages], max_tokens: int) -> list[Reply]:
+    def replies(
+        self, conversations: Sequence[Messages], max_tokens: int, *, goes_on: Callable[[], bool] = lambda: True
+    ) -> list[Reply]:
         """Return the model's reply to each conversation: the most probable token at each place, up to `max_tokens`.
 
-        Raises `PromptTooLongError` where a prompt is longer than the model reads.
+        goes_on: asked at every layer of every token; once it is false the reply is given up. Raises
+        `PromptTooLongError` where a prompt is longer than the model reads, `StoppedError` where it was given up.
         """
         texts = [self.rendered(messages) for messages in conversations]
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
         replies: dict[int, Reply] = {}
-        with self._turn:
+        with self._turn, self._stoppable(goes_on):
             for start in range(0, len(order), self.batch_size):
                 batch = order[start : start + self.batch_size]
                 replies.update(zip(batch, self._replied([texts[i] for i in batch], max_tokens), strict=True))
         return [replies[number] for number in range(len(texts))]
+
+    @contextmanager
+    def _stoppable(self, goes_on: Callable[[], bool]) -> Iterator[None]:
+        def check(*_: object) -> None:
+            if not goes_on():
+                raise StoppedError(f"{self.name!r} was told to stop before its reply had ended")
+
+        check()
+        lists = (each for each in self._model.modules() if type(each).__name__ == "ModuleList")
+        hooks = [layer.register_forward_pre_hook(check) for layers in lists for layer in layers]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
 
     def attention(self, messages: Messages, layer: int) -> PromptAttention:
         """Return what the last position of the prompt attends to in a layer, counted from 0; one row, nothing else.

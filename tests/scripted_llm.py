@@ -55,15 +55,15 @@ class Request:
         return content
 
 
-def completion(message: Mapping[str, Any], finish_reason: str = "stop") -> Reply:
-    """Reply with a chat completion that holds this message."""
+def completion(message: Mapping[str, Any], finish_reason: str = "stop", num_tokens: int = 1) -> Reply:
+    """Reply with a chat completion that holds this message, and says so many tokens of it and of the prompt."""
     body = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1,
         "model": "scripted",
         "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish_reason}],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+        "usage": {"prompt_tokens": num_tokens, "completion_tokens": num_tokens, "total_tokens": 2 * num_tokens},
     }
     return raw(json.dumps(body))
 

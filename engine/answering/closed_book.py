@@ -15,7 +15,7 @@ from ..evidence.text import one_line
 from ..steps import Steps
 from ..values import AnswerEntity
 from .llm import as_data
-from .reply import MAX_TEXT_CHARS, parse_reply, sure_of
+from .reply import MAX_TEXT_CHARS, is_reply, parse_reply, sure_of
 
 PROMPT = "closed-book.txt"
 
@@ -36,7 +36,7 @@ class ClosedBook:
 
     def _prompt_for(self, evidence: Evidence[Item]) -> Prompt:
         question = as_data(evidence.question.text.strip())
-        return Prompt(self._template.replace("{question}", question), json=True, logprobs=True)
+        return Prompt(self._template.replace("{question}", question), json=True, logprobs=True, is_read=is_reply)
 
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
         bare = replace(evidence, items=(), groups=(), walked=())

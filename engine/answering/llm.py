@@ -16,7 +16,7 @@ from ..evidence.evidence import Evidence, Item
 from ..evidence.prompt_text import MAX_CHARS, Order, evidence_text
 from ..evidence.text import MAX_NAMES, one_line
 from ..steps import Steps
-from .reply import MAX_TEXT_CHARS, cited, parse_reply, sure_of
+from .reply import MAX_TEXT_CHARS, cited, is_reply, parse_reply, sure_of
 
 PLACEHOLDERS = ("question", "evidence")
 
@@ -71,7 +71,7 @@ class LLMAnswerer:
             max_chars=self._max_evidence_chars,
         )
         content = filled(self._prompt, question=evidence.question.text.strip(), evidence=text)
-        return Prompt(content, json=True, logprobs=self._logprobs)
+        return Prompt(content, json=True, logprobs=self._logprobs, is_read=is_reply)
 
     def answer_of(self, completed: Completed, evidence: Evidence[Item]) -> Answer:
         """Return the answer that a completion gives; raises `LLMError` where it is one, or cannot be read."""

@@ -18,6 +18,8 @@ from ..values import AnswerEntity, Entity
 
 MAX_REPLY_CHARS = 100_000
 MAX_TEXT_CHARS = 2_000
+MAX_CLAIMS = 1_000
+"""Answers that are read of a reply, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,19 @@ def parse_reply(content: str) -> Reply:
         answers, text = _bare_list(content), None
     listed = answers if isinstance(answers, list) else [] if answers is None else [answers]
     claims: dict[str, Claim] = {}
-    for claim in map(_claim, listed):
+    for claim in map(_claim, listed[:MAX_CLAIMS]):
         if claim.name:
             claims.setdefault(normalised(claim.name), claim)
     return Reply(tuple(claims.values()), one_line(text, MAX_TEXT_CHARS) if isinstance(text, str) else "")
+
+
+def is_reply(content: str) -> bool:
+    """Return whether `parse_reply` can read it."""
+    try:
+        parse_reply(content)
+    except LLMError:
+        return False
+    return True
 
 
 def cited(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[AnswerEntity, ...]:

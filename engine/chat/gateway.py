@@ -48,7 +48,7 @@ class ChatGateway:
         """
         endpoint: Endpoint
         if settings.llm_base_url == LOCAL:
-            endpoint = LocalEndpoint(local(settings.llm_model))
+            endpoint = LocalEndpoint(local(settings.llm_model), settings.llm_timeout_s)
         else:
             endpoint = ChatEndpoint(
                 base_url=settings.llm_base_url,
@@ -105,11 +105,11 @@ class ChatGateway:
             kept = await asyncio.to_thread(self._cache.get, key)
         except LodestarError as error:
             return LLMError(str(error))
-        if kept is not None:
+        if kept is not None and prompt.is_read(kept.content):
             self._usage += usage_of(prompt, kept)
             return kept
         completed = await self._sent(prompt)
-        if isinstance(completed, Completion):
+        if isinstance(completed, Completion) and prompt.is_read(completed.content):
             await asyncio.to_thread(self._cache.put, key, completed)
         return completed
 

@@ -6,8 +6,8 @@ question of a batch, and the stage decides what it means.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..errors import LLMError
@@ -30,13 +30,14 @@ class Prompt:
 
     json: the reply is to be one JSON object. logprobs: the reply is to come with the log-probability of each of its
     tokens. max_tokens: the longest reply, None for the endpoint's own limit. An endpoint that knows none of these
-    replies without them.
+    replies without them. is_read: whether its asker can read a reply; one that it cannot is not kept in a cache.
     """
 
     content: str | tuple[Message, ...]
     json: bool = False
     logprobs: bool = False
     max_tokens: int | None = None
+    is_read: Callable[[str], bool] = field(default=lambda _content: True, compare=False, repr=False)
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -67,7 +68,7 @@ Completed = Completion | LLMError
 class ChatUsage:
     """What prompts cost: those sent and those answered from the cache, failures among those sent, and tokens sent for.
 
-    Where an endpoint does not say how many tokens a reply took, four characters count as one.
+    Where an endpoint does not say how many tokens a reply took, or says none, four characters count as one.
     """
 
     calls: int = 0
@@ -97,8 +98,10 @@ def usage_of(prompt: Prompt, completed: Completed) -> ChatUsage:
         return ChatUsage(calls=1, failed=1)
     if completed.cached:
         return ChatUsage(cached=1)
-    took = completed.usage or TokenUsage(
-        sum(_num_tokens(message.content) for message in prompt.messages), _num_tokens(completed.content)
+    took = completed.usage or TokenUsage(0, 0)
+    took = TokenUsage(  # of a text that is not empty none is no count
+        took.prompt or sum(_num_tokens(message.content) for message in prompt.messages),
+        took.completion or _num_tokens(completed.content),
     )
     return ChatUsage(calls=1, prompt_tokens=took.prompt, completion_tokens=took.completion)
 

@@ -23,7 +23,10 @@ def useful_prompt(question: str, texts: Sequence[str]) -> Prompt:
     """Return what is asked about the items, numbered from 1."""
     paths = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
     user = re.sub(r"\{(question|paths)\}", lambda found: {"question": question, "paths": paths}[found[1]], USER)
-    return Prompt((Message("system", SYSTEM), Message("user", user)))
+    return Prompt(
+        (Message("system", SYSTEM), Message("user", user)),
+        is_read=lambda said: useful_numbers(said, len(texts)) is not None,
+    )
 
 
 def useful_numbers(reply: str, count: int) -> frozenset[int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -38,8 +39,8 @@ def answer_confidences(tokens: Sequence[Token], answers: Sequence[str]) -> list[
         start, end = _found(reply, answer, place)
         confidences.append(None)
         if end > start:
-            spans = zip([0, *ends], ends, tokens, strict=False)
-            own = [logprob for first, after, (_, logprob) in spans if first < end and after > start]
+            first, last = bisect_right(ends, start), bisect_left(ends, end)
+            own = [logprob for _, logprob in tokens[first : last + 1]]
             confidences[-1] = sequence_confidence(own)
             place = end
     return confidences

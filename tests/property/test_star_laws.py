@@ -73,7 +73,7 @@ MINING = st.builds(
     questions_sha256=TEXT,
     graph=TEXT,
     encoder=TEXT,
-    max_hop=st.integers(1, 4),
+    max_hop=st.integers(3, 8),
     relations=st.just(RELATIONS),
     options=st.dictionaries(TEXT, st.integers() | TEXT),
 )

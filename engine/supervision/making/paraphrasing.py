@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from ...answering.llm import filled
 from ...chat.gateway import ChatGateway
-from ...chat.prompts import Completed, Completion, Prompt
+from ...chat.prompts import Completed, Prompt
 from ...errors import LLMError
 from ...evidence.text import one_line
 from ...progress.phases import Progress, silent
@@ -79,14 +79,18 @@ def _prompt(template: str, questions: Sequence[GoldQuestion]) -> Prompt:
         f"{number}. {one_line(question.text)} {json.dumps(list(question.topic_names), ensure_ascii=False)}"
         for number, question in enumerate(questions, start=1)
     ]
-    return Prompt(filled(template, question="", evidence="\n".join(lines)), json=True)
+    return Prompt(
+        filled(template, question="", evidence="\n".join(lines)),
+        json=True,
+        is_read=lambda said: _texts(said, len(questions)) is not None,
+    )
 
 
 def _reworded(questions: Sequence[GoldQuestion], said: Completed, counts: Counter[str]) -> list[GoldQuestion]:
     if isinstance(said, LLMError):
         counts[NOT_ASKED] += len(questions)
         return list(questions)
-    texts = _texts(said, len(questions))
+    texts = _texts(said.content, len(questions)) if said.refusal is None else None
     found = []
     for place, question in enumerate(questions):
         outcome, text = (UNREADABLE, "") if texts is None else checked(question, texts[place])
@@ -105,11 +109,9 @@ def checked(question: GoldQuestion, text: object) -> tuple[str, str]:
     return (SAME, "") if line.lower() == question.text.lower() else (REWORDED, line)
 
 
-def _texts(said: Completion, num_questions: int) -> list[object] | None:
-    if said.refusal is not None:
-        return None
+def _texts(content: str, num_questions: int) -> list[object] | None:
     try:
-        data = json.loads(said.content[said.content.index("{") : said.content.rindex("}") + 1])
+        data = json.loads(content[content.index("{") : content.rindex("}") + 1])
     except (ValueError, RecursionError):
         return None
     texts = data.get("questions") if isinstance(data, Mapping) else None

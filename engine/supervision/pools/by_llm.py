@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 
 from ....models.mined.pool import PoolChain, PooledQuestion
@@ -49,7 +50,10 @@ class LLMRefiner:
         failures: list[LLMError] = []
         for attempt in range(self._max_retries + 1):
             completed: list[Completed] = yield from prompted(
-                [Prompt(messages, json=True) for messages in asked.values()]
+                [
+                    Prompt(messages, json=True, is_read=partial(_is_choice, num_chains=len(questions[place].chains)))
+                    for place, messages in asked.items()
+                ]
             )
             waiting, asked = asked, {}
             for (place, messages), said in zip(waiting.items(), completed, strict=True):
@@ -103,6 +107,14 @@ def _chosen(said: Completion, question: PooledQuestion) -> tuple[int, ...]:
     if said.refusal is not None:
         raise LLMError("the model refused")
     return chosen_numbers(said.content, len(question.chains))
+
+
+def _is_choice(content: str, num_chains: int) -> bool:
+    try:
+        chosen_numbers(content, num_chains)
+    except LLMError:
+        return False
+    return True
 
 
 def _again(said: Completion, error: LLMError, num_chains: int) -> tuple[Message, Message]:

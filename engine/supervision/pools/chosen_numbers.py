@@ -11,6 +11,8 @@ from ...errors import LLMError
 
 _KEYS = ("chains", "chain", "numbers", "selected", "chosen", "answer", "answers")
 _NUMBER = re.compile(r"(?<![\w.-])\d{1,6}(?![\w.]|-\w)")
+MAX_DIGITS = 9
+
 _LINE_OF_NUMBERS = re.compile(
     r"[\s\[\](){}#.,;:&\d]*|.*\b(?:chains?|lines?|numbers?|chosen|selected)\b.*", re.IGNORECASE
 )
@@ -46,7 +48,7 @@ def _numbers(value: Any) -> list[int]:
     if isinstance(value, float):
         return [int(value)] if value.is_integer() else []
     if isinstance(value, str):
-        return [int(number) for number in _NUMBER.findall(value)]
+        return [int(number) for number in _NUMBER.findall(value) if len(number) <= MAX_DIGITS]
     if isinstance(value, dict):
         named = next((value[key] for key in ("number", "id", "index", "chain") if key in value), None)
         return _numbers(named)

@@ -25,7 +25,7 @@ from lodestar.engine.running import AsyncRunner, Runner
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import TokenUsage
 
-from tests.scripted_llm import Reply, Request, ScriptedLLM, hangs, raw, refuses, says, status
+from tests.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
 from tests.unit.pipeline.test_steps import request
 
 Complete = Callable[[ChatGateway, Sequence[Prompt]], list[Completed]]
@@ -251,6 +251,32 @@ def test_what_was_said_once_is_not_asked_again(complete: Complete, tmp_path: Pat
     assert len(llm.requests) == 3
     for file in tmp_path.iterdir():
         assert b"sk-secret" not in file.read_bytes()
+
+
+def test_a_reply_that_its_asker_cannot_read_is_not_kept(complete: Complete, tmp_path: Path) -> None:
+    with ScriptedLLM([says("what?"), says("yes")]) as llm:
+        chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
+        found = [complete(chat, [Prompt("a", is_read=lambda said: said == "yes")])[0] for _ in range(3)]
+    assert contents(found) == ["what?", "yes", "yes"]
+    assert [one.cached for one in found if isinstance(one, Completion)] == [False, False, True]
+
+
+def test_a_reply_of_before_that_cannot_be_read_is_asked_for_again(complete: Complete, tmp_path: Path) -> None:
+    with ScriptedLLM([says("what?"), says("yes")]) as llm:
+        chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
+        complete(chat, [Prompt("a")])
+        (found,) = complete(chat, [Prompt("a", is_read=lambda said: said == "yes")])
+        (kept,) = complete(chat, [Prompt("a")])
+    assert contents([found, kept]) == ["yes", "yes"]
+
+
+def test_no_tokens_for_a_text_are_no_count(complete: Complete) -> None:
+    nothing = completion({"content": "y" * 40}, num_tokens=0)
+    with ScriptedLLM([nothing] * 5) as llm:
+        chat = gateway(llm, max_tokens=15)
+        found = [complete(chat, [Prompt("x" * 20)])[0] for _ in range(2)]
+    assert contents(found) == ["y" * 40, "LLMError"]
+    assert (chat.usage.prompt_tokens, chat.usage.completion_tokens) == (5, 10)
 
 
 def test_neither_a_failure_nor_a_refusal_is_kept(complete: Complete, tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.answering.reply import MAX_REPLY_CHARS, Claim, cited, normalised, parse_reply
+from lodestar.engine.answering.reply import MAX_CLAIMS, MAX_REPLY_CHARS, Claim, cited, normalised, parse_reply, sure_of
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
@@ -190,3 +191,13 @@ def test_both_entities_of_a_triple_can_be_cited() -> None:
         (Claim("Peruvian sol"), Claim("Peru")), Evidence(Question("?"), (Topic(PERU),), "triple", triples)
     )
     assert [(sol.id, sol.evidence), (peru.id, peru.evidence)] == [("m.sol", (0,)), ("m.peru", (0, 1))]
+
+
+def test_a_reply_of_very_many_names_is_read_in_time() -> None:
+    content = json.dumps({"answers": [f"Name {number}" for number in range(8_000)]})[:99_000]
+    content = content[: content.rindex(", ")] + "]}"
+    started_s = time.monotonic()
+    claims = sure_of(parse_reply(content).claims, [(character, -0.1) for character in content])
+    assert len(claims) == MAX_CLAIMS
+    assert all(claim.confidence is not None for claim in claims)
+    assert time.monotonic() - started_s < 10

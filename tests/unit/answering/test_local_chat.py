@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from lodestar.engine.chat.gateway import ChatGateway
 from lodestar.engine.chat.prompts import Completion, Message, Prompt
 from lodestar.engine.errors import LLMError
 from lodestar.engine.settings import Settings
+from lodestar.models.causal_lm import CausalLM
 
 from tests.tiny_causal_lm import write_tiny_causal_lm
 
@@ -63,3 +67,54 @@ def test_replies_are_kept_where_a_cache_is(tmp_path: Path) -> None:
     assert isinstance(first, Completion)
     assert kept.cached
     assert kept.content == first.content
+
+
+class Slow:
+    """Layers that take a while each, whatever the model."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+        self.layers = 0
+        whole = CausalLM._stoppable
+
+        @contextmanager
+        def slow(model: CausalLM, goes_on: Callable[[], bool]) -> Iterator[None]:
+            def counted() -> bool:
+                self.layers += 1
+                time.sleep(seconds)
+                return goes_on()
+
+            with whole(model, counted):
+                yield
+
+        monkeypatch.setattr(CausalLM, "_stoppable", slow)
+
+
+def test_the_deadline_ends_a_reply_of_a_model_that_runs_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat = ChatGateway.of(
+        Settings(llm_base_url="local", llm_model=str(write_tiny_causal_lm(tmp_path)), llm_timeout_s=1.0)
+    )
+    chat.complete([Prompt("lima", max_tokens=1)])  # the model is loaded
+    slow = Slow(monkeypatch, 0.1)
+    started_s = time.monotonic()
+    failures = chat.complete([Prompt("lima", max_tokens=200), Prompt("peru", max_tokens=200)])
+    assert time.monotonic() - started_s < 6
+    assert all("did not answer within 1 s" in str(each) for each in failures)
+    at_the_end = slow.layers
+    time.sleep(0.5)
+    assert slow.layers <= at_the_end + 1
+    chat.close()
+
+
+def test_a_reply_is_given_up_when_its_asker_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat = of(write_tiny_causal_lm(tmp_path))
+    chat.complete([Prompt("lima", max_tokens=1)])
+    slow = Slow(monkeypatch, 0.05)
+    under_way = chat.submit([Prompt("lima", max_tokens=200)])
+    time.sleep(0.3)
+    under_way.cancel()
+    time.sleep(0.3)
+    layers = slow.layers
+    assert layers
+    time.sleep(0.4)
+    assert slow.layers == layers
+    chat.close()
