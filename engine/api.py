@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from .explaining.growth import Growth
 
 T = TypeVar("T")
+
+MAX_TOGETHER = 1_000
+MAX_CHARS_TOGETHER = 500_000
+"""Questions that share round trips, and the characters of them and of their topics: the database holds them at once."""
 
 _log = logging.getLogger(__name__)
 
@@ -120,7 +124,7 @@ class Engine:
         return self.answered([self.retrieve(question, top_k=top_k)])[0]
 
     def ask_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Answer]:
-        """Return an answer to each question; all questions share each round trip, and their prompts are sent together.
+        """Return an answer to each question; up to 1,000 share each round trip, and their prompts go together.
 
         Where the answerer fails, the question's answer has no entities, and says why in `failure`: none is lost.
         """
@@ -197,7 +201,10 @@ class Engine:
     def _retrieval_steps(self, questions: Sequence[str | Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
         given = [_question_or_fault(question) for question in questions]
         asked = [each for each in given if isinstance(each, Question)]
-        found = iter((yield from self._found(asked, top_k)) if asked else [])
+        all_found: list[Evidence[Item]] = []
+        for together in _groups(asked):
+            all_found += yield from self._found(together, top_k)
+        found = iter(all_found)
         return [next(found) if isinstance(each, Question) else each for each in given]
 
     def _found(self, asked: Sequence[Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
@@ -323,6 +330,21 @@ def _question(question: str | Question) -> Question:
     if not isinstance(question, str | Question):
         raise UsageError(f"expected a question as text or a Question, found {question!r}")
     return question if isinstance(question, Question) else Question(question)
+
+
+def _groups(questions: Sequence[Question]) -> Iterator[list[Question]]:
+    """Yield the questions in groups that share round trips."""
+    group: list[Question] = []
+    chars = 0
+    for question in questions:
+        length = len(question.text) + sum(map(len, question.topic_entities))
+        if group and (len(group) == MAX_TOGETHER or chars + length > MAX_CHARS_TOGETHER):
+            yield group
+            group, chars = [], 0
+        group.append(question)
+        chars += length
+    if group:
+        yield group
 
 
 def _question_or_fault(question: str | Question) -> Question | Evidence[Item]:

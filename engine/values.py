@@ -13,6 +13,8 @@ from .errors import CheckpointError, UsageError
 T_co = TypeVar("T_co", covariant=True)
 
 MAX_QUESTION_CHARS = 10_000
+MAX_TOPICS_CHARS = 20_000
+"""Of all ids of a question's topics together: what becomes a query's parameter is bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ class Question:
             raise UsageError("the question is empty: expected some text")
         if len(self.text) > MAX_QUESTION_CHARS:
             raise UsageError(f"the question has {len(self.text):,} characters: expected at most {MAX_QUESTION_CHARS:,}")
+        given = sum(map(len, self.topic_entities))
+        if given > MAX_TOPICS_CHARS:
+            raise UsageError(
+                f"the ids of the question's topics have {given:,} characters: expected at most {MAX_TOPICS_CHARS:,}"
+            )
         for text in (self.text, *self.topic_entities, *self.options):
             if any("\ud800" <= c <= "\udfff" for c in text):
                 raise UsageError(f"the question or an id of it is not UTF-8 text: found {text[:80]!r}")

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from functools import partial
+from threading import Thread
+from typing import Any, Self, TypeVar, cast
 
 import neo4j
 from neo4j import AsyncGraphDatabase, GraphDatabase, Query, RoutingControl
@@ -35,6 +38,8 @@ MIN_VERSION = (5, 26)
 MAX_CONCURRENT = 16
 FETCH_SIZE = 1_000
 HOLD_WAIT_S = 10.0
+GRACE_S = 3.0
+"""What the database has beyond a query's timeout to say that it was ended; then it is taken to be stalled."""
 
 # Lodestar reports what matters itself; the driver's warnings about notifications would fall between progress bars.
 logging.getLogger("neo4j").setLevel(logging.ERROR)
@@ -55,9 +60,9 @@ class Connection:
         """Keyword arguments for either driver."""
         return {
             "auth": (self.user, self.password) if self.password else None,
-            "connection_timeout": 10.0,
-            "max_transaction_retry_time": 10.0,
-            "connection_acquisition_timeout": 30.0,
+            "connection_timeout": min(10.0, self.timeout_s),
+            "max_transaction_retry_time": min(10.0, self.timeout_s),
+            "connection_acquisition_timeout": min(30.0, self.timeout_s + GRACE_S),
             "notifications_min_severity": "OFF",
             "user_agent": "lodestar",
         }
@@ -74,6 +79,13 @@ class Connection:
     def routing(self, request: Request[Any]) -> RoutingControl:
         """Return where the request may run."""
         return RoutingControl.READ if request.template.mode == "read" else RoutingControl.WRITE
+
+    def stalled(self) -> DatabaseUnavailableError:
+        """Return the error for a database that took a request and says nothing."""
+        return DatabaseUnavailableError(
+            f"Neo4j at {self.uri} did not answer within {self.timeout_s + GRACE_S:g} s: see whether it runs well, or "
+            "raise query_timeout_s"
+        )
 
 
 @contextmanager
@@ -127,6 +139,20 @@ def checked_version(connection: Connection, agent: str) -> str:
     return version
 
 
+def _started(call: Callable[[], T]) -> Future[T]:
+    """Return what a call in a thread comes to; one that never ends does not keep the process from ending."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            future.set_exception(error)
+
+    Thread(target=run, name="lodestar-query", daemon=True).start()
+    return future
+
+
 def _rows(result: neo4j.Result) -> list[Row]:
     return [tuple(record.values()) for record in result]
 
@@ -144,6 +170,7 @@ class Gateway:
         with translated(connection):
             self._driver = GraphDatabase.driver(connection.uri, **connection.driver_options)
         self._pool = ThreadPoolExecutor(MAX_CONCURRENT, thread_name_prefix="lodestar-query")
+        self._is_stalled = False
 
     def __enter__(self) -> Self:
         return self
@@ -153,14 +180,23 @@ class Gateway:
 
     def close(self) -> None:
         """Give the connections back."""
-        self._pool.shutdown(cancel_futures=True)
-        self._driver.close()
+        if self._is_stalled:  # closing would wait for it
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            _started(self._driver.close)
+        else:
+            self._pool.shutdown(cancel_futures=True)
+            self._driver.close()
 
     def version(self) -> str:
         """Return the server's version, having checked address, password and version."""
-        with translated(self.connection):
+
+        def asked() -> neo4j.ServerInfo:
             info = self._driver.get_server_info()
             self._driver.verify_authentication() if self.connection.password else None
+            return info
+
+        with translated(self.connection):
+            info = self._waited_for(_started(asked))
         return checked_version(self.connection, info.agent)
 
     def run(self, steps: Steps[T]) -> T:
@@ -169,22 +205,37 @@ class Gateway:
 
     def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
         """Run requests at the same time and return their decoded answers, in order."""
-        if len(requests) == 1:
-            return [self.fetch(requests[0])]
-        return list(self._pool.map(self.fetch, requests))
+        answers: list[Any] = []
+        for start in range(0, len(requests), MAX_CONCURRENT):
+            some = requests[start : start + MAX_CONCURRENT]
+            self.round_trips += len(some)
+            under_way = [_started(partial(self._rows_of, request)) for request in some]
+            with translated(self.connection):
+                found = [self._waited_for(future) for future in under_way]
+            answers += [request.decode(rows) for request, rows in zip(some, found, strict=True)]
+        return answers
 
     def fetch(self, request: Request[T]) -> T:
         """Run one request."""
-        self.round_trips += 1
-        with translated(self.connection):
-            rows = self._driver.execute_query(
-                self.connection.query(request),
-                parameters_=dict(request.params),
-                database_=self.connection.database,
-                routing_=self.connection.routing(request),
-                result_transformer_=_rows,
-            )
-        return request.decode(rows)
+        (answer,) = self.send([request])
+        return cast(T, answer)
+
+    def _rows_of(self, request: Request[Any]) -> list[Row]:
+        return self._driver.execute_query(
+            self.connection.query(request),
+            parameters_=dict(request.params),
+            database_=self.connection.database,
+            routing_=self.connection.routing(request),
+            result_transformer_=_rows,
+        )
+
+    def _waited_for(self, future: Future[T]) -> T:
+        """Return what the driver, which waits for ever, gives in time."""
+        try:
+            return future.result(self.connection.timeout_s + GRACE_S)
+        except FutureTimeoutError:
+            self._is_stalled = True
+            raise self.connection.stalled() from None
 
     def execute(self, request: Request[T]) -> T:
         """Run one request that manages its own transactions (``CALL … IN TRANSACTIONS``) or changes the schema."""
@@ -262,12 +313,16 @@ class AsyncGateway:
         """Run one request."""
         self.round_trips += 1
         async with self._limit:
-            with translated(self.connection):
-                rows = await self._driver.execute_query(
-                    self.connection.query(request),
-                    parameters_=dict(request.params),
-                    database_=self.connection.database,
-                    routing_=self.connection.routing(request),
-                    result_transformer_=_async_rows,
-                )
+            try:
+                with translated(self.connection):
+                    async with asyncio.timeout(self.connection.timeout_s + GRACE_S):
+                        rows = await self._driver.execute_query(
+                            self.connection.query(request),
+                            parameters_=dict(request.params),
+                            database_=self.connection.database,
+                            routing_=self.connection.routing(request),
+                            result_transformer_=_async_rows,
+                        )
+            except TimeoutError:
+                raise self.connection.stalled() from None
         return request.decode(rows)

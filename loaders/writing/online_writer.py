@@ -14,7 +14,7 @@ from ...engine.database.holding import Hold
 from ...engine.database.requests import Request
 from ...engine.database.templates import template
 from ...engine.progress.phases import Progress, silent
-from ..batches import in_batches
+from ..batches import in_bytes, in_texts
 from ..source import RelationFacts
 from ..stage.stage import Stage
 from .manifest import Manifest, begin, finish, labels_of, request, write_relations
@@ -74,7 +74,7 @@ class OnlineWriter:
 
     def _write_entities(self, stage: Stage, manifest: Manifest) -> None:
         done = 0
-        for batch in stage.rows("results/entity_rows", self._batch_size):
+        for batch in in_bytes(stage.rows("results/entity_rows", self._batch_size)):
             rows = batch.to_pylist()
             if manifest.number != BASE_LOAD:
                 rows = self._with_names_of_the_graph(rows, manifest.number)
@@ -92,7 +92,7 @@ class OnlineWriter:
 
     def _write_literals(self, stage: Stage, manifest: Manifest) -> None:
         done, labels = 0, labels_of(manifest.number)
-        for batch in stage.rows("results/literal_rows", self._batch_size):
+        for batch in in_bytes(stage.rows("results/literal_rows", self._batch_size)):
             self._gateway.fetch(request("write_literals", literals=batch.to_pylist(), labels=labels))
             done += batch.num_rows
             self._progress("literals", done, manifest.num_literals)
@@ -113,7 +113,7 @@ class OnlineWriter:
                 if not group or (tail == "Literal" and not manifest.num_literals):
                     continue
                 triples = self._triples(stage, [row.staged for row in group], tail == "Literal")
-                for batch in in_batches(triples, self._batch_size):
+                for batch in in_texts(triples, self._batch_size):
                     self._gateway.fetch(request(query, {"TAIL": tail}, triples=batch, **params))
                     done += len(batch)
                     self._progress("triples", done, manifest.num_triples)
@@ -134,7 +134,7 @@ class OnlineWriter:
             self._gateway.execute(request("refresh_signatures", all_, numbers=numbers, batch_size=self._batch_size))
             refresh_counts(self._gateway, [*rows, *known])
         else:
-            for batch in stage.rows("results/entity_rows", self._batch_size):
+            for batch in in_bytes(stage.rows("results/entity_rows", self._batch_size)):
                 ids = batch.column("id").to_pylist()
                 self._gateway.fetch(request("refresh_signatures_of", ids=ids, numbers=numbers))
                 done += len(ids)

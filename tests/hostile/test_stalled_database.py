@@ -1,0 +1,105 @@
+"""A database that takes a question and says nothing holds nobody for long."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+from lodestar.engine.database.catalogue import read_edition
+from lodestar.engine.database.gateway import GRACE_S, AsyncGateway, Connection, Gateway
+from lodestar.engine.errors import DatabaseUnavailableError
+
+pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
+
+TIMEOUT_S = 2.0
+
+
+@contextmanager
+def stalling(uri: str, after_bytes: int) -> Iterator[str]:
+    """Yield the address of a proxy that hands on so many bytes of the database's, and then no more."""
+    at = urlsplit(uri)
+    listener = socket.create_server(("127.0.0.1", 0))
+    opened: list[socket.socket] = []
+
+    def hand_on(source: socket.socket, target: socket.socket, left: float) -> None:
+        while left > 0 and (data := source.recv(1 << 16)):
+            target.sendall(data[: int(min(left, len(data)))])
+            left -= len(data)
+
+    def serve() -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection((at.hostname or "", at.port or 7687))
+            opened.extend((client, server))
+            for pair in ((client, server, float("inf")), (server, client, after_bytes)):
+                threading.Thread(target=quietly, args=pair, daemon=True).start()
+
+    def quietly(*pair: object) -> None:
+        with suppress(OSError):
+            hand_on(*pair)  # type: ignore[arg-type]
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"bolt://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        for each in (listener, *opened):
+            each.close()
+
+
+@pytest.mark.parametrize("after_bytes", [0, 4, 300, 700, 1_500])
+def test_ask_ends_soon_with_one_line(environment: dict[str, str], connection: Connection, after_bytes: int) -> None:
+    with stalling(connection.uri, after_bytes) as uri:
+        given = {
+            **environment,
+            "LODESTAR_URI": uri,
+            "LODESTAR_PASSWORD": connection.password,
+            "LODESTAR_QUERY_TIMEOUT_S": str(TIMEOUT_S),
+        }
+        command = [sys.executable, "-m", "lodestar", "ask", "What is the capital of Peru?"]
+        started_s = time.monotonic()
+        ran = subprocess.run(command, env=given, capture_output=True, text=True, timeout=120, check=False)
+        took_s = time.monotonic() - started_s
+    assert ran.returncode == 4, ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+    assert took_s < 2 * (TIMEOUT_S + GRACE_S) + 10
+
+
+def test_so_does_asyncio(connection: Connection) -> None:
+    async def ask(uri: str) -> None:
+        gateway = AsyncGateway(replace(connection, uri=uri, timeout_s=TIMEOUT_S))
+        try:
+            await gateway.fetch(read_edition())
+        finally:
+            await asyncio.wait_for(gateway.close(), 10)
+
+    with stalling(connection.uri, 300) as uri:
+        started_s = time.monotonic()
+        with pytest.raises(DatabaseUnavailableError):
+            asyncio.run(ask(uri))
+        assert time.monotonic() - started_s < 2 * (TIMEOUT_S + GRACE_S) + 5
+
+
+def test_a_gateway_to_it_is_closed_at_once(connection: Connection) -> None:
+    with stalling(connection.uri, 1_000_000) as uri, Gateway(replace(connection, uri=uri, timeout_s=5)) as gateway:
+        gateway.version()
+    with stalling(connection.uri, 700) as uri:
+        gateway = Gateway(replace(connection, uri=uri, timeout_s=TIMEOUT_S))
+        with pytest.raises(DatabaseUnavailableError):
+            gateway.fetch(read_edition())
+            gateway.fetch(read_edition())
+            gateway.fetch(read_edition())
+        started_s = time.monotonic()
+        gateway.close()
+        assert time.monotonic() - started_s < 1
