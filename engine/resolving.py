@@ -33,6 +33,10 @@ def filled(kind: type[T], data: Mapping[str, Any], where: str) -> T:
         raise UsageError(f"{where}: {error}") from error
 
 
+MAX_DOTS = 10
+"""Of a key; options are two tables deep at most."""
+
+
 def change(data: dict[str, Any], said: str, example: str) -> None:
     """Put ``KEY=VALUE`` into plain data, dots in the key leading into tables; see `key_and_value`."""
     put(data, *key_and_value(said, example), f"--set {said}")
@@ -41,11 +45,11 @@ def change(data: dict[str, Any], said: str, example: str) -> None:
 def key_and_value(said: str, example: str) -> tuple[str, Any]:
     """Return the parts of ``KEY=VALUE``; VALUE is TOML, else text. `example` is what a `UsageError` shows."""
     key, equals, value = said.partition("=")
-    if not equals or not all(key.split(".")):
+    if not equals or not all(key.split(".")) or key.count(".") > MAX_DOTS:
         raise UsageError(f"--set: expected KEY=VALUE, as {example}, found {said!r}")
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return key, value
 
 
@@ -65,7 +69,7 @@ def _value(wanted: Any, value: Any, name: str, where: str) -> Any:
             raise UsageError(f"{where}: expected options of {name}, found {value!r}")
         return filled(wanted, value, f"{where}: {name}")
     if get_origin(wanted) is Literal:
-        if value not in get_args(wanted):
+        if not isinstance(value, str | int) or value not in get_args(wanted):
             raise UsageError(f"{where}: expected one of {', '.join(get_args(wanted))} for {name}, found {value!r}")
         return value
     if isinstance(wanted, UnionType):

@@ -20,6 +20,7 @@ import platformdirs
 
 from ..models.placement import Placement, PlacementError
 from .errors import InputError, UsageError
+from .whole_file import read_text
 
 APPLICATION = "lodestar"
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
@@ -191,10 +192,8 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        content = tomllib.loads(read_text(path, "the file of settings"))
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
     known = {setting.name for setting in fields(Settings)} - set(_SECRETS)
     for name in content:

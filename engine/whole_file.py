@@ -1,19 +1,52 @@
-"""What is written to a disk: whole files, and the one line for what cannot be written."""
+"""Files that are read within bounds and written whole, with the one line for what cannot be."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ..models.whole_file import check_place, whole
-from .errors import StorageError, UsageError
+from .errors import InputError, StorageError, UsageError
 
 
 def write_whole(file: Path, text: str) -> None:
     """Write a file in UTF-8, in the place of what was there; raise `StorageError` where it cannot be written."""
     with storing(file), whole(file) as draft:
         draft.write_text(text, encoding="utf-8")
+
+
+MAX_TEXT_BYTES = 10_000_000
+"""Of a text that a person writes: a recipe, a prompt, settings."""
+
+
+def read_text(file: Path, what: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
+    """Return a text in UTF-8; raise `InputError` for what cannot be read, is no text, or is longer than it may be.
+
+    what: for messages, as "the recipe".
+    """
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(max_bytes + 1)
+        if len(content) > max_bytes:
+            raise InputError(f"{file}: {what} is longer than {max_bytes:,} bytes: see whether it is the right file")
+        return content.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{file}: {what} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{file}: {what} cannot be read: expected UTF-8: {error.reason} at byte {error.start:,}"
+        ) from error
+
+
+def parsed_json(text: str | bytes) -> Any:
+    """Return what a text says in JSON; raise `ValueError`, for too many brackets as well."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it has too many brackets") from error
 
 
 def check_output(option: str, file: Path, *, reads: Iterable[str | Path] = (), force: bool = False) -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from .. import answering
 from ..chat.prompts import Completed, Prompt, prompted
-from ..errors import InputError, LLMError, UsageError
+from ..errors import LLMError, UsageError
 from ..evidence.answer import NO_ANSWER, Answer, failed
 from ..evidence.evidence import Evidence, Item
 from ..evidence.prompt_text import MAX_CHARS, Order, evidence_text
 from ..evidence.text import MAX_NAMES, one_line
 from ..steps import Steps
+from ..whole_file import read_text
 from .reply import MAX_TEXT_CHARS, cited, is_reply, parse_reply, sure_of
 
 PLACEHOLDERS = ("question", "evidence")
@@ -101,13 +102,7 @@ def default_prompt() -> str:
 
 def load_prompt(path: Path) -> str:
     """Return a prompt file's text; raises `InputError` if it cannot be read, `UsageError` without its placeholders."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: the prompt cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: expected a prompt in UTF-8: {error.reason} at byte {error.start:,}") from error
-    return checked_prompt(text, str(path))
+    return checked_prompt(read_text(path, "the prompt"), str(path))
 
 
 def checked_prompt(text: str, where: str) -> str:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import ALLOW_PARTS, database_options, json_option, settings_and_recipe, settings_from, walking_options
+from .options import (
+    ALLOW_PARTS,
+    Finite,
+    database_options,
+    json_option,
+    settings_and_recipe,
+    settings_from,
+    walking_options,
+)
 
 if TYPE_CHECKING:
     from ..evaluation.records.record import Record
@@ -65,7 +73,9 @@ def command() -> None:
 @click.option("--no-diagnosis", is_flag=True, help="Do not say why answers are wrong: saves reading the whole graph.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
 @click.option("--fresh", is_flag=True, help="Begin anew where the folder keeps a run.")
-@click.option("--prices", nargs=2, type=float, metavar="PROMPT COMPLETION", help="Price of a million tokens of each.")
+@click.option(
+    "--prices", nargs=2, type=Finite(), metavar="PROMPT COMPLETION", help="Price of a million tokens of each."
+)
 @click.option("--noise", metavar="10,20,30", help="Ask with so much noise, too, with the recipe's filter and without.")
 @json_option
 @database_options
@@ -137,7 +147,7 @@ def rerun(
 
     from ...loaders.questions.reading import read_questions
     from ..errors import GraphError, InputError, UsageError
-    from ..evaluation.reporting.folder import read_report
+    from ..evaluation.reporting.folder import read_report, report_understood
     from ..evaluation.running import RunOptions
     from ..recipes.recipe import Recipe
 
@@ -147,19 +157,23 @@ def rerun(
         raise InputError(
             f"{report}: its report does not say which file its questions are in: make it anew with `lodestar eval run`"
         )
-    questions = replace(read_questions(again["dataset"], again["format"]), name=what["dataset"]["name"])
+    with report_understood(report):
+        read = (str(again["dataset"]), again["format"], str(what["dataset"]["name"]), what["dataset"]["limit"])
+        dataset, format_name, name, limit = read
+        is_linked, unanswerable = what["topics"] == "linked", bool(what.get("unanswerable", False))
+    questions = replace(read_questions(dataset, format_name), name=name)
     kept = Path(report) if Path(report).is_dir() else Path(report).parent
     folder = out or kept.with_name(f"{kept.resolve().name}-again")
     if (folder / "report.json").exists() and not fresh:
         raise UsageError(f"{folder} keeps a finished run: name another --out, or give --fresh to begin anew")
-    _check_folder(folder, again["dataset"])
+    _check_folder(folder, dataset)
     options = RunOptions(
         folder,
         workers,
-        what["dataset"]["limit"],
-        what["topics"] == "linked",
+        limit,
+        is_linked,
         fresh=fresh,
-        unanswerable=what.get("unanswerable", False),
+        unanswerable=unanswerable,
     )
     now = _made(
         questions, Recipe.of(what["recipe"], allow_parts=allow_parts), options, again, None, settings_from(**flags)
@@ -273,10 +287,13 @@ def table(reports: tuple[str, ...]) -> None:
     Example:
       lodestar eval table runs/* > results.md
     """
-    from ..evaluation.reporting.folder import read_report
+    from ..evaluation.reporting.folder import read_report, report_understood
     from ..evaluation.reporting.table import results_table
 
-    for line in results_table([read_report(report) for report in reports]):
+    read = [read_report(report) for report in reports]
+    with report_understood(reports[0]):
+        lines = list(results_table(read))
+    for line in lines:
         click.echo(line)
 
 

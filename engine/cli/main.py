@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
+import json
 import os
 import sys
 from importlib import import_module
 
 import click
 
+from ...models.one_line import one_line
 from ..errors import LodestarError, StorageError
 from .colours import in_colour
 from .warnings import show_warnings
+
+MAX_MESSAGE_CHARS = 1_500
 
 VERBS = {
     "ask": ("ask", "Answer questions from the graph, with the paths the answers rest on."),
@@ -76,14 +81,16 @@ def main() -> None:
 def run() -> None:
     """Run the command line; errors that are answers become one line and an exit code."""
     show_warnings()
+    _escape_what_cannot_be_written()
     try:
         code = _called()
     except LodestarError as error:
         from .render import printable
 
-        click.echo(f"lodestar: {printable(' '.join(str(error).split()))}", err=True)
+        click.echo(f"lodestar: {printable(one_line(error, MAX_MESSAGE_CHARS))}", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
+        error.message = one_line(error.message, MAX_MESSAGE_CHARS)
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
@@ -99,6 +106,20 @@ def run() -> None:
         click.echo("lodestar: no room left for the output: write it to another disk or make room", err=True)
         sys.exit(StorageError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _escape_what_cannot_be_written() -> None:
+    """Write a character that the terminal's encoding lacks as JSON would: in JSON it stays what it is."""
+
+    def escaped(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+    codecs.register_error("lodestar", escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="lodestar")
 
 
 def _called() -> object:

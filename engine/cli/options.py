@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +13,8 @@ from ..settings import Settings, resolve
 
 if TYPE_CHECKING:
     from ..recipes.recipe import Recipe
+
+MAX_WEIGHT = 1_000_000
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,11 +46,34 @@ PARAPHRASE = click.option(
 )
 
 
+class Finite(click.FloatRange):
+    """A finite number that is not negative."""
+
+    def __init__(self) -> None:
+        super().__init__(0, sys.float_info.max)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"expected a finite number, found {value!r}", param, ctx)
+        return number
+
+
+SEED = click.IntRange(0, 2**32 - 1)
+"""Of whatever is left to chance."""
+
+
 def _weights(_context: click.Context, _option: click.Parameter, said: str | None) -> tuple[float, ...] | None:
+    if said is None:
+        return None
     try:
-        return None if said is None else tuple(float(weight) for weight in said.split(","))
-    except ValueError as error:
-        raise click.BadParameter(f"expected weights as 1,3,3, found {said!r}") from error
+        weights = tuple(float(weight) for weight in said.split(","))
+    except ValueError:
+        weights = ()
+    if not (weights and all(0 <= weight <= MAX_WEIGHT for weight in weights) and sum(weights)):
+        raise click.BadParameter(f"expected weights as 1,3,3, each up to {MAX_WEIGHT:,}, found {said[:100]!r}")
+    return weights
 
 
 LENGTHS = click.option(

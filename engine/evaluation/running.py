@@ -17,7 +17,7 @@ from ..recipes.recipe import Recipe
 from ..resources import Resources
 from ..server.file_lock import locked
 from ..settings import Settings
-from ..whole_file import storing, write_whole
+from ..whole_file import parsed_json, storing, write_whole
 from .asking import Asker
 from .opening import opened
 from .provenance import provenance
@@ -134,7 +134,7 @@ def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
     kept = options.folder / "run.json"
     if kept.exists() and not options.fresh:
         try:
-            before = json.loads(kept.read_text(encoding="utf-8"))["what"]
+            before = parsed_json(kept.read_bytes())["what"]
         except (ValueError, KeyError, TypeError):
             before = None
         now = json.loads(json.dumps(stated["what"]))

@@ -22,8 +22,13 @@ from .part import Part, ReorganiserPart, RetrieverPart
 _TOKEN = re.compile(r"\s*([A-Za-z][\w-]*|[+|()])")
 
 
+MAX_LINE_CHARS = 2_000
+
+
 def parsed(line: str) -> Node:
     """Return the tree of a line; raise `UsageError` that says where it is wrong."""
+    if len(line) > MAX_LINE_CHARS:
+        raise UsageError(f"expected a line of parts of at most {MAX_LINE_CHARS:,} characters, found {len(line):,}")
     tokens = list(_tokens(line))
     node, rest = _union(line, tokens)
     if rest:

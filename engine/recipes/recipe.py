@@ -18,12 +18,14 @@ from ..pipeline import Pipeline
 from ..resolving import filled, key_and_value, put
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Retriever
+from ..whole_file import read_text
 from .expression import check_fits, joined, parsed
 from .line import Leaf, Node, names_in
 from .part import AnswererPart, Expression, LinkerPart, Part, ReorganiserPart, expression_of
 from .registry import ANSWERERS, LINKERS, PARTS, foreign_code, part_class
 
 MAX_TOP_K = 1_000
+MAX_SEED = 2**32 - 1
 EXAMPLE = "star.checkpoint=FOLDER"
 
 _KINDS = {"linker": "full-text", "answerer": "extractive"}
@@ -140,7 +142,7 @@ class Recipe:
             linker=cast(LinkerPart, _of_kind(data.get("linker", {}), "linker", LINKERS, where)),
             answerer=cast(AnswererPart, _of_kind(data.get("answerer", {}), "answerer", ANSWERERS, where)),
             top_k=_whole(data.get("top_k", 10), "top_k", where),
-            seed=_whole(data.get("seed", 0), "seed", where),
+            seed=_seed(data.get("seed", 0), where),
             forms=_yes(data.get("forms", False), "forms", where),
             own=own,
         )
@@ -195,7 +197,7 @@ def read_plain(given: str) -> dict[str, Any]:
     if given in recipe_names():
         text, shown = resources.files(recipes).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
     elif given.endswith(".toml"):
-        text, shown = _content(Path(given)), Path(given).stem
+        text, shown = read_text(Path(given), "the recipe"), Path(given).stem
     elif re.fullmatch(r"[\w-]*", given) and given not in PARTS:
         raise UsageError(
             f"no recipe is called {given!r}: name one of {', '.join(recipe_names())}, a .toml file, or a line of parts "
@@ -205,7 +207,7 @@ def read_plain(given: str) -> dict[str, Any]:
         return {"name": _name_of(given), "stages": given}
     try:
         return {**tomllib.loads(text), "name": shown}
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{given}: expected TOML: {error}") from error
 
 
@@ -223,13 +225,6 @@ def _data_of(expression: Expression) -> dict[str, Any]:
     }
     tables = {name: asdict(part) for name, part in expression.parts.items()}
     return {"name": _name_of(line), "stages": line, "parts": own, **tables}
-
-
-def _content(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: the recipe cannot be read: {error}") from error
 
 
 def _own_parts(given: Any, where: str) -> dict[str, str]:
@@ -252,7 +247,7 @@ def _of_kind(options: Any, role: str, known: Mapping[str, str], where: str) -> P
     if not isinstance(options, Mapping):
         raise UsageError(f"{where}: expected options of {role}, found {options!r}")
     name = options.get("kind", _KINDS[role])
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise UsageError(f"{where}: expected one of {', '.join(sorted(known))} for {role}.kind, found {name!r}")
     given = {key: value for key, value in options.items() if key != "kind"}
     return filled(part_class(name, known=known), given, f"{where}: {role}")
@@ -262,6 +257,17 @@ def _yes(value: Any, name: str, where: str) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"{where}: expected true or false for {name}, found {value!r}")
     return value
+
+
+def _seed(value: Any, where: str) -> int:
+    seed = _whole(value, "seed", where)
+    if not 0 <= seed <= MAX_SEED:
+        raise UsageError(f"{where}: expected a seed from 0 to {MAX_SEED:,}, found {one_line(_shown(seed), 40)}")
+    return seed
+
+
+def _shown(number: int) -> str:
+    return str(number) if number.bit_length() < 1_000 else "a number of very many digits"
 
 
 def _whole(value: Any, name: str, where: str) -> int:

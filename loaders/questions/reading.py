@@ -38,6 +38,8 @@ _OF_LINES: Mapping[str, QuestionFormat[Line]] = {
     "pathquestion": PathquestionQuestions(),
 }
 _PACKED = ".gz"
+MAX_PIPED_BYTES = 1 << 28
+"""Of a set that comes through a pipe; files are as large as they are."""
 
 FORMATS = tuple(sorted([*_OF_RECORDS, *_OF_LINES]))
 """The names of the formats."""
@@ -54,7 +56,7 @@ def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
     """
     if format_name is not None and format_name not in FORMATS:
         raise UsageError(f"expected a format of questions, one of {', '.join(FORMATS)}: found {format_name!r}")
-    file = ByteFile(path)
+    file = ByteFile(path, MAX_PIPED_BYTES)
     name = file.name.removesuffix(_PACKED)
     ids = QuestionIds(name)
     if holds_records(file):

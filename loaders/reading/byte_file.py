@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import logging
 import os
 import sys
 import zlib
@@ -17,9 +18,13 @@ from isal import igzip_threaded
 from isal.igzip_lib import IsalError
 
 from ...engine.errors import InputError
+from ..message_text import shown
 from .spooling import spooled
 
 _GZIP = b"\x1f\x8b"
+
+
+_log = logging.getLogger(__name__)
 
 
 class ByteFile:
@@ -28,7 +33,7 @@ class ByteFile:
     Raises `InputError` at once when there is nothing to read.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, max_piped_bytes: int | None = None) -> None:
         self.name = "stdin" if path == "-" else Path(path).name
         self.shown = "stdin" if path == "-" else path
         self._path = Path(path)
@@ -39,13 +44,15 @@ class ByteFile:
             if not path:
                 raise InputError("expected the path of a file, found an empty one")
             if path == "-":
-                self._spooled = spooled(_stdin(), "standard input")
+                self._spooled = spooled(_stdin(), "standard input", max_piped_bytes)
             elif self._path.is_dir():
                 raise InputError(f"{path}: expected a file, found a folder")
             else:
+                if self._path.is_fifo():
+                    _log.warning("%s is a pipe: waiting for what is written to it", shown(path))
                 with self._path.open("rb") as file:
                     if not self._path.is_file():
-                        self._spooled = spooled(file, path)
+                        self._spooled = spooled(file, path, max_piped_bytes)
 
     @property
     def size_bytes(self) -> int:

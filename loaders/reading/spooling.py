@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, cast
 
-from ...engine.errors import StorageError
+from ...engine.errors import InputError, StorageError
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
@@ -27,10 +27,15 @@ def spooling_in(folder: Path) -> Iterator[None]:
         _folder.reset(token)
 
 
-def spooled(stream: IO[bytes], shown: str) -> IO[bytes]:
+FREE_BYTES = 1 << 30
+"""What is left free of the disk."""
+MIB = 1 << 20
+
+
+def spooled(stream: IO[bytes], shown: str, max_bytes: int | None = None) -> IO[bytes]:
     """Return a temporary file with all that the stream has; it goes with the object.
 
-    Raises `StorageError` where there is no room for it.
+    Raises `StorageError` where there is no room for it, `InputError` where it is more than `max_bytes`.
     """
     folder = _folder.get() or Path(tempfile.gettempdir())
     try:
@@ -39,8 +44,18 @@ def spooled(stream: IO[bytes], shown: str) -> IO[bytes]:
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from error
     try:
-        shutil.copyfileobj(stream, file, 1 << 20)
+        num_bytes = 0
+        while piece := stream.read(MIB):
+            num_bytes += len(piece)
+            if max_bytes is not None and num_bytes > max_bytes:
+                raise InputError(f"{shown}: expected at most {max_bytes:,} bytes, found more: see what writes to it")
+            if num_bytes % (64 * MIB) < MIB and shutil.disk_usage(folder).free < FREE_BYTES:
+                raise OSError(errno.ENOSPC, "")
+            file.write(piece)
         file.flush()
+    except InputError:
+        file.close()
+        raise
     except OSError as error:
         file.close()
         if error.errno not in _NO_ROOM:

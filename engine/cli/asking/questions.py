@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 import click
 
 from ...errors import InputError, LodestarError, UsageError
 from ...values import Question
+from ...whole_file import parsed_json
+
+MAX_LINE_CHARS = 1_000_000
+MAX_CHARS = 200_000_000
 
 
 def questions_from(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> list[Question]:
@@ -38,17 +42,32 @@ def _lines(file: str) -> list[str]:
         raise InputError("standard input: expected questions, found it closed")
     try:
         with click.open_file(file, encoding="utf-8") as stream:
-            return list(stream)
+            return _bounded(stream, file)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{Path(file)}: expected UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
+def _bounded(stream: IO[str], file: str) -> list[str]:
+    lines: list[str] = []
+    chars = 0
+    while line := stream.readline(MAX_LINE_CHARS + 1):
+        chars += len(line)
+        if len(line) > MAX_LINE_CHARS:
+            raise InputError(
+                f"{file}:{len(lines) + 1}: expected a question in a line of at most {MAX_LINE_CHARS:,} characters"
+            )
+        if chars > MAX_CHARS:
+            raise InputError(f"{file}: expected questions of at most {MAX_CHARS:,} characters together: ask in parts")
+        lines.append(line)
+    return lines
+
+
 def _parsed(line: str, topics: Sequence[str]) -> Question:
     if not line.startswith("{"):
         return Question(line, tuple(topics))
-    record = json.loads(line)
+    record = parsed_json(line)
     text, id_, named = record.get("question"), record.get("id", ""), record.get("topic_entities", list(topics))
     if not isinstance(text, str) or not isinstance(named, list) or not all(isinstance(n, str) for n in named):
         raise ValueError('expected {"question": text, "id": text, "topic_entities": [ids]}')

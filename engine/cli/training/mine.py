@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import FORCE, LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
+from ..options import FORCE, LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, SEED, database_options, json_option, settings_from
 
 if TYPE_CHECKING:
     from ...questions.gold import QuestionSet
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--format", "format_name", help="The set's format, where it cannot be told by looking.")
 @click.option("--max-hop", type=click.IntRange(1, 4), default=2, show_default=True, help="Longest path in hops.")
 @click.option("--limit", type=click.IntRange(1), help="Mine a sample of so many questions, the same for a seed.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample and of the random negatives.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the sample and of the random negatives.")
 @click.option(
     "--negatives",
     type=click.IntRange(0, 100),

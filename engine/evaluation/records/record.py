@@ -90,21 +90,3 @@ class Record:
     def as_json(self) -> dict[str, Any]:
         """Return the record as plain data."""
         return dataclasses.asdict(self)
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Record:
-        """Return the record of plain data."""
-        return cls(
-            **{
-                **data,
-                "topics": tuple(data["topics"]),
-                "without": tuple(data.get("without", ())),
-                "counted": tuple(data["counted"]),
-                "paths": tuple(
-                    PathRecord(**{**path, "relations": tuple(path["relations"]), "ends": tuple(path["ends"])})
-                    for path in data["paths"]
-                ),
-                "answers": tuple(AnswerRecord(**answer) for answer in data["answers"]),
-                "miss": Miss(**data["miss"]) if data["miss"] else None,
-            }
-        )

@@ -8,6 +8,8 @@ import threading
 from pathlib import Path
 from typing import IO, Self
 
+from ....models.one_line import one_line
+from ....models.training.decoding import decoded
 from ...errors import InputError
 from ...whole_file import storing
 from .record import Record
@@ -28,9 +30,9 @@ class RecordsFile:
         records = []
         for number, line in enumerate(self._whole(), start=1):
             try:
-                records.append(Record.of(json.loads(line)))
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputError(f"{self.path}:{number}: expected a record of a run: {error!r}") from error
+                records.append(decoded(Record, line))
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{self.path}:{number}: expected a record of a run: {one_line(error)}") from error
         return records
 
     def add(self, record: Record) -> None:

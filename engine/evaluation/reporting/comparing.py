@@ -41,6 +41,10 @@ def compared(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Compari
         only = len({record.id for record in a} ^ set(of_b))
         raise UsageError(f"expected two runs over the same questions, found {only:,} that only one of them asked")
     pairs = [(record, of_b[record.id]) for record in a]
+    if not pairs:
+        raise UsageError("expected two runs with questions, found none")
+    if any(not set(COMPARED) <= record.scores.keys() for record in (*a, *b)):
+        raise UsageError(f"expected the figures {', '.join(COMPARED)} of every question: run it again")
     tests = {
         metric: paired_test(
             [mine.scores[metric] for mine, _ in pairs], [theirs.scores[metric] for _, theirs in pairs], seed=seed

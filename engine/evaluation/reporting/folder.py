@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ....models.one_line import one_line
 from ...errors import InputError
-from ...whole_file import write_whole
+from ...whole_file import parsed_json, read_text, write_whole
 from ..records.record import Record
 from ..records.records_file import RecordsFile
 from .page import report_page
 from .report import FORMAT
+
+MAX_REPORT_BYTES = 1 << 28
 
 RECORDS, REPORT, PAGE = "records.jsonl", "report.json", "report.html"
 
@@ -26,15 +30,27 @@ def write_report(folder: Path, report: Mapping[str, Any]) -> None:
 def read_report(path: str) -> dict[str, Any]:
     """Return a report by its file or its folder; raise `InputError` for what is none."""
     file = _file(path, REPORT)
-    try:
-        report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    if not file.exists():
+        raise InputError(f"{file}: no report: `lodestar eval` makes one")
+    with report_understood(path):
+        report: dict[str, Any] = parsed_json(read_text(file, "the report", MAX_REPORT_BYTES))
         if report["format"] != FORMAT:
-            raise InputError(f"{file}: expected a report of format {FORMAT}, found {report['format']}: run it again")
-    except OSError as error:
-        raise InputError(f"{file}: no report: {error.strerror}; `lodestar eval` makes one") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file}: expected a report of `lodestar eval`") from error
+            found = one_line(repr(report["format"]), 40)
+            raise InputError(f"{file}: expected a report of format {FORMAT}, found {found}: run it again")
+        _ = report["what"]["recipe"], report["what"]["dataset"]["name"], report["figures"].items()
     return report
+
+
+@contextmanager
+def report_understood(path: str) -> Iterator[None]:
+    """Raise `InputError` where a report is not as `lodestar eval` writes it and the block does not find its way."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise InputError(
+            f"{_file(path, REPORT)}: expected a report of `lodestar eval`, found another file or a damaged one "
+            f"({one_line(repr(error), 80)}): run it again"
+        ) from error
 
 
 def read_records(path: str) -> list[Record]:

@@ -87,7 +87,7 @@ def test_a_prompt_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.txt: the prompt cannot be read: No such file"):
         load_prompt(tmp_path / "none.txt")
     (tmp_path / "latin.txt").write_bytes(b"{question} {evidence} \xe9")
-    with pytest.raises(InputError, match=r"latin\.txt: expected a prompt in UTF-8: .* at byte 22"):
+    with pytest.raises(InputError, match=r"latin\.txt: the prompt cannot be read: expected UTF-8: .* at byte 22"):
         load_prompt(tmp_path / "latin.txt")
 
 

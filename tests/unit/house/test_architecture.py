@@ -68,6 +68,7 @@ ALLOWED = {
         "models",
     },
     "engine/answering": {
+        "engine/whole_file.py",
         "engine/reorganising/adaptive.py",
         "engine/answering",
         *BASE,

@@ -1,0 +1,195 @@
+"""Whatever is given, a command ends with one line and a documented exit code, never with a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Lodestar
+
+pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
+
+QUESTION = "What is the capital of Peru?"
+DEEP = "[" * 100_000
+GOLD = {"id": "1", "question": QUESTION, "topic_entities": ["m.peru"], "answers": ["m.lima"]}
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> str:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps(GOLD) + "\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def run_folder(lodestar: Lodestar, questions: str, tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    assert lodestar("eval", questions, "--out", str(folder)).code == 0
+    return folder
+
+
+def refused(lodestar: Lodestar, *arguments: str, codes: tuple[int, ...] = (2, 3)) -> str:
+    ran = lodestar(*arguments)
+    assert ran.code in codes, (ran.code, ran.out[:300], ran.err[:300])
+    assert len(ran.err) < 2_000, len(ran.err)
+    return ran.err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "linker.kind=[]",
+        "answerer.kind={a=1}",
+        "answerer.kind=[[1]]",
+        f"top_k={'0' * 400}",
+        f"top_k={'9' * 5_000}",
+        f"seed={'9' * 5_000}",
+        f"similarity.max_hop={'[' * 5_000}",
+        f"similarity.max_hop={'{a=' * 5_000}",
+        f"{'a.' * 100_000}b=1",
+        f"{'.' * 100_000}=1",
+        f"stages={'(' * 5_000}similarity",
+        f"stages={'similarity | ' * 5_000}similarity",
+        "stages=[]",
+        "parts=[]",
+        "parts.x=[]",
+        "parts.x=1",
+        "=",
+        "top_k=nan",
+        "top_k=1e999",
+        "answerer.min_probability=nan",
+        "answerer.min_probability=inf",
+        "top_k=-1",
+        "similarity=1",
+        "linker=[]",
+    ],
+    ids=lambda change: change[:30],
+)
+def test_set(lodestar: Lodestar, change: str) -> None:
+    refused(lodestar, "ask", QUESTION, "--set", change)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stages = " + "[" * 5_000,
+        'stages = "similarity"\n' + "[a." * 3_000 + "b]",
+        'stages = "' + "(" * 5_000 + '"',
+        f"top_k = {'9' * 5_000}",
+        'stages = "similarity + x"\n[parts]\nx = "lodestar.engine.recipes.part:RetrieverPart"',
+        'stages = "similarity + x"\n[parts]\nx = "tests.raising_module:Thing"',
+        'stages = "similarity"\n[linker]\nkind = []',
+        'stages = "similarity"\n[similarity]\nmax_hop = nan',
+        "\0",
+    ],
+    ids=lambda text: text[:30],
+)
+def test_recipe(lodestar: Lodestar, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text(text, encoding="utf-8")
+    refused(lodestar, "ask", QUESTION, "--recipe", str(path), "--allow-parts")
+    ran = lodestar("recipes", str(path))
+    assert ran.code in (0, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "text", [DEEP, '{"a":' * 100_000, "{}", "[]", "1", '{"format": 1}', f'{{"format": {"9" * 5_000}}}', "\0", ""]
+)
+@pytest.mark.parametrize("name", ["report.json", "run.json", "records.jsonl"])
+def test_reports_and_records(lodestar: Lodestar, run_folder: Path, questions: str, name: str, text: str) -> None:
+    report = json.loads((run_folder / "report.json").read_text(encoding="utf-8"))
+    texts = (
+        [text]
+        if name != "report.json"
+        else [
+            text,
+            json.dumps({"format": report["format"]}),
+            json.dumps(report | {"what": {}}),
+            json.dumps(report | {"what": []}),
+        ]
+    )
+    for content in texts:
+        (run_folder / name).write_text(content, encoding="utf-8")
+        for arguments in (
+            ("eval", "show", str(run_folder)),
+            ("eval", "table", str(run_folder)),
+            ("eval", "compare", str(run_folder), str(run_folder)),
+            ("eval", "rerun", str(run_folder), "--fresh", "--out", str(run_folder.with_name("second"))),
+            ("eval", questions, "--out", str(run_folder)),
+        ):
+            ran = lodestar(*arguments)
+            assert ran.code in (0, 2, 3, 5), (arguments, ran.err)
+            assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        DEEP,
+        '{"question":' * 50_000,
+        '{"question": "a", "topic_entities": ' + DEEP,
+        "{}",
+        '{"question": 1}',
+        '{"question": "a", "id": ' + "9" * 5_000 + "}",
+    ],
+)
+def test_question_files(lodestar: Lodestar, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(line + "\n", encoding="utf-8")
+    refused(lodestar, "ask", "--file", str(path))
+    refused(lodestar, "eval", str(path), "--out", str(tmp_path / "run"))
+    refused(lodestar, "mine", str(path), "--out", str(tmp_path / "mined"))
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "/dev/urandom"])
+def test_endless_inputs(
+    lodestar: Lodestar, questions: str, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless = tmp_path / "endless.toml"
+    endless.symlink_to(place)
+    refused(lodestar, "ask", QUESTION, "--recipe", str(endless))
+    refused(lodestar, "recipes", str(endless))
+    refused(lodestar, "ask", "--file", place)
+    monkeypatch.setenv("LODESTAR_LLM_PROMPT", place)
+    monkeypatch.setenv("LODESTAR_LLM_BASE_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.setenv("LODESTAR_LLM_MODEL", "m")
+    refused(lodestar, "ask", "--llm", QUESTION)
+    monkeypatch.delenv("LODESTAR_LLM_PROMPT")
+    refused(lodestar, "eval", place, "--out", str(tmp_path / "run"))
+    monkeypatch.setenv("LODESTAR_CONFIG", place)
+    refused(lodestar, "ask", QUESTION)
+
+
+@pytest.mark.parametrize("seed", ["-1", "9" * 23, str(2**64), "x"])
+def test_seeds(lodestar: Lodestar, questions: str, tmp_path: Path, seed: str) -> None:
+    out = str(tmp_path / "out")
+    refused(lodestar, "mine", questions, "--out", out, "--seed", seed)
+    refused(lodestar, "train", "star", "--from-graph", "--out", out, "--seed", seed)
+    refused(lodestar, "ask", QUESTION, "--set", f"seed={seed}")
+
+
+def test_numbers(lodestar: Lodestar, questions: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    for lengths in ("1e308,1e308", "nan,1", "inf", "-1,2", "0,0"):
+        refused(lodestar, "mine", "--from-graph", "--out", out, "--lengths", lengths)
+    for prices in (("nan", "1"), ("inf", "1"), ("1", "-1"), ("1", "1e999")):
+        refused(lodestar, "eval", questions, "--out", out, "--prices", *prices)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252", "utf-16"])
+def test_output_in_another_encoding(environment: dict[str, str], encoding: str) -> None:
+    given = {**os.environ, **environment, "PYTHONIOENCODING": encoding}
+    for options in ((), ("--json",)):
+        command = [sys.executable, "-m", "lodestar", "ask", "What is the capital of Peru?", "Что это → 中?", *options]
+        ran = subprocess.run(command, env=given, capture_output=True, timeout=120, check=False)
+        assert b"Traceback" not in ran.stderr, ran.stderr[-500:]
+        assert ran.returncode == 0, ran.stderr
+        out = ran.stdout.decode("utf-8" if encoding == "ascii" else encoding)  # which click takes for a mistake
+        if options:
+            assert json.loads(out.splitlines()[-1])["question"] == "Что это → 中?"
+        assert "Lima" in out
