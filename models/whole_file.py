@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -28,10 +29,23 @@ def whole(file: Path, *, private: bool = False) -> Iterator[Path]:
                 draft.unlink()
     draft = _draft(file, private=private)
     try:
-        yield draft
+        with storage_errors():
+            yield draft
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def storage_errors() -> Iterator[None]:
+    """Raise `OSError` where safetensors could not write, which has an error of its own for that."""
+    try:
+        yield
+    except Exception as error:
+        found = re.search(r"os error (\d+)", str(error)) if type(error).__name__ == "SafetensorError" else None
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
 def check_place(file: Path) -> None:

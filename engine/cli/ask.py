@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from .options import database_options, json_option, question_options, search_options, settings_and_recipe
+from .terminal import echo
 
 
 @click.command()
@@ -61,9 +62,9 @@ def command(
         for answer, quote in zip(answers, quotes, strict=True):
             if as_json:
                 snippets = {"snippets": quote} if any(quote) else {}
-                click.echo(json.dumps(answer_data(answer) | snippets, ensure_ascii=False))
+                echo(json.dumps(answer_data(answer) | snippets, ensure_ascii=False))
             else:
-                click.echo("\n".join(answer_lines(answer, max_paths, len(questions), quote)))
+                echo("\n".join(answer_lines(answer, max_paths, len(questions), quote)))
         if browse:
             from .browse import open_in_browser
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import database_options, json_option, question_options, search_options, settings_and_recipe
+from .terminal import echo
 
 if TYPE_CHECKING:
     from ..api import Engine
@@ -73,7 +74,7 @@ def command(
         shown = _show(view, found)
         style_link = view.style_link()
         for evidence, link in shown:
-            click.echo(_json_line(evidence.question, link, style_link) if as_json else link)
+            echo(_json_line(evidence.question, link, style_link) if as_json else link)
         _open(engine, [link for _, link in shown], style_link, no_open=no_open)
 
 
@@ -83,7 +84,7 @@ def _show_growth(
     links = [(question, view.show_growth(engine.growth(question))) for question in questions]
     style_link = view.style_link()
     for question, link in links:
-        click.echo(_json_line(question, link, style_link) if as_json else link)
+        echo(_json_line(question, link, style_link) if as_json else link)
     _open(engine, [link for _, link in links], style_link, no_open=no_open)
 
 
@@ -92,7 +93,7 @@ def open_in_browser(engine: Engine, found: Sequence[Evidence[Item]]) -> None:
     view = _view(engine, None)
     links = [link for _, link in _show(view, found)]
     for link in links:
-        click.echo(link, err=True)
+        echo(link, err=True)
     _open(engine, links, view.style_link(), no_open=False)
 
 
@@ -113,7 +114,7 @@ def _embedded(engine: Engine) -> Status:
 
 def _show(view: BrowserView, found: Sequence[Evidence[Item]]) -> list[tuple[Evidence[Item], str]]:
     """Write those that found something; say of the others that there is nothing to show."""
-    from .render import printable
+    from .terminal import printable
 
     links = []
     for evidence in found:
@@ -121,7 +122,7 @@ def _show(view: BrowserView, found: Sequence[Evidence[Item]]) -> list[tuple[Evid
             links.append((evidence, view.show(evidence)))
         else:
             reason = evidence.note or "no path was found"
-            click.echo(printable(f"nothing to show for {evidence.question.text!r}: {reason}"), err=True)
+            echo(printable(f"nothing to show for {evidence.question.text!r}: {reason}"), err=True)
     return links
 
 
@@ -132,11 +133,11 @@ def _open(engine: Engine, links: Sequence[str], style_link: str | None, *, no_op
     if not links:
         return
     if style_link is not None:
-        click.echo(f"for its colours, once in each web browser (Enter runs it): {style_link}", err=True)
+        echo(f"for its colours, once in each web browser (Enter runs it): {style_link}", err=True)
     secret = "with your password" if engine.settings.uri else f"with the password in {_embedded(engine).password_file}"
-    click.echo(f"log in as {engine.connection.user} {secret}, then press Enter", err=True)
+    echo(f"log in as {engine.connection.user} {secret}, then press Enter", err=True)
     if not no_open and not open_link(links[0]):
-        click.echo("no web browser found here: open the link yourself", err=True)
+        echo("no web browser found here: open the link yourself", err=True)
 
 
 def _clear(view: BrowserView, *, as_json: bool) -> None:
@@ -147,11 +148,11 @@ def _clear(view: BrowserView, *, as_json: bool) -> None:
             "nodes": report.num_nodes,
             "relationships": report.num_relationships,
         }
-        click.echo(json.dumps(removed))
+        echo(json.dumps(removed))
         return
     size = f"{report.num_nodes:,} nodes, {report.num_relationships:,} relationships"
     questions = "1 question" if report.num_questions == 1 else f"{report.num_questions:,} questions"
-    click.echo(f"removed the pictures of {questions}: {size}", err=True)
+    echo(f"removed the pictures of {questions}: {size}", err=True)
 
 
 def _json_line(question: Question, link: str, style_link: str | None) -> str:

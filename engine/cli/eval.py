@@ -18,6 +18,7 @@ from .options import (
     settings_from,
     walking_options,
 )
+from .terminal import echo
 
 if TYPE_CHECKING:
     from ..evaluation.records.record import Record
@@ -186,7 +187,7 @@ def rerun(
         raise GraphError(
             f"{len(different)} of {len(before['figures'])} figures differ, the first: {different[0]}{depends}"
         )
-    click.echo(f"all {len(before['figures'])} figures are the same{depends}", err=True)
+    echo(f"all {len(before['figures'])} figures are the same{depends}", err=True)
 
 
 @command.command()
@@ -209,9 +210,9 @@ def compare(a: str, b: str, as_json: bool) -> None:
     if as_json:
         tests = {metric: asdict(test) for metric, test in found.tests.items()}
         sides = {"won": [r.id for r in found.won], "lost": [r.id for r in found.lost]}
-        click.echo(json.dumps({"num_questions": found.num_questions, "tests": tests, **sides}))
+        echo(json.dumps({"num_questions": found.num_questions, "tests": tests, **sides}))
         return
-    click.echo(f"{found.num_questions:,} questions; A is {a}, B is {b}")
+    echo(f"{found.num_questions:,} questions; A is {a}, B is {b}")
     _table(
         ("metric", "A − B", "95 % interval", "p", "A better", "B better", "same"),
         (
@@ -228,9 +229,9 @@ def compare(a: str, b: str, as_json: bool) -> None:
         ),
     )
     for title, records in (("right in A alone", found.won), ("right in B alone", found.lost)):
-        click.echo(f"{title}: {len(records):,}")
+        echo(f"{title}: {len(records):,}")
         for record in records[:_SHOWN_QUESTIONS]:
-            click.echo(f"  {record.id}: {record.question} → {_first(record)}")
+            echo(f"  {record.id}: {record.question} → {_first(record)}")
 
 
 @command.command()
@@ -261,11 +262,11 @@ def show(
     shown = missed[:limit]
     if as_json:
         for record in shown:
-            click.echo(json.dumps(record.as_json(), ensure_ascii=False))
+            echo(json.dumps(record.as_json(), ensure_ascii=False))
     else:
-        click.echo(f"{len(missed):,} questions{f', {len(shown)} shown' if len(shown) < len(missed) else ''}")
+        echo(f"{len(missed):,} questions{f', {len(shown)} shown' if len(shown) < len(missed) else ''}")
         for record in shown:
-            click.echo("\n".join(_miss_lines(record)))
+            echo("\n".join(_miss_lines(record)))
     if browse:
         from ..api import Engine
         from ..recipes.recipe import Recipe
@@ -294,7 +295,7 @@ def table(reports: tuple[str, ...]) -> None:
     with report_understood(reports[0]):
         lines = list(results_table(read))
     for line in lines:
-        click.echo(line)
+        echo(line)
 
 
 def _made(
@@ -363,37 +364,37 @@ def _print_noise(
         report = noise_report(noise_curves(questions, recipe, nums, settings, options, progress))
     write_noise_report(options.folder, report)
     if as_json:
-        click.echo(json.dumps(report, ensure_ascii=False))
+        echo(json.dumps(report, ensure_ascii=False))
     else:
-        click.echo(noise_lead(report))
+        echo(noise_lead(report))
         _table(HEADER, noise_rows(report))
-    click.echo(f"the report is in {options.folder / PAGE}", err=True)
+    echo(f"the report is in {options.folder / PAGE}", err=True)
 
 
 def _print(report: dict[str, Any], folder: Path, *, as_json: bool) -> None:
     from ..evaluation.reporting.table import cost_line, figure_rows, lead, miss_rows, stage_rows
 
     if as_json:
-        click.echo(json.dumps(report, ensure_ascii=False))
+        echo(json.dumps(report, ensure_ascii=False))
     else:
-        click.echo(lead(report))
+        echo(lead(report))
         _table(("metric", "by question", "95 % interval", "n", "by topic", "95 % interval", "n"), figure_rows(report))
         if report["misses"]["num"]:
             _table(("wrong first answers", "questions", "share"), miss_rows(report))
         _table(("stage", "p50, ms", "p95, ms", "p99, ms", "round trips", "n"), stage_rows(report))
-        click.echo(cost_line(report))
-    click.echo(f"the report is in {folder / 'report.html'}", err=True)
+        echo(cost_line(report))
+    echo(f"the report is in {folder / 'report.html'}", err=True)
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     lines = [tuple(header), *map(tuple, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    click.echo()
+    echo()
     for line in lines:
         first, *others = zip(line, widths, strict=True)
         cells = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]
-        click.echo("  ".join(cells).rstrip())
-    click.echo()
+        echo("  ".join(cells).rstrip())
+    echo()
 
 
 def _miss_lines(record: Record) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from .options import FORCE, database_options, json_option, settings_and_recipe, walking_options
+from .terminal import echo
 
 
 @click.command()
@@ -53,7 +54,7 @@ def command(
     from ..values import Question
     from ..whole_file import check_output
     from .asking.attention_lines import explanation_lines
-    from .colours import in_colour
+    from .terminal import in_colour
 
     for option, file in (("--html", html), ("--svg", svg)):
         if file is not None:
@@ -64,18 +65,18 @@ def command(
         with Engine(settings, recipe=recipe) as engine:
             growth = engine.growth(asked)
         if as_json:
-            click.echo(json.dumps(growth_data(growth), ensure_ascii=False))
+            echo(json.dumps(growth_data(growth), ensure_ascii=False))
         else:
-            click.echo("\n".join(growth_lines(growth)))
+            echo("\n".join(growth_lines(growth)))
         _write((svg, growth_svg(growth)), (html, growth_page(growth)))
         return
     with Engine(settings, recipe=recipe) as engine:
         explanation = engine.explain(asked, top_k=top_k)
     if as_json:
-        click.echo(json.dumps(explanation_data(explanation), ensure_ascii=False))
+        echo(json.dumps(explanation_data(explanation), ensure_ascii=False))
     else:
         colour = in_colour()
-        click.echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)
+        echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)
     _write((svg, drawn(explanation)), (html, explanation_page(explanation)))
 
 
@@ -85,4 +86,4 @@ def _write(*files: tuple[Path | None, str]) -> None:
     for file, text in files:
         if file is not None:
             write_whole(file, text)
-            click.echo(f"written: {file}", err=True)
+            echo(f"written: {file}", err=True)

@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import signal
 import sys
 from importlib import import_module
 
@@ -14,10 +15,11 @@ import click
 
 from ...models.one_line import one_line
 from ..errors import LodestarError, StorageError
-from .colours import in_colour
+from .terminal import echo, in_colour
 from .warnings import show_warnings
 
 MAX_MESSAGE_CHARS = 1_500
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 VERBS = {
     "ask": ("ask", "Answer questions from the graph, with the paths the answers rest on."),
@@ -81,29 +83,31 @@ def main() -> None:
 def run() -> None:
     """Run the command line; errors that are answers become one line and an exit code."""
     show_warnings()
+    signal.signal(signal.SIGTERM, _end)
     _escape_what_cannot_be_written()
     try:
         code = _called()
     except LodestarError as error:
-        from .render import printable
+        from .terminal import printable
 
-        click.echo(f"lodestar: {printable(one_line(error, MAX_MESSAGE_CHARS))}", err=True)
+        echo(f"lodestar: {printable(one_line(error, MAX_MESSAGE_CHARS))}", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         error.message = one_line(error.message, MAX_MESSAGE_CHARS)
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("lodestar: interrupted", err=True)
-        sys.exit(130)
+        echo("lodestar: ended by a signal" if _signals else "lodestar: interrupted", err=True)
+        sys.exit(128 + (_signals[-1] if _signals else signal.SIGINT))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what could not be written would be tried again at the exit
         sys.exit(1)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in NO_ROOM:
             raise
         sys.stdout = io.StringIO()  # what could not be written would be tried again at the exit
-        click.echo("lodestar: no room left for the output: write it to another disk or make room", err=True)
+        place = f" ({error.filename})" if error.filename else ""
+        echo(f"lodestar: no room left for the output{place}: write it to another disk or make room", err=True)
         sys.exit(StorageError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -122,12 +126,21 @@ def _escape_what_cannot_be_written() -> None:
             stream.reconfigure(errors="lodestar")
 
 
+_signals: list[int] = []
+"""Those that asked the process to end: things are put away as after Ctrl-C."""
+
+
+def _end(number: int, _frame: object) -> None:
+    _signals.append(number)
+    raise KeyboardInterrupt
+
+
 def _called() -> object:
     """Call the command; what fails while things are put away after Ctrl-C is no news, and raised as the interrupt."""
     try:
         return main(standalone_mode=False, color=None if in_colour() else False)
     except Exception as error:
-        if is_interrupt(error):
+        if _signals or is_interrupt(error):
             raise KeyboardInterrupt from error
         raise
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from .options import json_option
-from .render import printable
+from .terminal import echo, printable
 
 
 @click.command()
@@ -35,9 +35,9 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
     names = tuple(name for name in names if not name.endswith(".toml"))
     if files and not names:
         if as_json:
-            click.echo(json.dumps({"files": files}, ensure_ascii=False))
+            echo(json.dumps({"files": files}, ensure_ascii=False))
         else:
-            click.echo("\n\n".join("\n".join(_file_lines(each)) for each in files))
+            echo("\n\n".join("\n".join(_file_lines(each)) for each in files))
         return
     recipes, parts = listed_recipes(), listed_parts()
     if names:
@@ -47,15 +47,15 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         recipes = [each for each in recipes if each["name"] in names]
         parts = [each for each in parts if each["name"] in names]
     if as_json:
-        click.echo(json.dumps({"recipes": recipes, "parts": parts}, ensure_ascii=False))
+        echo(json.dumps({"recipes": recipes, "parts": parts}, ensure_ascii=False))
         return
     if recipes:
-        click.echo("Recipes")
+        echo("Recipes")
         for recipe in recipes:
-            click.echo(f"  {recipe['name']:<16} {recipe['description']}")
-            click.echo(f"  {'':<16} {' '.join(recipe['resolved'])}; answerer {recipe['answerer']['kind']}")
+            echo(f"  {recipe['name']:<16} {recipe['description']}")
+            echo(f"  {'':<16} {' '.join(recipe['resolved'])}; answerer {recipe['answerer']['kind']}")
     for part in parts:
-        click.echo("\n".join(_part_lines(part)))
+        echo("\n".join(_part_lines(part)))
 
 
 def _file_lines(said: dict[str, Any]) -> Iterator[str]:

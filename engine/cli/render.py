@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from ..evidence.evidence import Evidence, Item
 from ..evidence.quotes import Quotes
 from ..evidence.text import one_line
 from ..values import Entity, EntityCandidate, Path, Scored
+from .terminal import printable
 from .understood import about, close_ones
 
 MAX_ENDS = 5
@@ -91,14 +91,4 @@ def candidate_line(candidate: Scored[EntityCandidate]) -> str:
     return printable(
         f"{candidate.score:6.3f}  {value.entity.id:<20}  {value.entity.label}  "
         f"(“{value.mention}” is {value.matched_name!r}{', ' * bool(value.kind)}{value.kind}, {value.degree:,} edges)"
-    )
-
-
-def printable(text: str) -> str:
-    """Return the text with control characters shown, so that no name can steer a terminal."""
-    return "".join(
-        c
-        if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in "\u200c\u200d"
-        else f"\\x{ord(c):02x}"
-        for c in text
     )

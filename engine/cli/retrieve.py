@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from .options import database_options, json_option, question_options, search_options, settings_and_recipe
+from .terminal import echo
 
 
 @click.command()
@@ -26,7 +27,8 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
     from ..api import Engine
     from ..evidence.plain import evidence_data
     from .asking.questions import questions_from
-    from .render import evidence_lines, printable
+    from .render import evidence_lines
+    from .terminal import printable
 
     questions = questions_from(texts, file, topics)
     settings, recipe = settings_and_recipe(flags)
@@ -34,7 +36,7 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
         found = [engine.retrieve(questions[0])] if len(questions) == 1 else engine.retrieve_batch(questions)
     for evidence in found:
         if as_json:
-            click.echo(json.dumps(evidence_data(evidence), ensure_ascii=False))
+            echo(json.dumps(evidence_data(evidence), ensure_ascii=False))
         else:
-            click.echo(click.style(printable(evidence.question.text), bold=True))
-            click.echo("\n".join(evidence_lines(evidence, recipe.top_k, len(questions))))
+            echo(click.style(printable(evidence.question.text), bold=True))
+            echo("\n".join(evidence_lines(evidence, recipe.top_k, len(questions))))

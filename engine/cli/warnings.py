@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-import click
+from .terminal import echo
 
 
 class _Lines(logging.Handler):
@@ -12,9 +12,9 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the record."""
-        from .render import printable
+        from .terminal import printable
 
-        click.echo(f"lodestar: {printable(' '.join(record.getMessage().split()))}", err=True)
+        echo(f"lodestar: {printable(' '.join(record.getMessage().split()))}", err=True)
 
 
 def show_warnings() -> None:

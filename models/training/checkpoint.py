@@ -23,6 +23,7 @@ from torch import Tensor
 
 from ..file_hash import file_sha256
 from ..one_line import one_line
+from ..whole_file import storage_errors
 from .description import FORMAT, CheckpointError, DescriptionT, ModelDescription, described
 
 CARD = "README.md"
@@ -44,7 +45,8 @@ def write_folder(folder: Path, description: ModelDescription, parts: Mapping[str
         draft.mkdir(parents=True)
         for name, writer in parts.items():
             (draft / name).mkdir()
-            writer(draft / name)
+            with storage_errors():
+                writer(draft / name)
         written = sorted(path for path in draft.rglob("*") if path.is_file())
         hashes = {path.relative_to(draft).as_posix(): file_sha256(path) for path in written}
         said = {"format": FORMAT, "kind": description.kind, **asdict(description), "files": hashes}

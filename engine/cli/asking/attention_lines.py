@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import click
 
 from ...explaining.explanation import Explanation, Word, percent
-from ..render import chain_line, printable
+from ..render import chain_line
+from ..terminal import printable
 
 QUESTION_SHADES = (None, 195, 153, 117, 75, 33)
 PATH_SHADES = (None, 230, 223, 216, 215, 208)

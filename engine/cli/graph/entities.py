@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..options import database_options, json_option, settings_from
+from ..terminal import echo
 
 
 @click.command()
@@ -28,9 +29,9 @@ def command(text: str, as_json: bool, **flags: Any) -> None:
     with Engine(settings_from(**flags)) as engine:
         candidates = engine.link(text)
     if as_json:
-        click.echo(json.dumps([candidate_data(c) for c in candidates], ensure_ascii=False))
+        echo(json.dumps([candidate_data(c) for c in candidates], ensure_ascii=False))
         return
     for candidate in candidates:
-        click.echo(candidate_line(candidate))
+        echo(candidate_line(candidate))
     if not candidates:
-        click.echo("no known entity in the text", err=True)
+        echo("no known entity in the text", err=True)

@@ -11,6 +11,7 @@ import click
 
 from ...errors import UsageError
 from ..options import FORCE, database_options, json_option, settings_from
+from ..terminal import echo
 
 if TYPE_CHECKING:
     from ....loaders.export.exporting import ExportRequest
@@ -58,7 +59,7 @@ def command(
     from ...progress.phases import progress_bar
     from ...server.connecting import connection_of
     from ...whole_file import check_output
-    from ..render import printable
+    from ..terminal import printable
 
     request = ExportRequest(path, format_, names_path, base or FREEBASE, id_names, load)
     _check(request, as_json=as_json)
@@ -69,9 +70,9 @@ def command(
         gateway.version()
         with progress_bar("the graph", "exporting") as (progress, _):
             report = export(request, gateway, progress)
-    click.echo(printable(str(report)), err=True)
+    echo(printable(str(report)), err=True)
     if as_json:
-        click.echo(json.dumps(report.as_json()))
+        echo(json.dumps(report.as_json()))
 
 
 def _check(request: ExportRequest, *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..options import database_options, json_option, settings_from
+from ..terminal import echo
 
 
 @click.group()
@@ -43,9 +44,9 @@ def names(as_json: bool, **flags: Any) -> None:
         gateway.version()
         with progress_bar("the names of the graph", "indexing") as (progress, _):
             report = index_names(gateway, progress=progress)
-    click.echo(f"{report.num_named:,} entities have names, {report.num_written:,} were written", err=True)
+    echo(f"{report.num_named:,} entities have names, {report.num_written:,} were written", err=True)
     if as_json:
-        click.echo(json.dumps(asdict(report)))
+        echo(json.dumps(asdict(report)))
 
 
 @command.command()
@@ -79,6 +80,6 @@ def entities(max_entities: int, as_json: bool, **flags: Any) -> None:
             encoder = SentenceEncoder(settings.encoder)
             report = index_entities(gateway, folder, encoder, max_entities=max_entities, progress=progress)
     size = f"{report.num_bytes / 1e6:,.1f} MB"
-    click.echo(f"{report.num_entities:,} entities, {report.num_encoded:,} of them encoded now, {size}", err=True)
+    echo(f"{report.num_entities:,} entities, {report.num_encoded:,} of them encoded now, {size}", err=True)
     if as_json:
-        click.echo(json.dumps(asdict(report)))
+        echo(json.dumps(asdict(report)))

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..options import settings_from
+from ..terminal import echo
 from .load_options import load_options, load_options_from
 
 
@@ -41,7 +42,7 @@ class Formats(click.Group):
         from ....loaders.formats.by_name import detect
 
         kind = detect(args[0])
-        click.echo(f"{args[0]} looks like {kind}", err=True)
+        echo(f"{args[0]} looks like {kind}", err=True)
         return kind, self.commands[kind], args
 
 
@@ -326,7 +327,7 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
         source = source_class(kind)(**arguments, **own_arguments)
     if dry_run:
         shown = preview(source, options, online_only=bool(settings.uri))
-        click.echo(json.dumps(shown.as_json()) if as_json else str(shown))
+        echo(json.dumps(shown.as_json()) if as_json else str(shown))
         return
     with progress_bar(source.name) as (progress, say):
         if settings.uri:
@@ -335,6 +336,6 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
                 report = load(source, gateway, options, progress)
         else:
             report = load_embedded(source, Instance.of(settings), options, progress, say)
-    click.echo(str(report), err=True)
+    echo(str(report), err=True)
     if as_json:
-        click.echo(json.dumps(report.as_json()))
+        echo(json.dumps(report.as_json()))

@@ -11,6 +11,7 @@ import click
 
 from ...errors import UsageError
 from ..options import database_options, json_option, settings_from
+from ..terminal import echo
 
 
 @click.group()
@@ -43,12 +44,12 @@ def list_(as_json: bool, **flags: Any) -> None:
         loads = gateway.fetch(read_loads())
         under_way = any(not load.finished for load in loads) and gateway.fetch(read_under_way())
     if as_json:
-        click.echo(json.dumps([asdict(load) for load in loads]))
+        echo(json.dumps([asdict(load) for load in loads]))
         return
     for load in loads:
         half_there = "under way" if under_way else "did not finish"
         state = f"deletion {half_there}" if load.deleting else load.finished or half_there
-        click.echo(f"{load.number:>3}  {load.source}  {load.kind}  {load.num_triples:,} triples  {state}")
+        echo(f"{load.number:>3}  {load.source}  {load.kind}  {load.num_triples:,} triples  {state}")
 
 
 @command.command()
@@ -84,15 +85,15 @@ def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: 
                     f"this deletes load {manifest.number} ({manifest.source}): give --yes to do so unasked"
                 )
             if not click.confirm(f"Delete load {manifest.number} ({manifest.source})?", err=True):
-                click.echo("nothing deleted", err=True)
+                echo("nothing deleted", err=True)
                 ctx.exit(1)
         with progress_bar(f"load {manifest.number} ({manifest.source})", "deleting") as (progress, _):
             report = unload(gateway, str(manifest.number), progress=progress)
-    click.echo(
+    echo(
         f"{report.source}: {number_of(report.num_triples_deleted, 'triple', 'triples')} deleted, "
         f"{number_of(report.num_triples, 'triple', 'triples')} of "
         f"{number_of(report.num_entities, 'entity', 'entities')} left",
         err=True,
     )
     if as_json:
-        click.echo(json.dumps(asdict(report)))
+        echo(json.dumps(asdict(report)))

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..options import database_options, json_option, settings_from
+from ..terminal import echo
 
 
 @click.command()
@@ -23,7 +24,7 @@ def command(text: str, top_k: int, as_json: bool, **flags: Any) -> None:
       lodestar relations "where was someone born"
     """
     from ...api import Engine
-    from ..render import printable
+    from ..terminal import printable
 
     with Engine(settings_from(**flags)) as engine:
         nearest = engine.relations(text, top_k=top_k)
@@ -32,7 +33,7 @@ def command(text: str, top_k: int, as_json: bool, **flags: Any) -> None:
             {"relation": s.value.name, "score": round(s.score, 4), "count": s.value.count, "number": s.value.number}
             for s in nearest
         ]
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        echo(json.dumps(rows, ensure_ascii=False))
         return
     for scored in nearest:
-        click.echo(printable(f"{scored.score:6.3f}  {scored.value.name}  ({scored.value.count:,} triples)"))
+        echo(printable(f"{scored.score:6.3f}  {scored.value.name}  ({scored.value.count:,} triples)"))

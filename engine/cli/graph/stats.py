@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options import database_options, json_option, settings_from
+from ..terminal import echo
 
 if TYPE_CHECKING:
     from ...database.figures.stats import Components, GraphStats, SizeBin
@@ -45,7 +46,7 @@ def command(top: int, components: bool | None, as_json: bool, **flags: Any) -> N
         gateway.version()
         with waiting("reading the graph"):
             stats = graph_stats(gateway, top=top, components=components)
-    click.echo(json.dumps(stats.as_json(), ensure_ascii=False) if as_json else "\n".join(_lines(stats)))
+    echo(json.dumps(stats.as_json(), ensure_ascii=False) if as_json else "\n".join(_lines(stats)))
 
 
 def bar(share: float) -> str:
@@ -73,7 +74,7 @@ def _lines(stats: GraphStats) -> Iterator[str]:
 
 
 def _tables(stats: GraphStats) -> Iterator[str]:
-    from ..render import printable
+    from ..terminal import printable
 
     yield _title("Loads")
     for load in stats.loads:

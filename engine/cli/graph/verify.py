@@ -10,6 +10,7 @@ import click
 
 from ...errors import GraphError
 from ..options import database_options, json_option, settings_from
+from ..terminal import echo
 
 
 @click.command()
@@ -36,9 +37,9 @@ def command(as_json: bool, **flags: Any) -> None:
         with progress_bar("the graph", "verifying") as (progress, _):
             found = verify(gateway, progress)
     if as_json:
-        click.echo(json.dumps(asdict(found)))
+        echo(json.dumps(asdict(found)))
     for fault in () if as_json else found.faults:
-        click.echo(fault)
+        echo(fault)
     counts = (
         number_of(found.num_triples, "triple", "triples"),
         number_of(found.num_entities, "entity", "entities"),
@@ -48,4 +49,4 @@ def command(as_json: bool, **flags: Any) -> None:
     if found.faults:
         faults = number_of(len(found.faults), "fault", "faults")
         raise GraphError(f"{checked}: {faults}, the first: {found.faults[0]}")
-    click.echo(f"{checked}: as the manifests say", err=True)
+    echo(f"{checked}: as the manifests say", err=True)

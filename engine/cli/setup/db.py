@@ -11,6 +11,7 @@ import click
 
 from ...errors import UsageError
 from ..options import json_option, server_options, settings_from
+from ..terminal import echo
 
 if TYPE_CHECKING:
     from ...server.embedded import EmbeddedServer
@@ -72,9 +73,9 @@ def stop(name: str | None, home: str | None, as_json: bool) -> None:
     """
     instance = _instance(name, home)
     was_running = instance.stop()
-    click.echo(f"{instance.name}: {'stopped' if was_running else 'was not running'}", err=True)
+    echo(f"{instance.name}: {'stopped' if was_running else 'was not running'}", err=True)
     if as_json:
-        click.echo(json.dumps({"name": instance.name, "was_running": was_running}))
+        echo(json.dumps({"name": instance.name, "was_running": was_running}))
 
 
 @command.command()
@@ -110,20 +111,20 @@ def reset(ctx: click.Context, name: str | None, home: str | None, as_json: bool,
     """
     instance = _instance(name, home)
     if not instance.home.folder.exists() and not instance.incoming().home.folder.exists():
-        click.echo(f"{instance.name}: there is no such server, nothing deleted", err=True)
+        echo(f"{instance.name}: there is no such server, nothing deleted", err=True)
         if as_json:
-            click.echo(json.dumps({"name": instance.name, "deleted": None}))
+            echo(json.dumps({"name": instance.name, "deleted": None}))
         return
     if not yes:
         if not sys.stdin.isatty():
             raise UsageError(f"reset deletes {instance.home.folder}: give --yes to do so without being asked")
         if not click.confirm(f"Delete the graph {instance.name!r} in {instance.home.folder}?", err=True):
-            click.echo("nothing deleted", err=True)
+            echo("nothing deleted", err=True)
             ctx.exit(1)
     instance.reset()
-    click.echo(f"{instance.name}: deleted", err=True)
+    echo(f"{instance.name}: deleted", err=True)
     if as_json:
-        click.echo(json.dumps({"name": instance.name, "deleted": str(instance.home.folder)}))
+        echo(json.dumps({"name": instance.name, "deleted": str(instance.home.folder)}))
 
 
 def _instance(name: str | None, home: str | None) -> Instance:
@@ -134,20 +135,20 @@ def _instance(name: str | None, home: str | None) -> Instance:
 
 def _show(status: Status, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(_as_json(status)))
+        echo(json.dumps(_as_json(status)))
         return
-    click.echo(f"{status.name}: Neo4j {status.version} {status.phase}" + (f", pid {status.pid}" if status.pid else ""))
+    echo(f"{status.name}: Neo4j {status.version} {status.phase}" + (f", pid {status.pid}" if status.pid else ""))
     if status.bolt_port:
-        click.echo(f"  bolt      {status.bolt_uri}")
-        click.echo(f"  browser   {status.browser_url}  (user neo4j, password in {status.password_file})")
-        click.echo(f"  memory    heap {status.heap_mb:,} MB, page cache {status.pagecache_mb:,} MB")
-    click.echo(f"  home      {status.home}")
+        echo(f"  bolt      {status.bolt_uri}")
+        echo(f"  browser   {status.browser_url}  (user neo4j, password in {status.password_file})")
+        echo(f"  memory    heap {status.heap_mb:,} MB, page cache {status.pagecache_mb:,} MB")
+    echo(f"  home      {status.home}")
 
 
 def _show_all(servers: Sequence[EmbeddedServer], as_json: bool) -> None:
     statuses = [server.status() for server in servers]
     if as_json:
-        click.echo(json.dumps([_as_json(status) for status in statuses]))
+        echo(json.dumps([_as_json(status) for status in statuses]))
     else:
         for status in statuses:
             _show(status, as_json=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options import json_option, server_options, settings_from
+from ..terminal import echo
 
 if TYPE_CHECKING:
     from ...evidence.answer import Answer
@@ -89,14 +90,14 @@ def command(as_json: bool, **flags: Any) -> None:
             question = Question(text)
             answers.append(engine.ask_batch([question])[0])
             if as_json:
-                click.echo(json.dumps(answer_data(answers[-1]), ensure_ascii=False))
+                echo(json.dumps(answer_data(answers[-1]), ensure_ascii=False))
             else:
-                click.echo("\n".join(answer_lines(answers[-1], max_items=3)) + "\n")
+                echo("\n".join(answer_lines(answers[-1], max_items=3)) + "\n")
         link = BrowserView(engine.gateway(), status.browser_url).show(answers[1].evidence)
-    click.echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
-    click.echo(f"  user neo4j, password in {status.password_file}", err=as_json)
+    echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
+    echo(f"  user neo4j, password in {status.password_file}", err=as_json)
     _say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')
 
 
 def _say(line: str) -> None:
-    click.echo(line, err=True)
+    echo(line, err=True)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..options import database_options, json_option, settings_from
+from ..terminal import echo
 
 MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", "yellow")}
 
@@ -28,17 +29,17 @@ def command(checkpoint: str | None, as_json: bool, **flags: Any) -> None:
       lodestar doctor --checkpoint star
     """
     from ...doctor import examine
-    from ..render import printable
+    from ..terminal import printable
 
     findings = []
     for finding in examine(settings_from(**flags), checkpoint):
         findings.append(finding)
         if not as_json:
             mark, colour = MARKS[finding.level]
-            click.echo(f"{click.style(mark, fg=colour)} {finding.part:<15} {printable(finding.found)}")
+            echo(f"{click.style(mark, fg=colour)} {finding.part:<15} {printable(finding.found)}")
             if finding.advice:
-                click.echo(click.style(f"  {'':<15} → {finding.advice}", dim=True))
+                echo(click.style(f"  {'':<15} → {finding.advice}", dim=True))
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+        echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     if any(finding.level == "missing" for finding in findings):
         raise click.exceptions.Exit(1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options import FORCE, LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, SEED, database_options, json_option, settings_from
+from ..terminal import echo
 
 if TYPE_CHECKING:
     from ...questions.gold import QuestionSet
@@ -125,10 +126,10 @@ def command(
         mining = mine_file(asked, engine, out, options, batch_size=batch_size, progress=progress)
     seconds = time.perf_counter() - started_s
     if as_json:
-        click.echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(mining.counts)}))
+        echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(mining.counts)}))
     else:
         _print(mining.counts)
-    click.echo(f"{mining.counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
+    echo(f"{mining.counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
 
 
 def _pool(questions: QuestionSet, out: Path, batch_size: int | None, settings: Settings, *, as_json: bool) -> None:
@@ -146,14 +147,12 @@ def _pool(questions: QuestionSet, out: Path, batch_size: int | None, settings: S
     counts, figures = pool.header.counts, pool_figures(pool.questions)
     if as_json:
         shown = {name: round(value, 2) for name, value in figures.items()}
-        click.echo(
-            json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts), "candidates": shown})
-        )
+        echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts), "candidates": shown}))
     else:
         _print(counts)
         for name, value in figures.items():
-            click.echo(f"{f'candidates, {name} merging':<36}{value:>10,.2f}   (the paper's, GrailQA: {PAPER[name]:,g})")
-    click.echo(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
+            echo(f"{f'candidates, {name} merging':<36}{value:>10,.2f}   (the paper's, GrailQA: {PAPER[name]:,g})")
+    echo(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
 
 
 def check_source(
@@ -198,4 +197,4 @@ def _sampled(path: str, format_name: str | None, limit: int | None, seed: int) -
 def _print(counts: Mapping[str, int]) -> None:
     for name, number in counts.items():
         if number:
-            click.echo(f"{name:<36}{number:>10,}")
+            echo(f"{name:<36}{number:>10,}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options import FORCE, database_options, json_option, settings_from
+from ..terminal import echo
 
 if TYPE_CHECKING:
     from ....models.mined.pool import Pool
@@ -98,17 +99,17 @@ def command(
     with storing(out):
         write_pool(out, pool)
     _print(pool, chosen_figures(pool), as_json=as_json)
-    click.echo(f"{len(pool.questions):,} questions to {out}, refined by {pool.header.refiner}", err=True)
+    echo(f"{len(pool.questions):,} questions to {out}, refined by {pool.header.refiner}", err=True)
 
 
 def _print(pool: Pool, figures: dict[str, float], *, as_json: bool) -> None:
     counts = dict(pool.header.counts)
     if as_json:
         shown = {name: round(value, 3) for name, value in figures.items()}
-        click.echo(json.dumps({"refiner": pool.header.refiner, "counts": counts, "mean": shown}))
+        echo(json.dumps({"refiner": pool.header.refiner, "counts": counts, "mean": shown}))
         return
     for name, number in counts.items():
         if number:
-            click.echo(f"{name:<48}{number:>10,}")
+            echo(f"{name:<48}{number:>10,}")
     for name, value in figures.items():
-        click.echo(f"{f'{name}, mean of a question':<48}{value:>10.2f}")
+        echo(f"{f'{name}, mean of a question':<48}{value:>10.2f}")

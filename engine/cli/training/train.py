@@ -23,6 +23,7 @@ from ....models.training.kind import (
     load_kind,
 )
 from ..options import LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
+from ..terminal import echo
 from .train_fi import command as fi
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def _train(
         limit=limit,
         fresh=fresh,
         options=source,
-        say=lambda line: click.echo(line, err=True) if is_first_process() else None,
+        say=lambda line: echo(line, err=True) if is_first_process() else None,
     )
     description = train_kind(kind, config, request, lambda: _watch(out, kind.figures))
     _print_result(kind, description, out, as_json=as_json)
@@ -280,12 +281,12 @@ def _print_result(kind: AnyKind, description: ModelDescription, out: Path, *, as
     if as_json:
         figures = {name: dict(values) for name, values in description.figures.items()}
         beside = {name: getattr(description, name) for name in ("supervision", "mix") if hasattr(description, name)}
-        click.echo(json.dumps({"out": str(out), **beside, "figures": figures}))
+        echo(json.dumps({"out": str(out), **beside, "figures": figures}))
     else:
         for name, values in description.figures.items():
-            click.echo(f"{name:<24}{_figures_text(values, kind.figures)}")
+            echo(f"{name:<24}{_figures_text(values, kind.figures)}")
     minutes = sum(description.seconds.values()) / 60
-    click.echo(f"the checkpoint is in {out}, trained in {minutes:.1f} minutes", err=True)
+    echo(f"the checkpoint is in {out}, trained in {minutes:.1f} minutes", err=True)
 
 
 def _figures_text(figures: Mapping[str, float], names: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..options import database_options, json_option, recipe_options, settings_and_recipe
+from ..terminal import echo
 
 
 @click.command()
@@ -49,8 +50,8 @@ def command(file: str, against: str | None, link: bool, limit: int | None, as_js
     found = {"tau_graph": best.thresholds.graph, "tau_model": best.thresholds.model}
     figures = {"f1": best.f1, "f1_graph": best.f1_graph, "f1_model": best.f1_model, "f1_merged": best.f1_merged}
     if as_json:
-        click.echo(json.dumps({**found, **{name: round(value, 6) for name, value in figures.items()}}))
+        echo(json.dumps({**found, **{name: round(value, 6) for name, value in figures.items()}}))
         return
-    click.echo(" ".join(f"--set fi.{name}={value:.4g}" for name, value in found.items()))
+    echo(" ".join(f"--set fi.{name}={value:.4g}" for name, value in found.items()))
     for name, value in figures.items():
-        click.echo(f"{name:<12}{value:.3f}", err=True)
+        echo(f"{name:<12}{value:.3f}", err=True)

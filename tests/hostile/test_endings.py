@@ -1,0 +1,133 @@
+"""A full disk, a limit and a signal end a command with one line, and nothing half done is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
+
+GOLD = [
+    {"id": f"{n}", "question": "What is the capital of Peru?", "topic_entities": ["m.peru"], "answers": ["m.lima"]}
+    for n in range(40)
+]
+
+
+def questions(folder: Path, first: int = 0) -> str:
+    path = folder / f"questions-{first}.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps(line | {"id": f"{first}-{line['id']}", "question": f"{line['question']} {first}"}) + "\n"
+            for line in GOLD
+        ),
+        encoding="utf-8",
+    )
+    return str(path)
+
+
+def limited(environment: dict[str, str], max_bytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lodestar", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes)),
+    )
+
+
+@pytest.mark.parametrize("max_bytes", [2_000, 20_000, 100_000])
+@pytest.mark.parametrize("verb", ["eval", "mine", "export", "reg-triple", "star"])
+def test_a_limit_of_a_file_is_one_line(environment: dict[str, str], tmp_path: Path, verb: str, max_bytes: int) -> None:
+    train, dev, out = questions(tmp_path), questions(tmp_path, 1), str(tmp_path / "out")
+    sets = ("--dataset", train, "--dev", dev, "--out", out, "--epochs", "1")
+    arguments = {
+        "eval": ("eval", train, "--out", out),
+        "mine": ("mine", train, "--out", out),
+        "export": ("export", out, "--format", "ntriples"),
+        "reg-triple": ("train", "reg-triple", *sets),
+        "star": ("train", "star", "--scorer", "similarity", *sets),
+    }
+    ran = limited(environment, max_bytes, *arguments[verb])
+    assert "Traceback" not in ran.stderr, ran.stderr[-1500:]
+    assert ran.returncode in (0, 10), (ran.returncode, ran.stderr[-600:])
+    if ran.returncode:
+        assert ran.stderr.splitlines()[-1].startswith("lodestar: ")
+
+
+def test_a_signal_puts_things_away(environment: dict[str, str], tmp_path: Path) -> None:
+    home = Path(environment["LODESTAR_HOME"])
+    kg = tmp_path / "kg.tsv"
+    with kg.open("w", encoding="utf-8") as file:
+        file.writelines(f"entity{n}\tknows\tentity{n * 7 % 100_003}\n" for n in range(2_000_000))
+    before = {str(path) for path in home.rglob("*") if "staging" in str(path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lodestar", "load", "tsv", str(kg), "--dry-run"],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    started_s = time.monotonic()
+    while (
+        time.monotonic() - started_s < 60
+        and {str(path) for path in home.rglob("*") if "staging" in str(path)} <= before
+    ):
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert "Traceback" not in err, err[-1000:]
+    assert process.returncode in (143, 0), err
+    left = {str(path) for path in home.rglob("*") if "staging/" in str(path)} - before
+    assert not left, left
+
+
+def test_a_signal_leaves_no_half_export(environment: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "kg.tsv"
+    code = (
+        "import os, signal, sys\n"
+        "from lodestar.loaders.export import exporting\n"
+        "from lodestar.engine.cli.main import run\n"
+        "whole = exporting.Output.end\n"
+        "exporting.Output.end = lambda self: os.kill(os.getpid(), signal.SIGTERM)\n"
+        f"sys.argv = ['lodestar', 'export', {str(out)!r}]\n"
+        "run()\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 143, ran.stderr
+    assert "ended by a signal" in ran.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_pipe_is_told_to_be_waited_for(environment: dict[str, str], tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lodestar", "eval", str(pipe), "--out", str(tmp_path / "out")],
+        env={**os.environ, **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert "is a pipe: waiting for what is written to it" in process.stderr.readline()
+    with pipe.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(GOLD[0]) + "\n")
+    process.communicate(timeout=120)
+    assert process.returncode == 0
