@@ -75,7 +75,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
     try:
         with Gateway(connection_of(settings)) as gateway:
-            yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.uri}")
+            yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.where}")
             state = gateway.run(whole_state())
             catalogue = gateway.fetch(read_catalogue())
     except LodestarError as error:

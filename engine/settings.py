@@ -77,6 +77,8 @@ _SECRETS = {
 _OPENAI_KEY = "OPENAI_API_KEY"
 OPENAI_ENV = ("openai", "any")
 """Who gets what the environment says for OpenAI: OpenAI's own address alone, or whatever address is set."""
+_PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#%\[\]\\]+)(:\d{1,5})?/?(\?[^#]*)?")
+"""Host, port and the routing context of a database address."""
 _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 _ALIASES = {
     "uri": ("NEO4J_URI",),
@@ -122,21 +124,34 @@ def sends_openai_env(settings: Settings) -> bool:
         host = parts.hostname or ""
     except ValueError:
         return False
-    if parts.scheme != "https" and not _LOOPBACK.fullmatch(host):
+    if parts.scheme != "https" and not is_loopback(host):
         return False
     return settings.llm_openai_env == "any" or host == "openai.com" or host.endswith(".openai.com")
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether what is sent to a host stays on this machine."""
+    return bool(_LOOPBACK.fullmatch(host))
+
+
 def check_address(uri: str) -> None:
-    """Raise `UsageError` for a database address of another form, or one with a user or a password in it."""
-    scheme = uri.partition("://")[0]
-    if scheme not in SCHEMES:
+    """Raise `UsageError` for a database address of another form, or one with a user or a password in it.
+
+    No message shows the address: what does not fit may be a password.
+    """
+    scheme, slashes, place = uri.partition("://")
+    if scheme not in SCHEMES or not slashes:
         expected = ", ".join(f"{each}://" for each in SCHEMES)
-        raise UsageError(f"database address: expected one of {expected}, found {uri.rpartition('@')[2]!r}")
-    if "@" in uri:
+        raise UsageError(f"database address: expected one of {expected}, found another beginning")
+    if "@" in place:
         raise UsageError(
             "database address: expected no user and no password in it, found some: set LODESTAR_USER and "
             "LODESTAR_PASSWORD instead"
+        )
+    if not _PLACE.fullmatch(place) or ("?" in place and not scheme.startswith("neo4j")):
+        raise UsageError(
+            f"database address: expected {scheme}://HOST or {scheme}://HOST:PORT, found something else behind "
+            f"{scheme}://: set LODESTAR_USER and LODESTAR_PASSWORD for the user and the password"
         )
 
 

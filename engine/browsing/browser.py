@@ -101,7 +101,7 @@ class BrowserView:
                 raise
             connection = self._gateway.connection
             raise DatabaseError(
-                f"{connection.uri} does not let {connection.user!r} write to database {connection.database!r}: "
+                f"{connection.where} does not let {connection.user!r} write to database {connection.database!r}: "
                 "pictures for Browser are nodes of their own; use a user that may write"
             ) from error
 

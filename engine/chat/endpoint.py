@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..errors import LLMError
+from ..settings import is_loopback
 from .address import checked_key, place
 from .body import completion_in
 from .cache import key_of
@@ -137,13 +138,18 @@ class ChatEndpoint:
 
             from .bounded import BoundedClient
 
+            own = urlsplit(self.base_url).hostname or ""
             timeout = openai.Timeout(None, connect=CONNECT_TIMEOUT_S)  # all else is bounded by the call's deadline
             self._client = openai.AsyncOpenAI(
                 base_url=self.base_url,
                 api_key=self._api_key,
                 timeout=timeout,
                 max_retries=self._max_retries,
-                http_client=BoundedClient(timeout=timeout, bearer=None if self._sends_openai_env else self._api_key),
+                http_client=BoundedClient(
+                    timeout=timeout,
+                    bearer=None if self._sends_openai_env else self._api_key,
+                    trust_env=not is_loopback(own),  # what is sent to this machine goes through no proxy
+                ),
             )
         return self._client
 

@@ -56,6 +56,11 @@ class Connection:
     timeout_s: float = 30.0
 
     @property
+    def where(self) -> str:
+        """The address as it may be shown: without a routing context, which may hold anything."""
+        return self.uri.partition("?")[0]
+
+    @property
     def driver_options(self) -> dict[str, Any]:
         """Keyword arguments for either driver."""
         return {
@@ -83,7 +88,7 @@ class Connection:
     def stalled(self) -> DatabaseUnavailableError:
         """Return the error for a database that took a request and says nothing."""
         return DatabaseUnavailableError(
-            f"Neo4j at {self.uri} did not answer within {self.timeout_s + GRACE_S:g} s: see whether it runs well, or "
+            f"Neo4j at {self.where} did not answer within {self.timeout_s + GRACE_S:g} s: see whether it runs well, or "
             "raise query_timeout_s"
         )
 
@@ -95,14 +100,12 @@ def translated(connection: Connection) -> Iterator[None]:
         yield
     except driver_errors.AuthError as error:
         raise AuthenticationError(
-            f"{connection.uri} refused user {connection.user!r}: check --user and LODESTAR_PASSWORD"
+            f"{connection.where} refused user {connection.user!r}: check --user and LODESTAR_PASSWORD"
         ) from error
     except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired, OSError) as error:
         raise DatabaseUnavailableError(
-            f"no Neo4j answers at {connection.uri}: start one with `lodestar db start` or give --uri"
+            f"no Neo4j answers at {connection.where}: start one with `lodestar db start` or give --uri"
         ) from error
-    except driver_errors.ConfigurationError as error:
-        raise DatabaseUnavailableError(f"{connection.uri}: {error}") from error
     except driver_errors.Neo4jError as error:
         code = error.code or ""
         if "TransactionTimedOut" in code or "Terminated" in code:
@@ -112,16 +115,17 @@ def translated(connection: Connection) -> Iterator[None]:
             ) from error
         if "DatabaseNotFound" in code:
             raise DatabaseUnavailableError(
-                f"{connection.uri} has no database {connection.database!r}: check --database"
+                f"{connection.where} has no database {connection.database!r}: check --database"
             ) from error
         if "AuthenticationRateLimit" in code:
             raise AuthenticationError(
-                f"{connection.uri} refused user {connection.user!r} too often and takes no password for some seconds: "
-                "wait, then check --user and LODESTAR_PASSWORD"
+                f"{connection.where} refused user {connection.user!r} too often and takes no password for some "
+                "seconds: wait, then check --user and LODESTAR_PASSWORD"
             ) from error
         raise DatabaseError(f"Neo4j: {error.message or error}") from error
     except driver_errors.DriverError as error:
-        raise DatabaseUnavailableError(f"{connection.uri}: {error}") from error
+        said = "Neo4j's driver refuses what follows the ? in this address" if "?" in connection.uri else str(error)
+        raise DatabaseUnavailableError(f"{connection.where}: {said}") from error
 
 
 def checked_version(connection: Connection, agent: str) -> str:
@@ -133,7 +137,7 @@ def checked_version(connection: Connection, agent: str) -> str:
         numbers = ()
     if not agent.startswith("Neo4j/") or numbers < MIN_VERSION:
         raise UnsupportedVersionError(
-            f"{connection.uri} is {agent or 'an unknown server'}: "
+            f"{connection.where} is {agent or 'an unknown server'}: "
             f"expected Neo4j {'.'.join(map(str, MIN_VERSION))} or newer"
         )
     return version

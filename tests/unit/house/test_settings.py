@@ -3,9 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.database.gateway import translated
+from lodestar.engine.errors import DatabaseUnavailableError, InputError, UsageError
 from lodestar.engine.server.connecting import connection_of
 from lodestar.engine.settings import Settings, resolve, sends_openai_env
+from neo4j.exceptions import ConfigurationError
 
 
 @pytest.fixture(autouse=True)
@@ -74,13 +76,42 @@ def test_a_choice_that_there_is_not_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "uri", ["bolt://neo4j:hush@localhost:7687", "neo4j+s://hush@h", "postgres://neo4j:hush@h", "neo4j:hush@h:7687"]
+    "uri",
+    [
+        "bolt://neo4j:hush@localhost:7687",
+        "neo4j+s://hush@h",
+        "postgres://neo4j:hush@h",
+        "neo4j:hush@h:7687",
+        "neo4j:hush",
+        "bolt://neo4j:hush",
+        "bolt://neo4j:hush%40localhost:7687",
+        "bolt://localhost:7687#hush",
+        "bolt://localhost:7687/hush",
+        "bolt://localhost:7687?password=hush",
+    ],
 )
 def test_a_password_in_the_address_is_refused_and_not_shown(uri: str) -> None:
     for call in (lambda: resolve({}, {"LODESTAR_URI": uri}), lambda: connection_of(Settings(uri=uri))):
         with pytest.raises(UsageError) as caught:
             call()
         assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("uri", "where"),
+    [
+        ("bolt://localhost", "bolt://localhost"),
+        ("bolt://[::1]:7687/", "bolt://[::1]:7687/"),
+        ("neo4j+s://example.databases.neo4j.io", "neo4j+s://example.databases.neo4j.io"),
+        ("neo4j://h:7687?password=hush", "neo4j://h:7687"),
+    ],
+)
+def test_an_address_is_shown_without_its_routing_context(uri: str, where: str) -> None:
+    connection = connection_of(resolve({}, {"LODESTAR_URI": uri}))
+    assert (connection.uri, connection.where) == (uri, where)
+    with pytest.raises(DatabaseUnavailableError) as caught, translated(connection):
+        raise ConfigurationError(f"no such routing context. Given URI: {uri}")
+    assert "hush" not in str(caught.value)
 
 
 def test_a_secret_in_the_file_is_refused(config: Path) -> None:
