@@ -55,7 +55,8 @@ class _Opened:
 class Engine:
     """Finds, ranks and explains the reasoning paths that answer a question.
 
-    Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server).
+    Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server),
+    with what is named here before the others: `name`, `uri`, `device`, ….
     recipe: the name of a recipe, a TOML file, a line of parts, or parts joined in Python; that of the settings without.
     allow_parts: import the code that a file names as parts of its own. options: what to change in the recipe, as
     ``{"star.checkpoint": "folder", "top_k": 5}``. A `linker`, `retriever` or `answerer` takes the place of the
@@ -81,8 +82,11 @@ class Engine:
         answerer: Answerer | None = None,
         connection: Connection | None = None,
         resources: Resources | None = None,
+        **flags: Any,
     ) -> None:
-        self.settings = settings or resolve()
+        if settings is not None and flags:
+            raise UsageError(f"expected either settings or {', '.join(sorted(flags))}: put them into the settings")
+        self.settings = settings or resolve(flags)
         given = self.settings.recipe if recipe is None else recipe
         self.recipe = (
             given

@@ -50,9 +50,10 @@ class Then:
 class Union:
     """What two retrievers find, together; a `Retriever` of the first one's kind.
 
-    The second one's evidence is bridged where it is of the other kind. Where the scores of both are calibrated, an item
-    has the higher of its probabilities; else it has the sum of 1 / (`RANK_CONSTANT` + rank) over both, and there is no
-    calibration. Both search at the same time. What each of them makes groups of keeps its better one.
+    The second one's evidence is bridged where it is of the other kind. Where both have probabilities of the same (that
+    a path is right, or that a triple is), an item has the higher one; else it has the sum of 1 / (`RANK_CONSTANT` +
+    rank) over both, and there is no calibration. Both search at the same time. What each of them makes groups of keeps
+    its better one.
     """
 
     def __init__(self, left: Retriever, right: Retriever) -> None:
@@ -138,7 +139,8 @@ def traced(name: str, before: Sequence[Cost], steps: Steps[list[Evidence[Any]]])
 
 def united(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
     """Return the union of two pieces of evidence of one kind for one question. See `Union`."""
-    calibrated = left.calibration is not None and right.calibration is not None
+    one, other = left.calibration, right.calibration
+    calibrated = one is not None and other is not None and one.of == other.of
     scores: dict[Any, float] = {}
     items: dict[Any, Item] = {}
     groups: dict[Any, int] = {}
@@ -156,7 +158,7 @@ def united(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
     return replace(
         left,
         items=tuple(Scored(items[key], scores[key]) for key in order),
-        calibration=Calibration("probability") if calibrated else None,
+        calibration=Calibration("probability", of=one.of) if calibrated and one else None,
         groups=tuple(groups[key] for key in order) if left.groups or right.groups else (),
         left_out=tuple(dict.fromkeys((*left.left_out, *right.left_out))),
         note=left.note and right.note,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -13,7 +13,8 @@ from pydantic import ConfigDict, Field
 from .errors import EntityNotFoundError, UsageError
 from .evidence.chain import Chain
 from .evidence.evidence import Evidence, Item
-from .evidence.plain import FORMAT, item_data
+from .evidence.form import Formed
+from .evidence.plain import FORMAT, form_data, item_data
 from .evidence.text import item_text
 from .settings import resolve
 
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
     from .recipes.recipe import Recipe
 
 
+MAX_NAMED = 20
+
+
 class LodestarRetriever(BaseRetriever):
     """Retrieves reasoning paths from a knowledge graph in Neo4j, best first, one document each.
 
     ``page_content`` is the chain, or the triple, in words; ``metadata`` is plain data for JSON: `source`, `format`,
-    `kind`, and the item as in docs/evidence.md. A question without a known entity gives no documents; everything else
-    that goes wrong is a `LodestarError`.
+    `kind`, the item as in docs/evidence.md, and `abstained`: whether `ask` would say that there is no answer, None
+    where only a language model can say. A question without a known entity gives no documents; everything else that goes
+    wrong is a `LodestarError`. Use it as a context manager, or call `close`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -38,11 +43,15 @@ class LodestarRetriever(BaseRetriever):
     k: int = Field(default=10, ge=1)
     """The most documents to return; `invoke(question, k=3)` overrides it for one call."""
 
+    leave_out_abstained: bool = False
+    """Whether a question that `ask` has no answer to gives no documents."""
+
     @classmethod
     def from_settings(
         cls,
         *,
         k: int = 10,
+        leave_out_abstained: bool = False,
         recipe: str | Part | Expression | Recipe | None = None,
         options: Mapping[str, Any] | None = None,
         allow_parts: bool = False,
@@ -55,7 +64,7 @@ class LodestarRetriever(BaseRetriever):
         from .api import Engine
 
         engine = Engine(resolve(flags), recipe=recipe, options=options, allow_parts=allow_parts)
-        return cls(engine=engine, k=k)
+        return cls(engine=engine, k=k, leave_out_abstained=leave_out_abstained)
 
     def _get_relevant_documents(
         self,
@@ -69,7 +78,7 @@ class LodestarRetriever(BaseRetriever):
             evidence = self.engine.retrieve(query, top_k=top_k)
         except EntityNotFoundError:
             return []
-        return documents(evidence)[:top_k]
+        return self._documents(evidence, top_k)
 
     async def _aget_relevant_documents(
         self,
@@ -83,7 +92,26 @@ class LodestarRetriever(BaseRetriever):
             evidence = await self.engine.aretrieve(query, top_k=top_k)
         except EntityNotFoundError:
             return []
-        return documents(evidence)[:top_k]
+        return self._documents(evidence, top_k)
+
+    def close(self) -> None:
+        """Give the engine's connections back."""
+        self.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _documents(self, evidence: Evidence[Item], top_k: int) -> list[Document]:
+        abstained = _abstains(self.engine, evidence)
+        if abstained and self.leave_out_abstained:
+            return []
+        found = documents(evidence)[:top_k]
+        for document in found:
+            document.metadata["abstained"] = abstained
+        return found
 
     def _top_k(self, k: int | None) -> int:
         if k is None:
@@ -93,9 +121,29 @@ class LodestarRetriever(BaseRetriever):
         return k
 
 
+def _abstains(engine: Any, evidence: Evidence[Item]) -> bool | None:
+    """Return whether `ask` would say that there is no answer, None where a language model decides that."""
+    answerer = getattr(getattr(engine, "recipe", None), "answerer", None)
+    if getattr(answerer, "name", "") != "extractive":
+        return None
+    return not engine.answered([evidence])[0].found
+
+
 def documents(evidence: Evidence[Item]) -> list[Document]:
     """Return one document for each item of evidence, best first."""
-    return [_document(evidence, index) for index in range(len(evidence.items))]
+    found = [_document(evidence, index) for index in range(len(evidence.items))]
+    return found if evidence.form is None else [_form_document(evidence, evidence.form), *found]
+
+
+def _form_document(evidence: Evidence[Item], form: Formed) -> Document:
+    """Return what came of a question of a form, as how many, before the paths that it rests on."""
+    names = ", ".join(each.entity.label for each in form.found[:MAX_NAMED])
+    said = form.reason or form.says or (str(form.total) if form.counted else names)
+    return Document(
+        id=f"form {evidence.question.text}",
+        page_content=f"{said} ({form.text})",
+        metadata={"source": "lodestar", "format": FORMAT, "kind": "form", "form": form_data(form)},
+    )
 
 
 def _document(evidence: Evidence[Item], index: int) -> Document:

@@ -94,6 +94,9 @@ def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] |
     Flags that are ``None`` count as not given. Raises `InputError` for a file that is not TOML or names an
     unknown setting, `UsageError` for a value of the wrong kind.
     """
+    if unknown := [name for name in flags or {} if name not in {setting.name for setting in fields(Settings)}]:
+        known = ", ".join(setting.name for setting in fields(Settings))
+        raise UsageError(f"there is no setting {unknown[0]!r}: expected some of {known}")
     env = os.environ if environ is None else environ
     chosen: dict[str, Any] = _from_file(env)
     for setting in fields(Settings):

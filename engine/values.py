@@ -228,7 +228,8 @@ class AnswerEntity:
 
     name: str
     id: str | None
-    confidence: float
+    confidence: float | None
+    """None where nothing says how likely it is: neither a calibration nor the words of a model."""
     origin: Literal["graph", "model", "both"]
     evidence: tuple[int, ...]
     """Indexes into the evidence's items."""

@@ -51,7 +51,7 @@ class ClosedBook:
         except LLMError as error:
             return failed(bare, error)
         entities = tuple(
-            AnswerEntity(claim.name, None, (claim.confidence or 0.0) if completed.logprobs else 0.0, "model", ())
+            AnswerEntity(claim.name, None, claim.confidence if completed.logprobs else None, "model", ())
             for claim in sure_of(reply.claims, completed.logprobs)
         )
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER

@@ -21,7 +21,8 @@ UNCALIBRATED_TEMPERATURE = 0.1
 class ExtractiveAnswerer:
     """Answers with the entities at the end of the best chain; where it meets one from another topic, with those only.
 
-    The confidence of the answer is the probability that the best chain is right, of scores without calibration 1. Below
+    The confidence of the answer is the probability that the best chain is right; scores without calibration say nothing
+    of it, so that such an answer has no confidence, is never unsure, and nothing is abstained from. Below
     `min_probability` the best chain is taken to be about something else: no answer; below `sure_from` the answer is
     said to be unsure. The confidence of an entity is that of the answer times the share of the chains that lead to the
     entity, chains weighted by softmax(score / temperature): an order, our own. Targets that are ranked keep theirs.
@@ -43,11 +44,8 @@ class ExtractiveAnswerer:
             return self._formed(evidence, evidence.form)
         chains = to_chains(evidence)
         items = chains.items
-        right = 0.0
-        if items:
-            probability = chains.probability(0)
-            right = 1.0 if probability is None else probability
-        if not items or right < self.min_probability:
+        right = chains.probability(0) if items else 0.0
+        if not items or (right is not None and right < self.min_probability):
             reason = evidence.note or ("no path fits the question" if items else "no path leads on from its entities")
             return Answer(chains, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=right)
         temperature = chains.calibration.temperature if chains.calibration else UNCALIBRATED_TEMPERATURE
@@ -58,33 +56,36 @@ class ExtractiveAnswerer:
             for end in item.value.ends:
                 if end.id in rests_on:
                     rests_on[end.id].append(index)
+        shares = {id_: sum(weights[i] for i in rests) / sum(weights) for id_, rests in rests_on.items()}
         entities = [
             AnswerEntity(
                 name=end.label,
                 id=end.id,
-                confidence=right * sum(weights[i] for i in rests_on[end.id]) / sum(weights),
+                confidence=None if right is None else right * shares[end.id],
                 origin="graph",
                 evidence=tuple(rests_on[end.id]),
             )
             for end in answers
         ]
         rank = {end.id: place for place, end in enumerate(answers)} if items[0].value.ranked else {}
-        entities.sort(key=lambda each: (rank.get(each.id or "", 0), -each.confidence, each.name, each.id or ""))
-        unsure = right < self.sure_from
+        entities.sort(key=lambda each: (rank.get(each.id or "", 0), -shares[each.id or ""], each.name, each.id or ""))
+        unsure = right is not None and right < self.sure_from
         text = f"unsure: perhaps {self._text(entities)}" if unsure else self._text(entities)
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
 
     def _formed(self, evidence: Evidence[Item], form: Formed) -> Answer:
         """Return what came of a form, with how it was found; the items are the paths that it rests on."""
-        right = 1.0 if form.probability is None else form.probability
-        if form.reason or right < self.min_probability:
+        right = form.probability
+        if form.reason or (right is not None and right < self.min_probability):
             reason = form.reason or "no path fits the question"
-            return Answer(evidence, (), f"{NO_ANSWER}: {reason} ({form.text})", "extractive", confidence=right)
+            sure = None if form.reason else right  # that the paths are right is not that there is an answer
+            return Answer(evidence, (), f"{NO_ANSWER}: {reason} ({form.text})", "extractive", confidence=sure)
         rests_on = tuple(range(len(evidence.items)))
-        entities = tuple(
-            AnswerEntity(each.entity.label, each.entity.id, right, "graph", rests_on) for each in form.found
-        )
-        unsure = right < self.sure_from
+        named = [(each.entity.label, each.entity.id) for each in form.found]
+        if form.says or form.counted:  # what it rests on is in the form
+            named = [(form.says or str(form.total), None)]
+        entities = tuple(AnswerEntity(name, id_, right, "graph", rests_on) for name, id_ in named)
+        unsure = right is not None and right < self.sure_from
         said = form.says or (f"{form.total:,}" if form.counted else self._text(list(entities)))
         if not form.counted and form.total > len(entities) and not form.says:
             said = f"{self._text(list(entities)[: self.max_named])} and {form.total - self.max_named:,} more"

@@ -79,7 +79,8 @@ def claims_of(answer: Answer) -> list[Claim]:
 
 def _entity(graph: AnswerEntity | None, model: AnswerEntity | None) -> AnswerEntity:
     if graph is not None and model is not None:
-        return replace(graph, origin="both", confidence=max(graph.confidence, model.confidence))
+        known = [each for each in (graph.confidence, model.confidence) if each is not None]
+        return replace(graph, origin="both", confidence=max(known, default=None))
     only = graph or model
     assert only is not None
     return only

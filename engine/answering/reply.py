@@ -86,13 +86,10 @@ def cited(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[AnswerEn
         matches = _best(known.get(normalised(claim.name), {}))
         for match in matches:
             items = tuple(sorted(match.as_end or match.on_the_way))
-            confidence = 1 / (1 + items[0]) if claim.confidence is None else claim.confidence
-            answer = AnswerEntity(match.entity.label, match.entity.id, confidence, "graph", items)
+            answer = AnswerEntity(match.entity.label, match.entity.id, claim.confidence, "graph", items)
             answers.setdefault(f"id {match.entity.id}", answer)
         if not matches:
-            answers[f"name {normalised(claim.name)}"] = AnswerEntity(
-                claim.name, None, claim.confidence or 0.0, "model", ()
-            )
+            answers[f"name {normalised(claim.name)}"] = AnswerEntity(claim.name, None, claim.confidence, "model", ())
     return tuple(answers.values())
 
 

@@ -93,7 +93,7 @@ def run() -> None:
         echo(f"lodestar: {printable(one_line(error, MAX_MESSAGE_CHARS))}", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.message = one_line(error.message, MAX_MESSAGE_CHARS)
+        vars(error)["message"] = one_line(error.message, MAX_MESSAGE_CHARS)
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):

@@ -34,7 +34,12 @@ def answer_lines(answer: Answer, max_items: int, num_asked: int = 1, quotes: Quo
         ranks = ", ".join(str(index + 1) for index in answer.entities[0].evidence)
         kind = "path" if evidence.kind == "chain" else "triple"
         confidence = answer.entities[0].confidence if answer.confidence is None else answer.confidence
-        yield click.style(f"  confidence {confidence:.2f}, resting on {kind} {ranks}", dim=True)
+        how_sure = (
+            "no confidence (these scores have no calibration, so that nothing is abstained from)"
+            if confidence is None
+            else f"confidence {confidence:.2f}"
+        )
+        yield click.style(f"  {how_sure}, resting on {kind} {ranks}", dim=True)
     yield from evidence_lines(evidence, max_items, num_asked, quotes)
 
 

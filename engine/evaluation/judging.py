@@ -48,9 +48,9 @@ def judged(question: GoldQuestion, answer: Answer) -> Record:
         question=question.text,
         topics=tuple(topic.entity.id for topic in evidence.topics),
         paths=tuple(_record(each, question.answers) for each in chains),
-        answers=tuple(AnswerRecord(e.name, e.id, round(e.confidence, DIGITS), e.origin) for e in answer.entities),
+        answers=tuple(AnswerRecord(e.name, e.id, _rounded(e.confidence), e.origin) for e in answer.entities),
         text=answer.text,
-        confidence=None if answer.confidence is None else round(answer.confidence, DIGITS),
+        confidence=_rounded(answer.confidence),
         without=tuple(sorted(question.without)),
         scores={
             **_named("strict", strict_scores(predictions, question.answers)),
@@ -139,3 +139,7 @@ def _record(scored: Scored[Chain], gold: tuple[GoldAnswer, ...]) -> PathRecord:
 
 def _predicted(entity: Entity) -> Predicted:
     return Predicted(entity.label, entity.id)
+
+
+def _rounded(confidence: float | None) -> float | None:
+    return None if confidence is None else round(confidence, DIGITS)

@@ -33,7 +33,9 @@ def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
             best[triple] = (max(score, scored.score), min(group, evidence.group(index)))
     ranked = sorted((Scored(triple, score) for triple, (score, _) in best.items()), key=item_order)
     groups = tuple(best[each.value][1] for each in ranked) if evidence.groups else ()
-    return _as(evidence, "triple", tuple(ranked), groups)
+    chains = (each.value for each in evidence.items if isinstance(each.value, Chain))
+    retrieved = tuple((chain.topic.id, str(chain.relation_path)) for chain in chains)
+    return replace(_as(evidence, "triple", tuple(ranked), groups), retrieved=retrieved)
 
 
 def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
@@ -50,7 +52,7 @@ def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
     around = _around(scores)
     topics = frozenset(topic.entity for topic in evidence.topics)
     grown = [chain for topic in evidence.topics for chain in _grown(topic.entity, around, scores, topics)]
-    ranked = sorted(grown, key=item_order)
+    ranked = sorted(grown, key=evidence.chain_order)
     kept = tuple(ranked[:MAX_CHAINS])
     of_chains = tuple(min(groups[triple] for triple in triples_of(each.value)) for each in kept)
     left_out = f"chains beyond the first {MAX_CHAINS:,}" if len(ranked) > MAX_CHAINS else ""

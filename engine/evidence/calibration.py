@@ -22,6 +22,8 @@ class Calibration:
     unit: Unit
     slope: float = 1.0
     intercept: float = 0.0
+    of: Literal["path", "triple"] = "path"
+    """What was right or wrong when it was fitted: probabilities of different things are not compared."""
 
     def probability(self, score: float) -> float:
         """Return P for a score; raise `CheckpointError` for one that is no number."""

@@ -43,6 +43,7 @@ class Evidence(Generic[ItemT_co]):
     `groups` has the priority group of each item (0 first; GraphRAG-FI), empty where all are of one. `left_out` says in
     words what a bound left out beside the triples of the chains. `walked` are the relation paths that a search carried
     on or took for a result, each with its topic's id: all others were pruned; empty where a retriever does not say.
+    `retrieved` are the chains that triples were taken from, best first, each as its topic's id and its relation path.
     `graph_token` is what a retriever that learned with a reader has to tell it beside the items (GRIL); else empty.
     Where there is nothing, or nothing that fits, `reason` and in words `note` say why, and `did_you_mean` has the
     entities with the nearest names where none is known by what was asked about.
@@ -61,6 +62,7 @@ class Evidence(Generic[ItemT_co]):
     did_you_mean: tuple[Entity, ...] = ()
     trace: tuple[Cost, ...] = field(default=(), compare=False)
     walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
+    retrieved: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     form: Formed | None = None
     graph_token: tuple[float, ...] = field(default=(), compare=False, repr=False)
 
@@ -95,6 +97,13 @@ class Evidence(Generic[ItemT_co]):
     def cut_to(self, top_k: int) -> Evidence[ItemT_co]:
         """Return the evidence with its first `top_k` items."""
         return replace(self, items=self.items[:top_k], groups=self.groups[:top_k])
+
+    def chain_order(self, scored: Scored[Chain]) -> tuple[float, int, int, str, str]:
+        """Return what chains made of its triples are sorted by: among equal scores those first that were retrieved."""
+        key = (scored.value.topic.id, str(scored.value.relation_path))
+        place = self.retrieved.index(key) if key in self.retrieved else len(self.retrieved)
+        score, *rest = item_order(scored)
+        return (score, place, *rest)
 
     def charged(self, costs: Iterable[Cost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""

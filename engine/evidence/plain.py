@@ -164,7 +164,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
             {
                 "name": entity.name,
                 "id": entity.id,
-                "confidence": number(entity.confidence),
+                "confidence": None if entity.confidence is None else number(entity.confidence),
                 "origin": entity.origin,
                 "evidence": [index + 1 for index in entity.evidence],
             }

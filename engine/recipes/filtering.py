@@ -32,7 +32,7 @@ class FI(ReorganiserPart):
 
     model: str = option("", "local causal language model (folder or name) whose attention is the coarse filter")
     checkpoint: str = option("", "trained path scorer (folder, docs/training.md) in its place")
-    reranker: str = option("", "cross-encoder (folder or name) in its place; without any the scores that came")
+    reranker: str = option("", "cross-encoder (folder or name) in its place; without any the better half by score")
     coarse: int = option(50, "items that the coarse filter keeps", source=f"{_SOURCE}A.4", least=1)
     fine: bool = option(True, "ask the language model which of these are useful", source=f"{_SOURCE}4.1")
     integrate: bool = option(True, "add what the language model is sure of itself", source=f"{_SOURCE}4.2")
@@ -52,10 +52,13 @@ class FI(ReorganiserPart):
             raise UsageError(f"part {self.name}: expected one coarse filter, found {' and '.join(named)}")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
-        """Return the filter; raises `LLMError` where it asks a language model and none is configured."""
-        if self.fine:
+        """Return the filter: without a language model the coarse one alone, which the evidence says."""
+        is_fine = self.fine and bool(graph.shared.settings.llm_model)
+        if is_fine:
             _ = graph.shared.chat
-        return Filtering(self._relevance(graph), coarse=self.coarse, is_fine=self.fine)
+        relevance = self._relevance(graph)
+        note = f"the fine filter: no language model is configured, filtered {relevance.name} alone"
+        return Filtering(relevance, coarse=self.coarse, is_fine=is_fine, note=note if self.fine else "")
 
     def answerer(self, graph: GraphResources, answerer: Answerer) -> Answerer:
         """Return the recipe's answerer, joined with the model's own knowledge where that is asked for."""
@@ -65,8 +68,8 @@ class FI(ReorganiserPart):
 
         if isinstance(answerer, LLMAnswerer):
             answerer = answerer.by_tokens()
-        if not self.integrate:
-            return answerer
+        if not self.integrate or not (self.against or graph.shared.settings.llm_model):
+            return answerer  # there is nothing to integrate
         thresholds = Thresholds(self.tau_graph, self.tau_model)
         return WithOwnKnowledge(answerer, self._other(graph), Integrating(thresholds))
 

@@ -9,7 +9,7 @@ from typing import cast
 from ..database.chains import ExpansionBounds, Levels, expand_chains
 from ..evidence.bridges import chain_of, triples_of, weakest
 from ..evidence.chain import Chain, ChainStep, Link
-from ..evidence.evidence import Evidence, Kind, item_order
+from ..evidence.evidence import Evidence, Kind
 from ..steps import Steps, one
 from ..values import Entity, Scored, Step, Triple
 from .expansion import columns_of, expanded
@@ -55,7 +55,7 @@ class ChainExpansion:
             for topic, levels in zip(topics, grown, strict=True)
             for chain in _merged(topic, triples, levels, self.bounds, frozenset(topics))
         ]
-        chains.sort(key=item_order)
+        chains.sort(key=evidence.chain_order)
         kept = self._joined(chains[: self.keep], evidence)
         is_cut = any(len(level) > self.bounds.max_chains for levels in grown for level in levels)
         left_out = [f"chains of a length beyond the first {self.bounds.max_chains:,}"] if is_cut else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,26 +20,34 @@ from .useful import useful_numbers, useful_prompt
 class Filtering:
     """A `Reorganiser` of either kind: the `coarse` most relevant items, in two groups, the useful ones first.
 
-    GraphRAG-FI, section 4.1. Within a group the items keep their order and their scores. All questions of a batch are
-    asked about together. Where the language model fails for a question, or says nothing that can be read, its items are
-    one group, and the evidence says so: nothing is lost. is_fine: whether a language model is asked at all.
+    GraphRAG-FI, section 4.1. Within a group the most relevant items come first, so that a later cut takes the others;
+    without groups items keep their order. All items keep their scores. All questions of a batch are asked about
+    together. Where the language model fails for a question, or says nothing that can be read, its items are one group,
+    and the evidence says so: nothing is lost. is_fine: whether a language model is asked at all. note: what the
+    evidence says of a filter that is not there.
     """
 
     takes: Kind | None = None
     gives: Kind | None = None
 
-    def __init__(self, relevance: Relevance, *, coarse: int, is_fine: bool) -> None:
+    def __init__(self, relevance: Relevance, *, coarse: int, is_fine: bool, note: str = "") -> None:
         self._relevance = relevance
+        self._note = note
         self._coarse = coarse
         self._is_fine = is_fine
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
         """Return the evidence filtered and grouped."""
         started_s = time.perf_counter()
-        coarse = [coarse_filtered(self._relevance.of(each), self._coarse) for each in evidence]
+        share = 1.0 if self._is_fine else self._relevance.share
+        coarse = [
+            coarse_filtered(self._relevance.of(each), min(self._coarse, math.ceil(len(each.items) * share)))
+            for each in evidence
+        ]
         cost = Cost(f"filter {self._relevance.name}", time.perf_counter() - started_s)
         if not self._is_fine:
-            return [_taken(each, kept).charged([cost]) for each, kept in zip(evidence, coarse, strict=True)]
+            taken = [_taken(each, sorted(kept)).charged([cost]) for each, kept in zip(evidence, coarse, strict=True)]
+            return [replace(each, left_out=(*each.left_out, self._note)) if self._note else each for each in taken]
         asked = [number for number, kept in enumerate(coarse) if kept]
         prompts = [
             useful_prompt(

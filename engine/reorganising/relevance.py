@@ -33,7 +33,12 @@ AFTER = "\nQuestion:\n{question}"
 
 
 class Relevance(Protocol):
-    """A way to say how relevant items are; `name` is what the trace calls it."""
+    """A way to say how relevant items are; `name` is what the trace calls it, `share` of the items it keeps at most."""
+
+    @property
+    def share(self) -> float:
+        """The largest part of the items that is kept."""
+        ...
 
     @property
     def name(self) -> str:
@@ -47,9 +52,13 @@ class Relevance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByScore:
-    """The order in which the evidence came: where there is neither a local language model nor a reranker."""
+    """The order in which the evidence came: where there is neither a local language model nor a reranker.
+
+    As it says nothing new, the better half alone is kept where no language model filters after it (our own).
+    """
 
     name: str = "by score"
+    share: float = 0.5
 
     def of(self, evidence: Evidence[Item]) -> Floats:
         """Return falling numbers."""
@@ -64,6 +73,7 @@ class ByAttention:
     """
 
     name = "by attention"
+    share = 1.0
 
     def __init__(self, model: CausalLM) -> None:
         self._model = model
@@ -99,6 +109,7 @@ class ByReranker:
     """A cross-encoder that reads the question and each item together (sentence-transformers)."""
 
     name = "by reranker"
+    share = 1.0
 
     def __init__(self, model: CrossEncoder) -> None:
         self._model = model

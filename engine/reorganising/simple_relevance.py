@@ -33,6 +33,7 @@ class BySimilarity:
     """The cosine of the question and each item as text (Gao et al. 2024)."""
 
     name = "by similarity"
+    share = 1.0
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
@@ -55,6 +56,7 @@ class ByPageRank:
     """
 
     name = "by pagerank"
+    share = 1.0
 
     def of(self, evidence: Evidence[Item]) -> Floats:
         """Return the means, (num_items,)."""

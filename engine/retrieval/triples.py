@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...models.reg.config import SubgraphOptions
+from ...models.reg.config import SubgraphOptions, TripleDescription
+from ...models.reg.entities.config import EntityDescription
 from ...models.reg.scoring import TripleColumns
 from ...models.text_vectors import TextVectors
 from ...models.verbalise import Directed, RelationWords, verbalise_hop
@@ -61,30 +62,11 @@ def entity_text(entity: Entity) -> str | None:
     return None if entity.is_mediator else entity.label
 
 
-class Describing(Protocol):
-    """What a checkpoint says of its scores and its subgraphs: `TripleDescription`, `EntityDescription`."""
-
-    @property
-    def calibration(self) -> tuple[float, float]:
-        """Slope and intercept of a score's probability."""
-        ...
-
-    @property
-    def encoder(self) -> str:
-        """Name of the encoder that it was trained with."""
-        ...
-
-    @property
-    def subgraph(self) -> SubgraphOptions:
-        """How subgraphs are read."""
-        ...
-
-
 class TripleScoring(Protocol):
     """A trained scorer of triples: `TripleModel`, `EntityModel`."""
 
     @property
-    def description(self) -> Describing:
+    def description(self) -> TripleDescription | EntityDescription:
         """What its checkpoint says."""
         ...
 
@@ -179,7 +161,7 @@ class SubgraphColumns:
             self.topics(linked),
             "triple",
             tuple(sorted(items, key=item_order)),
-            Calibration("logit", *calibration),
+            Calibration("logit", *calibration, of="triple"),
             left_out=(CUT,) if batch[number].is_cut else (),
             note="" if items else NOTHING,
         )

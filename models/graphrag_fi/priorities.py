@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class Priorities:
-    """Paths by number, in the order of the evidence: those that both filters keep, and those that the first alone does.
+    """Paths by number, the most relevant first: those that both filters keep, and those that the first alone does.
 
     "High priority" and "additional" paths; none is in both. Deviations: the authors' prompt repeats the first group in
     the second; the difference is what the paper defines, P_coarse − P_final.
@@ -22,12 +22,12 @@ class Priorities:
 
 
 def coarse_filtered(relevances: npt.NDArray[np.floating], keep: int) -> tuple[int, ...]:
-    """Return the numbers of the `keep` most relevant paths, ascending; GraphRAG-FI, equation 2.
+    """Return the numbers of the `keep` most relevant paths, the most relevant first; GraphRAG-FI, equation 2.
 
     relevances: â, (num_paths,). The threshold τ is that of the top 40 or 50 (section A.4); of equally relevant paths
     the earlier is kept.
     """
-    return tuple(sorted(np.argsort(-relevances, kind="stable")[:keep].tolist()))
+    return tuple(np.argsort(-relevances, kind="stable")[:keep].tolist())
 
 
 def prioritised(coarse: tuple[int, ...], useful: Collection[int]) -> Priorities:

@@ -66,7 +66,8 @@ class HopModel:
         self._vectors.encode(questions)
         vectors = torch.stack([torch.from_numpy(self._vectors.sentence(each)) for each in questions])
         with torch.no_grad():
-            return self._network(vectors.to(self._network.out.weight.device)).float().cpu().numpy()
+            logits: Tensor = self._network(vectors.to(self._network.out.weight.device))
+        return logits.float().cpu().numpy()
 
 
 def hops_of(graphs: QuestionGraphs, max_hops: int) -> Ints:

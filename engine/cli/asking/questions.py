@@ -20,7 +20,8 @@ MAX_CHARS = 200_000_000
 def questions_from(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> list[Question]:
     """Return the questions given as arguments and in `file` (`-` is standard input).
 
-    A line of a file is a question, or a JSON object with `question` and, if wanted, `id` and `topic_entities`.
+    A line of a file is a question, or a JSON object with `question` and, if wanted, `id` and `topic_entities`, or
+    `topic_names`.
     Blank lines are passed over. Raises `InputError` with file and line, `UsageError` when there is no question.
     """
     questions = [Question(text, tuple(topics)) for text in texts]
@@ -68,7 +69,8 @@ def _parsed(line: str, topics: Sequence[str]) -> Question:
     if not line.startswith("{"):
         return Question(line, tuple(topics))
     record = parsed_json(line)
-    text, id_, named = record.get("question"), record.get("id", ""), record.get("topic_entities", list(topics))
+    text, id_ = record.get("question"), record.get("id", "")
+    named = record.get("topic_entities", record.get("topic_names", list(topics)))
     if not isinstance(text, str) or not isinstance(named, list) or not all(isinstance(n, str) for n in named):
-        raise ValueError('expected {"question": text, "id": text, "topic_entities": [ids]}')
+        raise ValueError('expected {"question": text, "id": text, "topic_entities": [ids] or "topic_names": [names]}')
     return Question(text, tuple(named), str(id_))

@@ -34,7 +34,7 @@ class AnswerRecord:
 
     name: str
     id: str | None
-    confidence: float
+    confidence: float | None
     origin: str
 
 
@@ -80,7 +80,7 @@ class Record:
         if not self.answers:
             return None
         told = self.answers[0].confidence if self.confidence is None else self.confidence
-        return min(max(told, 0.0), 1.0)
+        return None if told is None else min(max(told, 0.0), 1.0)
 
     @property
     def abstained(self) -> bool:

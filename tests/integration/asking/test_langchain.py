@@ -94,3 +94,18 @@ async def test_a_chain_from_the_graph_to_a_model_at_a_socket(engine: Engine) -> 
     for request in llm.requests:
         assert "Lima" in request.prompt
         assert request.prompt.endswith(QUESTION)
+
+
+def test_documents_say_whether_there_is_an_answer_and_may_be_left_out(engine: Engine) -> None:
+    with LodestarRetriever(engine=engine) as retriever:
+        found = retriever.invoke("What is the capital of Peru?")
+        assert [document.metadata["abstained"] for document in found] == [False] * len(found)
+        unanswered = retriever.invoke("What is the zodiac sign of Peru?")
+        assert unanswered
+        assert {document.metadata["abstained"] for document in unanswered} == {
+            not engine.ask("What is the zodiac sign of Peru?").found
+        }
+        strict = LodestarRetriever(engine=engine, leave_out_abstained=True)
+        assert strict.invoke("What is the capital of Peru?")
+        if not engine.ask("What is the zodiac sign of Peru?").found:
+            assert strict.invoke("What is the zodiac sign of Peru?") == []

@@ -4,10 +4,12 @@ import math
 
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.cli.render import answer_lines
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, Item
+from lodestar.engine.evidence.plain import answer_data
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.evidence import CERTAIN, evidence_of, leads
@@ -77,9 +79,12 @@ def test_what_is_shown_is_what_is_held_against_the_bounds(probability: float, te
     assert (found.text, found.unsure, found.confidence) == (text, unsure, probability)
 
 
-def test_scores_that_nobody_can_read_are_taken_for_certain() -> None:
+def test_scores_without_calibration_say_nothing_of_how_sure_an_answer_is() -> None:
     found = answer(evidence_of(path("city", LIMA, score=-9.0)))
-    assert found.entities[0].confidence == 1.0
+    assert found.entities
+    assert (found.confidence, found.unsure, found.entities[0].confidence) == (None, False, None)
+    assert answer_data(found)["confidence"] is None
+    assert any("no confidence (these scores have no calibration" in line for line in answer_lines(found, 3))
 
 
 def test_triples_are_read_as_the_chains_that_they_make() -> None:

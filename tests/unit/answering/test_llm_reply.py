@@ -145,10 +145,10 @@ def test_ends_go_before_entities_on_the_way() -> None:
     assert answer.evidence == (1,)
 
 
-def test_without_a_confidence_the_rank_of_the_best_path_counts_and_the_models_own_has_none() -> None:
+def test_a_confidence_that_nobody_states_is_none() -> None:
     found = retrieval(leads("capital", LIMA), leads("currency", SOL))
     answers = cited((Claim("Lima"), Claim("Peruvian sol"), Claim("Euro")), found)
-    assert [answer.confidence for answer in answers] == [1.0, 0.5, 0.0]
+    assert [answer.confidence for answer in answers] == [None, None, None]
 
 
 def test_namesakes_that_end_the_same_path_are_all_answers_and_those_of_worse_paths_are_not() -> None:

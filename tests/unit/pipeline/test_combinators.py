@@ -138,6 +138,15 @@ def test_a_union_takes_the_higher_probability() -> None:
     assert found.calibration == PROBABLE
 
 
+def test_probabilities_of_paths_and_of_triples_are_not_compared() -> None:
+    other = evidence_of(
+        Scored(leads("money", SOL, topic=PERU), 9.0), calibration=Calibration("logit", 1.0, 0.0, of="triple")
+    )
+    (found,) = ask(Union(Found(CHAINS), Found(other)))
+    assert found.calibration is None
+    assert found.items[0].score < 0.04  # of ranks, whatever the probabilities
+
+
 def test_a_union_of_scores_that_nobody_can_read_is_by_reciprocal_rank() -> None:
     other = triples((MONEY, -5.0), (CAPITAL, -6.0))
     (found,) = ask(Union(Found(CHAINS), Found(other)))

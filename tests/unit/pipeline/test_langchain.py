@@ -82,6 +82,7 @@ def test_a_document_reads_well_and_carries_score_rank_and_path() -> None:
     assert first.page_content == "Peru —[country relation 0]→ Place 0"
     assert first.metadata == {
         "source": "lodestar",
+        "abstained": None,
         "format": 1,
         "kind": "chain",
         "rank": 1,

@@ -45,8 +45,8 @@ class TestRelevance:
 
 
 class TestPriorities:
-    def test_the_most_relevant_are_kept_in_the_order_of_the_evidence(self) -> None:
-        assert coarse_filtered(np.array([0.1, 0.4, 0.2, 0.4]), 3) == (1, 2, 3)
+    def test_the_most_relevant_are_kept_and_come_first(self) -> None:
+        assert coarse_filtered(np.array([0.1, 0.4, 0.2, 0.4]), 3) == (1, 3, 2)
         assert coarse_filtered(np.array([0.4, 0.4, 0.4]), 2) == (0, 1)
         assert coarse_filtered(np.array([0.4]), 40) == (0,)
 
