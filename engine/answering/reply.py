@@ -16,10 +16,11 @@ from ..evidence.evidence import Evidence, Item
 from ..evidence.text import one_line
 from ..values import AnswerEntity, Entity
 
-MAX_REPLY_CHARS = 100_000
 MAX_TEXT_CHARS = 2_000
 MAX_CLAIMS = 1_000
 """Answers that are read of a reply, the first ones."""
+MAX_STARTS = 1_000
+"""Braces of a reply at which an object is looked for, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,6 @@ def parse_reply(content: str) -> Reply:
     object, a ``<think>`` section before it, "answer" for "answers", a single answer instead of a list, and a bare list
     are read as well; of several objects the last counts. Raises `LLMError` when there is nothing of this kind.
     """
-    if len(content) > MAX_REPLY_CHARS:
-        raise LLMError(
-            f"the language model's reply has {len(content):,} characters: expected at most {MAX_REPLY_CHARS:,}"
-        )
     content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
     found = [value for value in json_objects(content) if "answers" in value or "answer" in value]
     if found:
@@ -154,10 +151,12 @@ def _best(same_name: dict[str, _Occurrence]) -> list[_Occurrence]:
 
 
 def json_objects(content: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects that stand in a text, outermost only."""
+    """Yield the JSON objects that stand in a text, outermost only; `MAX_STARTS` braces are tried."""
     decoder = json.JSONDecoder()
     start = content.find("{")
-    while start >= 0:
+    for _ in range(MAX_STARTS):
+        if start < 0:
+            return
         try:
             value, end = decoder.raw_decode(content, start)
         except (ValueError, RecursionError):

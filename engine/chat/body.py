@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TypeGuard
 
-from ..errors import LLMError
 from ..values import TokenUsage
-from .prompts import Completion, Prompt
+from .prompts import Completion, Prompt, UnusableReplyError
 
 MAX_TOKENS = 10**9
 """More than any reply takes."""
+MAX_REPLY_CHARS = 100_000
+"""Of the text of a reply, so that what reads it takes no time to speak of."""
 
 
 def completion_in(body: bytes, prompt: Prompt, model: str, name: str) -> Completion:
-    """Return what the body says to the prompt; raises `LLMError` in one line that starts with the model's `name`.
+    """Return what the body says to the prompt; raises `UnusableReplyError`, whose line starts with the model's `name`.
 
     A reply that was cut off is an error unless the prompt itself set the limit.
     """
@@ -25,19 +27,27 @@ def completion_in(body: bytes, prompt: Prompt, model: str, name: str) -> Complet
         message, finish = choice["message"], choice.get("finish_reason")
         content, refusal = _text(message.get("content")), _text(message.get("refusal"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        raise LLMError(
-            f"{name} sent a body that is no chat completion: see whether LODESTAR_LLM_BASE_URL is OpenAI-compatible"
+        raise UnusableReplyError(
+            f"{name} sent a body that is no chat completion: see whether LODESTAR_LLM_BASE_URL is OpenAI-compatible",
+            Completion(""),
         ) from None
     usage = _usage(reply.get("usage"))
+    said = Completion(content, usage=usage, model=model)
     if refusal.strip():
         return Completion("", refusal, usage, model=model)
     if finish == "content_filter":
         return Completion("", "its content filter stopped the reply", usage, model=model)
     if finish == "length" and prompt.max_tokens is None:
-        raise LLMError(f"{name} was cut off at its output limit: raise the limit on the server, or use another model")
+        raise UnusableReplyError(
+            f"{name} was cut off at its output limit: raise the limit on the server, or use another model", said
+        )
     if not content.strip():
-        raise LLMError(f"{name} sent an empty reply: try again, or use another model")
-    return Completion(content, usage=usage, logprobs=_logprobs(choice.get("logprobs")), model=model)
+        raise UnusableReplyError(f"{name} sent an empty reply: try again, or use another model", said)
+    if len(content) > MAX_REPLY_CHARS:
+        raise UnusableReplyError(
+            f"{name} sent a reply of {len(content):,} characters: expected at most {MAX_REPLY_CHARS:,}", said
+        )
+    return replace(said, logprobs=_logprobs(choice.get("logprobs")))
 
 
 def _text(said: object) -> str:
@@ -49,13 +59,14 @@ def _text(said: object) -> str:
 
 
 def _logprobs(listed: object) -> tuple[tuple[str, float], ...]:
-    """Return the tokens of a reply with their log-probabilities; empty where they are not all there."""
+    """Return the tokens of a reply with their log-probabilities; empty where they are not all there, or too many."""
     try:
         tokens = listed["content"] if isinstance(listed, dict) else ()
         found = tuple((_text(token["token"]), _number(token["logprob"])) for token in tokens)
     except (KeyError, TypeError):
         return ()
-    return found if all(math.isfinite(logprob) for _, logprob in found) else ()
+    is_usable = sum(len(token) for token, _ in found) <= 2 * MAX_REPLY_CHARS  # special tokens are beside the text
+    return found if is_usable and all(math.isfinite(logprob) for _, logprob in found) else ()
 
 
 def _number(value: object) -> float:

@@ -7,7 +7,7 @@ question of a batch, and the stage decides what it means.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ..errors import LLMError
@@ -64,11 +64,24 @@ class Completion:
 Completed = Completion | LLMError
 
 
+class UnusableReplyError(LLMError):
+    """A reply came and cannot be used; `said` is what it holds, so that its tokens are counted."""
+
+    def __init__(self, message: str, said: Completion) -> None:
+        super().__init__(message)
+        self.said = said
+
+
+MAX_CHARS_PER_TOKEN = 20
+"""Of a long text: an endpoint that says fewer tokens does not say what it took."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChatUsage:
     """What prompts cost: those sent and those answered from the cache, failures among those sent, and tokens sent for.
 
-    Where an endpoint does not say how many tokens a reply took, or says none, four characters count as one.
+    Where an endpoint does not say how many tokens a text took, or says fewer than it can be, four characters count as
+    one.
     """
 
     calls: int = 0
@@ -94,16 +107,18 @@ class ChatUsage:
 
 def usage_of(prompt: Prompt, completed: Completed) -> ChatUsage:
     """Return what one prompt cost, as its outcome says; that of a failure is a call."""
+    if isinstance(completed, UnusableReplyError):
+        return replace(usage_of(prompt, completed.said), failed=1)
     if isinstance(completed, LLMError):
         return ChatUsage(calls=1, failed=1)
     if completed.cached:
         return ChatUsage(cached=1)
-    took = completed.usage or TokenUsage(0, 0)
-    took = TokenUsage(  # of a text that is not empty none is no count
-        took.prompt or sum(_num_tokens(message.content) for message in prompt.messages),
-        took.completion or _num_tokens(completed.content),
+    said = completed.usage or TokenUsage(0, 0)
+    return ChatUsage(
+        calls=1,
+        prompt_tokens=_num_tokens(said.prompt, *(message.content for message in prompt.messages)),
+        completion_tokens=_num_tokens(said.completion, completed.content, completed.refusal or ""),
     )
-    return ChatUsage(calls=1, prompt_tokens=took.prompt, completion_tokens=took.completion)
 
 
 def prompted(prompts: Sequence[Prompt]) -> Generator[Sequence[Prompt], Sequence[Completed], list[Completed]]:
@@ -114,5 +129,8 @@ def prompted(prompts: Sequence[Prompt]) -> Generator[Sequence[Prompt], Sequence[
     return list(completed)
 
 
-def _num_tokens(text: str) -> int:
-    return -(-len(text) // 4)
+def _num_tokens(said: int, *texts: str) -> int:
+    """Return the tokens of texts: as many as an endpoint says, or an estimate where it says too few."""
+    if said * MAX_CHARS_PER_TOKEN >= sum(map(len, texts)):
+        return said
+    return sum(-(-len(text) // 4) for text in texts)

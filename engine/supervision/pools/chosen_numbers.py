@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from ...answering.reply import MAX_REPLY_CHARS, json_objects
+from ...answering.reply import json_objects
 from ...errors import LLMError
 
 _KEYS = ("chains", "chain", "numbers", "selected", "chosen", "answer", "answers")
@@ -26,13 +26,14 @@ def chosen_numbers(content: str, num_chains: int) -> tuple[int, ...]:
     bare list, and one line of numbers are read as well; of several objects the last that has any counts. Numbers of no
     chain are passed over. Raises `LLMError` where no chain is left.
     """
-    if len(content) > MAX_REPLY_CHARS:
-        raise LLMError(f"the reply has {len(content):,} characters: expected at most {MAX_REPLY_CHARS:,}")
     content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
     said: list[Any] = [
         value[key] for value in json_objects(content) for key in _KEYS if isinstance(value, dict) and key in value
     ]
-    numbers = _numbers(said[-1]) if said else _loose(content)
+    try:
+        numbers = _numbers(said[-1]) if said else _loose(content)
+    except RecursionError:  # of lists in lists
+        numbers = []
     chosen = sorted({number - 1 for number in numbers if 1 <= number <= num_chains})
     if not chosen:
         found = f"found {', '.join(map(str, numbers[:5]))}" if numbers else "found none"

@@ -57,7 +57,7 @@ def echo(asked: Request) -> Reply:
 
 
 def contents(completed: Sequence[Completed]) -> list[str]:
-    return [one.content if isinstance(one, Completion) else type(one).__name__ for one in completed]
+    return [one.content if isinstance(one, Completion) else "LLMError" for one in completed]
 
 
 def test_a_prompt_that_fails_costs_no_other_its_completion(complete: Complete) -> None:
@@ -279,6 +279,30 @@ def test_no_tokens_for_a_text_are_no_count(complete: Complete) -> None:
     assert (chat.usage.prompt_tokens, chat.usage.completion_tokens) == (5, 10)
 
 
+def test_fewer_tokens_than_a_text_can_have_are_no_count(complete: Complete) -> None:
+    few = completion({"content": "y" * 400}, num_tokens=1)
+    with ScriptedLLM([few] * 5) as llm:
+        chat = gateway(llm, max_tokens=101)
+        found = [complete(chat, [Prompt("x" * 20)])[0] for _ in range(2)]
+    assert contents(found) == ["y" * 400, "LLMError"]
+    assert (chat.usage.prompt_tokens, chat.usage.completion_tokens) == (1, 100)
+
+
+def test_replies_that_cannot_be_used_are_paid_for(complete: Complete) -> None:
+    empty, cut = completion({"content": " "}, num_tokens=7), says("x" * 100, finish_reason="length")
+    with ScriptedLLM([empty, cut, raw("<html>"), refuses("no" * 50)]) as llm:
+        chat = gateway(llm)
+        found = [complete(chat, [Prompt("x" * 40)])[0] for _ in range(4)]
+    assert contents(found) == ["LLMError"] * 3 + [""]
+    assert chat.usage == ChatUsage(calls=4, failed=3, prompt_tokens=7 + 3 * 10, completion_tokens=7 + 25 + 0 + 25)
+
+
+def test_a_reply_of_a_book_is_an_error(complete: Complete, tmp_path: Path) -> None:
+    with ScriptedLLM([says("x" * 100_001)]) as llm:
+        (found,) = complete(gateway(llm, cache=ReplyCache(tmp_path / "replies")), [Prompt("a")])
+    assert "sent a reply of 100,001 characters: expected at most 100,000" in str(found)
+
+
 def test_neither_a_failure_nor_a_refusal_is_kept(complete: Complete, tmp_path: Path) -> None:
     with ScriptedLLM([status(500), refuses("no"), says(""), says("yes")]) as llm:
         chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
@@ -317,7 +341,16 @@ def test_logprobs_come_with_their_tokens(complete: Complete) -> None:
 
 
 @pytest.mark.parametrize(
-    "listed", [None, [], {}, {"content": None}, {"content": 7}, {"content": [{"token": "x", "logprob": None}]}]
+    "listed",
+    [
+        None,
+        [],
+        {},
+        {"content": None},
+        {"content": 7},
+        {"content": [{"token": "x", "logprob": None}]},
+        {"content": [{"token": "x" * 201_000, "logprob": -1}]},
+    ],
 )
 def test_logprobs_of_another_form_are_none(complete: Complete, listed: object) -> None:
     body = json.loads(says("Lima").body)
