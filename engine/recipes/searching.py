@@ -34,7 +34,7 @@ class Searching(RetrieverPart):
 
     gives: ClassVar[Kind] = "chain"
 
-    beam_width: int = option(10, "paths carried on at each hop", source="STAR, section 4.1", least=1, most=1_000)
+    beam_width: int = option(10, "paths carried on at each hop", source="STAR, section 5.1", least=1, most=1_000)
     max_hop: int = option(2, "longest path in hops between named entities", source="STAR", least=1, most=MAX_HOP)
     max_topics: int = option(3, "linked entities that a search starts from", least=1, most=20)
     min_link: float = option(0.1, "of the best link's score, what another needs to be started from", least=0, most=1)

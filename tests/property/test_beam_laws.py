@@ -14,6 +14,7 @@ from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.values import Question
 
 from tests.evidence import retrieved
+from tests.examples import examples
 from tests.memory_graph import MemoryGraph
 from tests.word_scorer import WordScorer
 
@@ -103,7 +104,7 @@ def test_a_search_without_relations_is_one_of_a_graph_that_has_none_of_them(
     assert [each.items for each in found[len(asked) :]] == [each.items for each in whole]
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(triples, questions)
 def test_relabelled_entities_leave_scores_unchanged(
     edges: list[tuple[str, str, str]], asked: list[tuple[str, str]]

@@ -34,7 +34,9 @@ from lodestar.engine.evaluation.metrics.rog import rog_scores
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, macro_by, paired_test
 from lodestar.engine.questions.gold import GoldAnswer, GoldPath
 
-few = settings(max_examples=50, deadline=None)
+from tests.examples import examples
+
+few = settings(max_examples=examples(50), deadline=None)
 
 ids = st.sampled_from(["m.1", "m.2", "m.3"])
 names = st.sampled_from(["Lima", "the Lima", "Cusco", "Puno", "The The", "Lima Cusco", "!"])

@@ -17,7 +17,9 @@ from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.loaders.questions.answers import distinct_answers, entity_id, freebase_answers
 from lodestar.loaders.questions.reading import FORMATS, read_questions
 
-many = settings(max_examples=50, deadline=None)
+from tests.examples import examples
+
+many = settings(max_examples=examples(50), deadline=None)
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
 asked = texts.filter(lambda text: bool(text.strip())).map(str.strip)
@@ -150,7 +152,7 @@ records = st.dictionaries(fields, json_values | st.lists(st.dictionaries(fields,
 
 
 @pytest.mark.parametrize("format_name", [None, *FORMATS])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     content=st.lists(records | json_values, max_size=3).map(lambda all_: "\n".join(map(json.dumps, all_)).encode())
     | st.lists(records, max_size=3).map(lambda all_: json.dumps(all_).encode())

@@ -33,6 +33,8 @@ from lodestar.models.star.mined import (
 from lodestar.models.star.mixing import mixed
 from lodestar.models.verbalise import RelationWords
 
+from tests.examples import examples
+
 RELATIONS = {"a": ("", "alpha"), "b.c": ("b", "see"), "d|e": ("d", "e", "f"), "é_ü": ("é", "ü")}
 STEPS = st.sampled_from([f"{sign}{name}" for name in RELATIONS for sign in ("", "^")])
 HOP = st.one_of(STEPS, st.tuples(STEPS, STEPS).map(" → ".join))
@@ -79,7 +81,7 @@ MINING = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(mining=MINING, many=st.lists(questions(), max_size=4), packed=st.booleans())
 def test_what_is_written_is_read(mining: Mining, many: list[MinedQuestion], packed: bool) -> None:
     with TemporaryDirectory() as folder:
@@ -92,7 +94,7 @@ def test_what_is_written_is_read(mining: Mining, many: list[MinedQuestion], pack
     assert found.questions == tuple(many)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     many=st.lists(questions(), min_size=1, max_size=3), place=st.floats(0, 1), packed=st.booleans(), cut=st.booleans()
 )
@@ -118,7 +120,7 @@ def test_a_damaged_file_is_refused_or_read_and_never_anything_else(
                 assert "\n" not in str(error)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(paths=st.lists(HOPS, min_size=1, max_size=12), chance=st.randoms(use_true_random=False))
 def test_a_slice_of_the_table_spells_the_same_paths(paths: list[tuple[str, ...]], chance: random.Random) -> None:
     table = PathTable({name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in RELATIONS.items()})

@@ -11,6 +11,7 @@ from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
 from lodestar.engine.retrieval.subgraph.bounds import SubgraphBounds, even_limit, limited
 from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphQuery
 
+from tests.examples import examples
 from tests.memory_graph import MemoryGraph
 from tests.number_proposer import NumberProposer
 from tests.reference_subgraph import Store, plain, reference
@@ -73,7 +74,7 @@ def extract(
     return graph.run(subgraphs.extract(asked))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(triples, unnamed, related, queries, hub_degrees, st.booleans())
 def test_a_batch_is_what_the_definition_gives(
     edges: list[tuple[str, str, str]],
