@@ -43,6 +43,8 @@ def search_name(name: str) -> str:
 
 def domain_of(relation: str) -> str | None:
     """Return the type of the heads that a Freebase-like name tells (``domain.type`` of ``domain.type.property``)."""
+    if "://" in relation:
+        return None  # the host of an IRI is no type
     type_, _, property_ = relation.partition("|")[0].rpartition(".")
     return type_ if property_ and "." in type_ else None
 

@@ -363,6 +363,9 @@ def written_literal(cell: str) -> Literal | None:
         except LiteralError:
             return None
         return literal if literal.end == len(cell) else None
+    if short := re.fullmatch(r"(.*)\^\^xsd:([A-Za-z]+)", cell, flags=re.DOTALL):
+        datatype = f"http://www.w3.org/2001/XMLSchema#{short[2]}"
+        return Literal(short[1], None, None if datatype == STRING else datatype, len(cell))
     at = cell.rfind("^^http")
     while at >= 0:
         value, datatype = cell[:at], cell[at + 2 :]

@@ -56,7 +56,10 @@ def page(
     yield from results_table(list(reports.values()))
     yield ""
     yield "*oracle* is the ceiling: the path in reach whose ends agree best with the answers; *random* is the floor."
-    yield "*star* is a trained scorer, a checkpoint for each graph ([training.md](training.md)): on PathQuestion (pq, pql) the dual encoder alone, elsewhere"
+    yield (
+        "*star* is a trained scorer, a checkpoint for each graph ([training.md](training.md)): on PathQuestion (pq, "
+        "pql) the dual encoder alone, elsewhere"
+    )
     yield "with the cross-attentive scorer."
     if is_linked:
         yield "*linked*: the engine finds the topics, MetaQA's without brackets ([linking.md](linking.md))."

@@ -18,7 +18,7 @@ from .options import (
     settings_from,
     walking_options,
 )
-from .terminal import echo
+from .terminal import echo, printable
 
 if TYPE_CHECKING:
     from ..evaluation.records.record import Record
@@ -231,7 +231,7 @@ def compare(a: str, b: str, as_json: bool) -> None:
     for title, records in (("right in A alone", found.won), ("right in B alone", found.lost)):
         echo(f"{title}: {len(records):,}")
         for record in records[:_SHOWN_QUESTIONS]:
-            echo(f"  {record.id}: {record.question} → {_first(record)}")
+            echo(printable(f"  {record.id}: {record.question} → {_first(record)}"))
 
 
 @command.command()
@@ -266,7 +266,7 @@ def show(
     else:
         echo(f"{len(missed):,} questions{f', {len(shown)} shown' if len(shown) < len(missed) else ''}")
         for record in shown:
-            echo("\n".join(_miss_lines(record)))
+            echo("\n".join(map(printable, _miss_lines(record))))
     if browse:
         from ..api import Engine
         from ..recipes.recipe import Recipe
@@ -295,7 +295,7 @@ def table(reports: tuple[str, ...]) -> None:
     with report_understood(reports[0]):
         lines = list(results_table(read))
     for line in lines:
-        echo(line)
+        echo(printable(line))
 
 
 def _made(

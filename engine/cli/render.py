@@ -11,7 +11,7 @@ from ..evidence.answer import Answer
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
 from ..evidence.quotes import Quotes
-from ..evidence.text import one_line
+from ..evidence.text import one_line, relation_words
 from ..values import Entity, EntityCandidate, Path, Scored
 from .terminal import printable
 from .understood import about, close_ones
@@ -77,12 +77,14 @@ def chain_line(chain: Chain) -> str:
 
 
 def entity_path_line(path: Path) -> str:
-    """Return an entity path as text; the arrows show which way each relation points."""
-    if not path.end.is_literal:
-        return str(path)
-    end = replace(path.end, name=_shown(path.end))
-    last = replace(path.triples[-1], tail=end)
-    return str(Path((*path.triples[:-1], last), path.inverses))
+    """Return an entity path as text; the arrows show which way each relation points, IRIs by their last part."""
+    triples = [
+        replace(triple, relation=relation_words(triple.relation)) if "://" in triple.relation else triple
+        for triple in path.triples
+    ]
+    if path.end.is_literal:
+        triples[-1] = replace(triples[-1], tail=replace(path.end, name=_shown(path.end)))
+    return str(Path(tuple(triples), path.inverses))
 
 
 def _shown(entity: Entity) -> str:

@@ -11,8 +11,7 @@ import unicodedata
 import click
 
 _STEERING = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-_ALL = re.compile(_STEERING)
-_BUT_COLOURS = re.compile(rf"(?!\x1b\[[0-9;]*m){_STEERING}")
+_UNSAFE = re.compile(rf"(?!\x1b\[[0-9;]*m){_STEERING}")  # our own colours, which click takes out where nobody sees them
 
 
 def in_colour() -> bool:
@@ -25,10 +24,10 @@ def in_colour() -> bool:
 def echo(text: object = "", *, err: bool = False, color: bool | None = None, nl: bool = True) -> None:
     """Print lines: the one place where text leaves for a terminal, so that none of it can steer that.
 
-    What could is written as JSON does, so that JSON stays what it says. color: the text has colours of our own.
+    What could is written as JSON does, so that JSON stays what it says; names that may hold colours go through
+    `printable` first.
     """
-    unsafe = _BUT_COLOURS if color else _ALL
-    click.echo(unsafe.sub(lambda found: json.dumps(found[0])[1:-1], str(text)), err=err, color=color, nl=nl)
+    click.echo(_UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], str(text)), err=err, color=color, nl=nl)
 
 
 def printable(text: str) -> str:

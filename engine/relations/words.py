@@ -13,6 +13,8 @@ def words_of_relation(relation: RelationInfo) -> RelationWords:
 
 def type_words(type_: str | None) -> str:
     """Return the words of a type's last part (`location.country` is "country"); empty for None."""
+    if type_ and "://" in type_:
+        return ""  # as graphs of before have it of relations that are IRIs
     return (type_ or "").rpartition(".")[2].replace("_", " ").lower()
 
 

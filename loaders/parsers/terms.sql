@@ -92,12 +92,17 @@ CREATE OR REPLACE TEMP MACRO written_term(parts) AS
         }
     END;
 
--- A literal as TSV has it: value^^datatype, or the syntax of N-Triples with a datatype or a language; the value is
+-- A literal as TSV has it: value^^datatype (an IRI, or xsd:date and the like), or the syntax of N-Triples with a datatype or a language; the value is
 -- unescaped. NULL for what is none: text in quotes alone is an id, as the titles of songs are.
 CREATE OR REPLACE TEMP MACRO written_literal(cell) AS
     CASE
         WHEN starts_with(cell, '"') AND ends_with(cell, '"') THEN NULL
         WHEN starts_with(cell, '"') THEN written_term(literal_parts(cell))
+        WHEN regexp_full_match(cell, '(?s:.*)\^\^xsd:[A-Za-z]+') THEN
+            {
+                'value': regexp_extract(cell, '^((?s:.*))\^\^xsd:[A-Za-z]+$', 1), 'language': '',
+                'datatype': 'http://www.w3.org/2001/XMLSchema#' || regexp_extract(cell, '\^\^xsd:([A-Za-z]+)$', 1)
+            }
         WHEN contains(cell, '^^http') THEN
             CASE WHEN regexp_full_match(cell, '(?s:.*)\^\^https?://[^ \t\r]+') THEN
                 {

@@ -15,7 +15,7 @@ from tests.tiny_checkpoint import write_tiny_checkpoint
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
-EVIL = "Ev\x1b]0;owned\x07il\x1b[2J\u202egnp\u2066x\x9b31m\u200f"
+EVIL = "Ev\x1b]0;owned\x07il\x1b[2J\x1b[31m\u202egnp\u2066x\x9b31m\u200f"
 QUESTION = f"What is the capital of {EVIL}?"
 
 

@@ -11,7 +11,7 @@ import click
 
 from ...errors import UsageError
 from ..options import database_options, json_option, settings_from
-from ..terminal import echo
+from ..terminal import echo, printable
 
 
 @click.group()
@@ -49,7 +49,9 @@ def list_(as_json: bool, **flags: Any) -> None:
     for load in loads:
         half_there = "under way" if under_way else "did not finish"
         state = f"deletion {half_there}" if load.deleting else load.finished or half_there
-        echo(f"{load.number:>3}  {load.source}  {load.kind}  {load.num_triples:,} triples  {state}")
+        echo(
+            f"{load.number:>3}  {printable(load.source)}  {printable(load.kind)}  {load.num_triples:,} triples  {state}"
+        )
 
 
 @command.command()
