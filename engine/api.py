@@ -139,13 +139,14 @@ class Engine:
         return self._run(self._answers_to(evidence))
 
     def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
-        """Return the best paths for a question with what the trained scorer attended to in each.
+        """Return the best paths for a question with what their scores rest on: what a trained scorer attended to, else
+        what they lose without each word.
 
-        Raises `UsageError` where the recipe has no trained scorer, `CheckpointError` where it has no attention.
+        Raises `UsageError` where the recipe has no scores of paths.
         """
-        from .explaining.attention import attentive_part, explained
+        from .explaining.attention import explained, explaining_part
 
-        part = attentive_part(self.recipe, self.resources)
+        part = explaining_part(self.recipe)
         evidence = self.retrieve(question, top_k=top_k)
         assert self._opened is not None
         return explained(evidence, part, self._opened.graph)

@@ -32,14 +32,15 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Show what a trained scorer attended to in a question and its best paths, word by word.
+    """Show what the scores of a question's best paths rest on, word by word.
 
-    For each path: what [QSP] attends to in the question, and [PSP] in the path (STAR, section 5.4). A checkpoint of
-    `lodestar train star` with the cross-attentive scorer is needed. With the recipe gril: how the subgraph grew and was
-    pruned, layer by layer.
+    For each path what a checkpoint with the cross-attentive scorer attends to: [QSP] in the question, [PSP] in the path
+    (STAR, section 5.4). Of other scorers, what the score loses when a word is left out. With the recipe gril: how the
+    subgraph grew and was pruned, layer by layer.
 
     \b
     Examples:
+      lodestar explain "Which currency is used in Peru?"
       lodestar explain "Which currency is used in Peru?" --checkpoint star
       lodestar explain "Which currency is used in Peru?" --checkpoint star --svg why.svg --html why.html
       lodestar explain "Which currency is used in Peru?" --recipe gril --checkpoint gril --svg growth.svg

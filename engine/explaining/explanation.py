@@ -22,13 +22,14 @@ class Word:
 class ExplainedPath:
     """A chain with what was attended to. The weights of `question` add up to 1, and so do those of `words`.
 
-    score: what the search ranks by. cross_score: s(q, p) of the cross-attentive scorer, in 0 to 1. question: what
-    `[QSP]` attends to. words: what `[PSP]` attends to, in the words of the path.
+    score: what the search ranks by. cross_score: s(q, p) of the cross-attentive scorer, in 0 to 1; None where there is
+    none. question: what `[QSP]` attends to, or what the score loses without each word. words: what `[PSP]` attends to,
+    in the words of the path, or what its likeness to the question loses.
     """
 
     path: Chain
     score: float
-    cross_score: float
+    cross_score: float | None
     question: tuple[Word, ...]
     words: tuple[Word, ...]
 
@@ -40,6 +41,12 @@ class Explanation:
     question: Question
     paths: tuple[ExplainedPath, ...]
     note: str = ""
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What the weights of the question's and of the path's words are called: by attention, else by occlusion."""
+        has_attention = all(path.cross_score is not None for path in self.paths)
+        return ("[QSP]", "[PSP]") if has_attention else ("question", "path")
 
     @property
     def most_of_question(self) -> float:

@@ -20,6 +20,8 @@ def explanation_page(explanation: Explanation) -> str:
         title=markup(f"Why these paths: {explanation.question.text}"),
         question=markup(explanation.question.text),
         rows="\n".join(rows or [none]),
+        of_question=explanation.labels[0],
+        of_path=explanation.labels[1],
         most_of_question=percent(explanation.most_of_question),
         most_of_path=percent(explanation.most_of_path),
     )
@@ -27,12 +29,18 @@ def explanation_page(explanation: Explanation) -> str:
 
 def _row(rank: int, path: ExplainedPath, explanation: Explanation) -> str:
     by = f"from {path.path.topic.label} by {path.path.relation_path}"
+    of_question, of_path = explanation.labels
+    question = _words(path.question, explanation.most_of_question)
     return (
-        f'<li>\n<div class="rank"><b>{rank}</b> score {path.score:.2f}<br>s(q, p) {path.cross_score:.2f}</div>\n<dl>\n'
-        f'<dt>[QSP]</dt><dd class="of-question">{_words(path.question, explanation.most_of_question)}</dd>\n'
-        f'<dt>[PSP]</dt><dd class="of-path">{_words(path.words, explanation.most_of_path)}</dd>\n</dl>\n'
+        f'<li>\n<div class="rank"><b>{rank}</b> score {path.score:.2f}{_cross(path)}</div>\n<dl>\n'
+        f'<dt>{of_question}</dt><dd class="of-question">{question}</dd>\n'
+        f'<dt>{of_path}</dt><dd class="of-path">{_words(path.words, explanation.most_of_path)}</dd>\n</dl>\n'
         f'<div class="ends">→ {markup(ends_named(path.path))}</div>\n<div class="by">{markup(by)}</div>\n</li>'
     )
+
+
+def _cross(path: ExplainedPath) -> str:
+    return "" if path.cross_score is None else f"<br>s(q, p) {path.cross_score:.2f}"
 
 
 def _words(words: Sequence[Word], most: float) -> str:

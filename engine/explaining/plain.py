@@ -20,7 +20,7 @@ def explanation_data(explanation: Explanation) -> dict[str, Any]:
                 "rank": rank,
                 "score": number(path.score),
                 **chain_data(path.path),
-                "cross_score": number(path.cross_score),
+                "cross_score": None if path.cross_score is None else number(path.cross_score),
                 "question_words": _words_data(path.question),
                 "path_words": _words_data(path.words),
             }

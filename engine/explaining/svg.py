@@ -64,10 +64,11 @@ def _row(rank: int, path: ExplainedPath, explanation: Explanation, top: float) -
     y = top + 16
     body.append(_label(MARGIN, y + 18, f"{rank}", size=20, bold=True))
     body.append(_label(MARGIN, y + 40, f"score {path.score:.2f}", size=11, fill=DIM))
-    body.append(_label(MARGIN, y + 56, f"s(q, p) {path.cross_score:.2f}", size=11, fill=DIM))
+    if path.cross_score is not None:
+        body.append(_label(MARGIN, y + 56, f"s(q, p) {path.cross_score:.2f}", size=11, fill=DIM))
     for label, words, most, hue in (
-        ("[QSP]", path.question, explanation.most_of_question, QUESTION_HUE),
-        ("[PSP]", path.words, explanation.most_of_path, PATH_HUE),
+        (explanation.labels[0], path.question, explanation.most_of_question, QUESTION_HUE),
+        (explanation.labels[1], path.words, explanation.most_of_path, PATH_HUE),
     ):
         body.append(_label(LABEL_X, y + 16, label, size=11, fill=DIM))
         for line in _lines(words):
@@ -127,8 +128,8 @@ def _legend(explanation: Explanation, top: float) -> tuple[list[str], float]:
     body = [f'<path d="M{MARGIN} {top:.1f}H{WIDTH - MARGIN}" stroke="{RULE}"/>']
     x = float(MARGIN)
     for text, most, hue in (
-        ("[QSP] over the question", explanation.most_of_question, QUESTION_HUE),
-        ("[PSP] over the path", explanation.most_of_path, PATH_HUE),
+        (f"{explanation.labels[0]}, over the question", explanation.most_of_question, QUESTION_HUE),
+        (f"{explanation.labels[1]}, over the path", explanation.most_of_path, PATH_HUE),
     ):
         body.append(_label(x, top + 24, text, size=11, fill=DIM))
         x += text_width(text, 11) + 12
@@ -140,7 +141,7 @@ def _legend(explanation: Explanation, top: float) -> tuple[list[str], float]:
         )
         body.append(_label(x + 106, top + 24, f"{percent(most)} %", size=11, fill=DIM))
         x += 164
-    body.append(_label(x, top + 24, "numbers are per cent of a row's attention", size=11, fill=DIM))
+    body.append(_label(x, top + 24, "numbers are per cent of a row", size=11, fill=DIM))
     return body, top + 44
 
 

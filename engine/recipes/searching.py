@@ -96,11 +96,14 @@ class Similarity(Searching):
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the search."""
+        return self._search(graph, self.scorer(graph), SIMILARITY)
+
+    def scorer(self, graph: GraphResources) -> SimilarityScorer:
+        """Return the scorer over the graph's relations."""
         shared = graph.shared
-        scorer = SimilarityScorer(
+        return SimilarityScorer(
             graph.words, shared.encoder, weights=self.weights, shortlist=self.shortlist, vectors=shared.vectors
         )
-        return self._search(graph, scorer, SIMILARITY)
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,11 @@ def explanation_lines(explanation: Explanation, *, colour: bool) -> Iterator[str
         return
     for rank, path in enumerate(explanation.paths, start=1):
         line = chain_line(path.path)
-        yield f"  {rank:>2}. {path.score:6.3f}  s {path.cross_score:.3f}  {printable(line)}"
+        cross = "" if path.cross_score is None else f"  s {path.cross_score:.3f}"
+        yield f"  {rank:>2}. {path.score:6.3f}{cross}  {printable(line)}"
         for label, words, most, shades in (
-            ("[QSP]", path.question, explanation.most_of_question, QUESTION_SHADES),
-            ("[PSP]", path.words, explanation.most_of_path, PATH_SHADES),
+            (explanation.labels[0], path.question, explanation.most_of_question, QUESTION_SHADES),
+            (explanation.labels[1], path.words, explanation.most_of_path, PATH_SHADES),
         ):
             shown = (_shaded(word, most, shades) if colour else _numbered(word) for word in words)
             yield f"      {click.style(label, dim=True)} {' '.join(shown)}"
@@ -52,13 +53,18 @@ def _step(share: float, num_steps: int) -> int:
 def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
     if explanation.note:
         yield click.style(f"  {printable(explanation.note)}", dim=True)
-    yield click.style("  score is what the search ranks by, s that of the cross-attentive scorer alone", dim=True)
-    if not colour:
+    has_attention = explanation.labels[0] == "[QSP]"
+    cross = ", s that of the cross-attentive scorer alone" if has_attention else ""
+    yield click.style(f"  score is what the search ranks by{cross}", dim=True)
+    if not colour and has_attention:
         yield "  [QSP]: attention over the question, [PSP]: over the path; in brackets per cent, of 100 a line"
+    elif not colour:
+        yield "  question: what the score loses without a word, path: what its likeness loses; per cent, of 100 a line"
+    if not colour:
         return
     for label, what, most, shades in (
-        ("[QSP]", "the question", explanation.most_of_question, QUESTION_SHADES),
-        ("[PSP]", "the path", explanation.most_of_path, PATH_SHADES),
+        (explanation.labels[0], "the question", explanation.most_of_question, QUESTION_SHADES),
+        (explanation.labels[1], "the path", explanation.most_of_path, PATH_SHADES),
     ):
         steps = "".join(
             click.style(f" {percent(most * step / len(shades))} ", fg=BLACK, bg=shade)

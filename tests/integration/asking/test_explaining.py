@@ -12,6 +12,9 @@ from lodestar.engine.database.catalogue import read_catalogue
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration
+from lodestar.engine.explaining.attention import OCCLUSION
+from lodestar.engine.explaining.page import explanation_page
+from lodestar.engine.explaining.svg import svg
 from lodestar.engine.recipes.searching import Star
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
@@ -83,17 +86,30 @@ def test_the_score_is_that_which_the_search_was_given(trained: Engine, monkeypat
         assert 1 / (1 + 2.718281828 ** -given[pair]) == pytest.approx(path.cross_score, abs=1e-4)
 
 
-def test_without_a_checkpoint_there_is_nothing_to_explain(engine: Engine) -> None:
-    with pytest.raises(UsageError, match="--checkpoint"):
-        engine.explain(CURRENCY)
-
-
-def test_the_dual_encoder_alone_has_no_attention(settings: Settings, tmp_path: Path) -> None:
+def test_without_attention_words_weigh_what_the_score_loses_without_them(settings: Settings, tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "dual", scorer="similarity")
-    with (
-        Engine(settings, recipe=Star(checkpoint=str(folder), any_graph=True)) as engine,
-        pytest.raises(CheckpointError, match="no attention to show: train one with"),
-    ):
+    for recipe in ("similarity", Star(checkpoint=str(folder), any_graph=True)):
+        with Engine(settings, recipe=recipe) as engine:
+            explanation = engine.explain(CURRENCY, top_k=3)
+            found = engine.retrieve(CURRENCY, top_k=3)
+        assert explanation.note == OCCLUSION
+        assert explanation.labels == ("question", "path")
+        assert [(path.path, path.score) for path in explanation.paths] == [(p.value, p.score) for p in found.items]
+        for path in explanation.paths:
+            assert path.cross_score is None
+            assert " ".join(word.text for word in path.question) == CURRENCY.text
+            assert sum(word.weight for word in path.question) == pytest.approx(1)
+            assert sum(word.weight for word in path.words) == pytest.approx(1)
+            assert next(word for word in path.question if word.text.startswith("Peru")).weight <= 1 / 6
+        if recipe == "similarity":
+            best = max(explanation.paths[0].question, key=lambda word: word.weight)
+            assert best.text == "currency"
+            page, picture = explanation_page(explanation), svg(explanation)
+            assert all("QSP" not in text and "currency" in text for text in (page, picture))
+
+
+def test_a_recipe_without_scores_of_paths_says_so(settings: Settings) -> None:
+    with Engine(settings, recipe="oracle") as engine, pytest.raises(UsageError, match="no scores of paths to explain"):
         engine.explain(CURRENCY)
 
 
