@@ -23,7 +23,7 @@ PROMPT = "closed-book.txt"
 class ClosedBook:
     """An `Answerer` that does not show the evidence: answers are the model's own, with the probability of their tokens.
 
-    Where the endpoint gives no log-probabilities the confidence is 0: nothing says how sure the model is.
+    Where the endpoint gives no log-probabilities there is no confidence: nothing says how sure the model is.
     """
 
     def __init__(self) -> None:

@@ -49,7 +49,8 @@ class ExtractiveAnswerer:
             reason = evidence.note or ("no path fits the question" if items else "no path leads on from its entities")
             return Answer(chains, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=right)
         temperature = chains.calibration.temperature if chains.calibration else UNCALIBRATED_TEMPERATURE
-        weights = [math.exp((item.score - items[0].score) / temperature) for item in items]
+        highest = max(item.score for item in items)  # not the first one's, where a filter put others before it
+        weights = [math.exp((item.score - highest) / temperature) for item in items]
         answers = items[0].value.answers
         rests_on: dict[str, list[int]] = {end.id: [] for end in answers}
         for index, item in enumerate(items):

@@ -27,8 +27,7 @@ class LLMAnswerer:
 
     An answer that stands in the evidence carries its id and the items; any other is the model's own (`origin` =
     ``model``). A model that refuses gives an answer without entities whose text says so. Where the model states no
-    confidence, an answer from the graph has 1 / (rank of its best item) and one of its own has 0: an order, not a
-    probability.
+    confidence, there is none.
     """
 
     def __init__(

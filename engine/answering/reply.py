@@ -93,15 +93,12 @@ def cited(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[AnswerEn
 def sure_of(claims: Sequence[Claim], logprobs: Sequence[tuple[str, float]]) -> tuple[Claim, ...]:
     """Return the claims with the confidence that their tokens in the reply have; as they are without log-probabilities.
 
-    A name that the reply spells in another way keeps what the model states.
+    That of a name which the reply spells in another way is unknown: what the model states is no probability of tokens.
     """
     if not logprobs:
         return tuple(claims)
     confidences = answer_confidences(logprobs, [claim.name for claim in claims])
-    return tuple(
-        claim if confidence is None else Claim(claim.name, confidence)
-        for claim, confidence in zip(claims, confidences, strict=True)
-    )
+    return tuple(Claim(claim.name, confidence) for claim, confidence in zip(claims, confidences, strict=True))
 
 
 def normalised(name: str) -> str:

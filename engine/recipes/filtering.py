@@ -20,6 +20,10 @@ FilterBy = Literal["similarity", "pagerank", "reranker", "star"]
 
 _SOURCE = "GraphRAG-FI, section "
 
+SHARE = 0.5
+"""Of the items, the most that the coarse filter keeps where no language model filters after it: all of the few that a
+retriever gives would be no filter. Our own choice."""
+
 
 @dataclass(frozen=True)
 class FI(ReorganiserPart):
@@ -32,8 +36,10 @@ class FI(ReorganiserPart):
 
     model: str = option("", "local causal language model (folder or name) whose attention is the coarse filter")
     checkpoint: str = option("", "trained path scorer (folder, docs/training.md) in its place")
-    reranker: str = option("", "cross-encoder (folder or name) in its place; without any the better half by score")
-    coarse: int = option(50, "items that the coarse filter keeps", source=f"{_SOURCE}A.4", least=1)
+    reranker: str = option("", "cross-encoder (folder or name) in its place; without any the order that came")
+    coarse: int = option(
+        50, "items that the coarse filter keeps, at most half without `fine`", source=f"{_SOURCE}A.4", least=1
+    )
     fine: bool = option(True, "ask the language model which of these are useful", source=f"{_SOURCE}4.1")
     integrate: bool = option(True, "add what the language model is sure of itself", source=f"{_SOURCE}4.2")
     tau_graph: float = option(
@@ -53,12 +59,21 @@ class FI(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the filter: without a language model the coarse one alone, which the evidence says."""
-        is_fine = self.fine and bool(graph.shared.settings.llm_model)
+        has_model = bool(graph.shared.settings.llm_model)
+        is_fine = self.fine and has_model
         if is_fine:
             _ = graph.shared.chat
         relevance = self._relevance(graph)
-        note = f"the fine filter: no language model is configured, filtered {relevance.name} alone"
-        return Filtering(relevance, coarse=self.coarse, is_fine=is_fine, note=note if self.fine else "")
+        without = [f"filtered {relevance.name} alone"] if self.fine else []
+        without += ["nothing is added"] if self.integrate and not self.against else []
+        note = f"{self.name}: no language model is configured: {', and '.join(without)}"
+        return Filtering(
+            relevance,
+            coarse=self.coarse,
+            is_fine=is_fine,
+            share=1.0 if is_fine else SHARE,
+            note=note if without and not has_model else "",
+        )
 
     def answerer(self, graph: GraphResources, answerer: Answerer) -> Answerer:
         """Return the recipe's answerer, joined with the model's own knowledge where that is asked for."""

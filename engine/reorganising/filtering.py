@@ -23,15 +23,16 @@ class Filtering:
     GraphRAG-FI, section 4.1. Within a group the most relevant items come first, so that a later cut takes the others;
     without groups items keep their order. All items keep their scores. All questions of a batch are asked about
     together. Where the language model fails for a question, or says nothing that can be read, its items are one group,
-    and the evidence says so: nothing is lost. is_fine: whether a language model is asked at all. note: what the
-    evidence says of a filter that is not there.
+    and the evidence says so: nothing is lost. is_fine: whether a language model is asked at all. share: the largest
+    part of the items that is kept. note: what the evidence says of a filter that is not there.
     """
 
     takes: Kind | None = None
     gives: Kind | None = None
 
-    def __init__(self, relevance: Relevance, *, coarse: int, is_fine: bool, note: str = "") -> None:
+    def __init__(self, relevance: Relevance, *, coarse: int, is_fine: bool, share: float = 1.0, note: str = "") -> None:
         self._relevance = relevance
+        self._share = share
         self._note = note
         self._coarse = coarse
         self._is_fine = is_fine
@@ -39,9 +40,8 @@ class Filtering:
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
         """Return the evidence filtered and grouped."""
         started_s = time.perf_counter()
-        share = 1.0 if self._is_fine else self._relevance.share
         coarse = [
-            coarse_filtered(self._relevance.of(each), min(self._coarse, math.ceil(len(each.items) * share)))
+            coarse_filtered(self._relevance.of(each), min(self._coarse, math.ceil(len(each.items) * self._share)))
             for each in evidence
         ]
         cost = Cost(f"filter {self._relevance.name}", time.perf_counter() - started_s)
@@ -78,7 +78,7 @@ def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed
 
 
 def _unsorted(evidence: Evidence[Item], coarse: tuple[int, ...], why: str) -> Evidence[Item]:
-    taken = _taken(evidence, coarse)
+    taken = _taken(evidence, sorted(coarse))
     return replace(taken, left_out=(*taken.left_out, f"the filter's groups: {why}"))
 
 

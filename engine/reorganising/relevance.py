@@ -33,12 +33,7 @@ AFTER = "\nQuestion:\n{question}"
 
 
 class Relevance(Protocol):
-    """A way to say how relevant items are; `name` is what the trace calls it, `share` of the items it keeps at most."""
-
-    @property
-    def share(self) -> float:
-        """The largest part of the items that is kept."""
-        ...
+    """A way to say how relevant items are; `name` is what the trace calls it."""
 
     @property
     def name(self) -> str:
@@ -52,13 +47,9 @@ class Relevance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByScore:
-    """The order in which the evidence came: where there is neither a local language model nor a reranker.
-
-    As it says nothing new, the better half alone is kept where no language model filters after it (our own).
-    """
+    """The order in which the evidence came: where there is neither a local language model nor a reranker."""
 
     name: str = "by score"
-    share: float = 0.5
 
     def of(self, evidence: Evidence[Item]) -> Floats:
         """Return falling numbers."""
@@ -73,7 +64,6 @@ class ByAttention:
     """
 
     name = "by attention"
-    share = 1.0
 
     def __init__(self, model: CausalLM) -> None:
         self._model = model
@@ -109,7 +99,6 @@ class ByReranker:
     """A cross-encoder that reads the question and each item together (sentence-transformers)."""
 
     name = "by reranker"
-    share = 1.0
 
     def __init__(self, model: CrossEncoder) -> None:
         self._model = model

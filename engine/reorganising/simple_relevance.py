@@ -33,7 +33,6 @@ class BySimilarity:
     """The cosine of the question and each item as text (Gao et al. 2024)."""
 
     name = "by similarity"
-    share = 1.0
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
@@ -56,7 +55,6 @@ class ByPageRank:
     """
 
     name = "by pagerank"
-    share = 1.0
 
     def of(self, evidence: Evidence[Item]) -> Floats:
         """Return the means, (num_items,)."""

@@ -28,8 +28,6 @@ class ByStar:
     little.
     """
 
-    share = 1.0
-
     def __init__(self, scorer: PathReader, *, is_cross: bool) -> None:
         self._scorer = scorer
         self._is_cross = is_cross

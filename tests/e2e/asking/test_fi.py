@@ -110,11 +110,16 @@ def test_a_model_that_is_down_costs_no_evidence(asked: Callable[..., Ran]) -> No
     assert any("the filter's groups" in cut for cut in found["cuts"])
 
 
-def test_without_a_model_it_is_one_line(lodestar: Lodestar) -> None:
-    ran = lodestar("retrieve", "--recipe", LINE, "What is the capital of Peru?")
-    assert ran.code != 0
-    assert "LODESTAR_LLM_" in ran.err
-    assert ran.err.count("\n") == 1
+def test_without_a_model_it_filters_by_what_is_there_and_says_so(lodestar: Lodestar) -> None:
+    plain = json.loads(
+        lodestar("retrieve", "--recipe", "similarity + path-pooling", "--json", "What is the capital of Peru?").out
+    )
+    ran = lodestar("retrieve", "--recipe", LINE, "--json", "What is the capital of Peru?")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    assert found["items"] == plain["items"][: len(found["items"])]
+    assert 0 < len(found["items"]) < len(plain["items"])
+    assert "fi: no language model is configured: filtered by score alone, and nothing is added" in found["cuts"]
 
 
 QUESTIONS = (("What is the capital of Peru?", "Lima"), ("What borders Peru?", "Atlantis"))

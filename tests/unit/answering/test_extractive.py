@@ -79,6 +79,11 @@ def test_what_is_shown_is_what_is_held_against_the_bounds(probability: float, te
     assert (found.text, found.unsure, found.confidence) == (text, unsure, probability)
 
 
+def test_a_filter_may_put_an_item_of_a_lower_score_first() -> None:
+    found = answer(evidence_of(path("city", LIMA, score=-900.0), path("capital", LIMA, score=900.0)))
+    assert [each.name for each in found.entities] == ["Lima"]
+
+
 def test_scores_without_calibration_say_nothing_of_how_sure_an_answer_is() -> None:
     found = answer(evidence_of(path("city", LIMA, score=-9.0)))
     assert found.entities

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from lodestar.engine.answering.closed_book import ClosedBook
@@ -101,6 +102,23 @@ class TestBoth:
     def test_without_log_probabilities_the_model_adds_nothing(self) -> None:
         plain = Completion('{"answers": [{"name": "Ecuador", "confidence": 1.0}]}')
         assert shown(integrated(Asked(closed_book=plain))) == [("Chile", "m.chile", "graph")]
+
+    def test_without_log_probabilities_all_of_the_graph_s_answers_stay(self) -> None:
+        """None is dropped for its rank: of unknown confidence an answer with the graph stays."""
+        plain = Completion('{"answers": ["Peru", "Brazil", "Chile"]}')
+        found = integrated(Asked(with_graph=plain, closed_book=plain))
+        assert [(each.name, each.origin, each.confidence) for each in found.entities] == [
+            ("Peru", "graph", None),
+            ("Brazil", "graph", None),
+            ("Chile", "graph", None),
+        ]
+
+    def test_what_a_model_states_of_a_name_is_no_probability_of_its_tokens(self) -> None:
+        """Both names stand in the reply with other spellings than its tokens have."""
+        said = written(('{"answers": [{"name": "Chile", "confidence": 1.0}]}', 1.0))
+        other = replace(said, logprobs=(("Santiago", -0.1),))
+        assert shown(integrated(Asked(closed_book=other))) == [("Chile", "m.chile", "graph")]
+        assert [each.confidence for each in integrated(Asked(with_graph=other)).entities][:1] == [None]
 
     def test_a_side_that_fails_leaves_the_other(self) -> None:
         assert shown(integrated(Asked(closed_book=LLMError("down")))) == [("Chile", "m.chile", "graph")]

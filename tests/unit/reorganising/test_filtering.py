@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from lodestar.engine.chat.prompts import Completed, Completion, Prompt
@@ -23,6 +25,7 @@ from lodestar.engine.reorganising.simple_relevance import ByPageRank, BySimilari
 from lodestar.engine.reorganising.star_relevance import ByStar
 from lodestar.engine.reorganising.useful import useful_numbers
 from lodestar.engine.retrieval.dual_encoder import StarScorer
+from lodestar.engine.settings import Settings
 from lodestar.engine.steps import Steps, drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.causal_lm import CausalLM
@@ -53,6 +56,15 @@ def filtered(
 
     steps: Steps[list[Any]] = Filtering(relevance or ByScore(), coarse=coarse, is_fine=True).reorganise(given)
     return drive(steps, send)
+
+
+class Rising:
+    """The later an item comes, the more relevant it is."""
+
+    name = "rising"
+
+    def of(self, evidence: Evidence[Any]) -> Any:
+        return np.arange(len(evidence.items), dtype=np.float64)
 
 
 def by_star(checkpoint: Path, *relations: str) -> ByStar:
@@ -140,11 +152,45 @@ class TestGroups:
         assert why in first.left_out[0]
         assert shown(second) == [("d", 0), ("c", 1)]
 
+    def test_where_the_model_fails_items_keep_their_order(self) -> None:
+        (found,) = filtered(evidence("a", "b", "c"), reply=lambda _: LLMError("down"), coarse=2, relevance=Rising())
+        assert shown(found) == [("b", 0), ("c", 0)]
+
+    def test_the_most_relevant_of_a_group_come_first(self) -> None:
+        (found,) = filtered(evidence("a", "b", "c", "d"), reply=says("4"), coarse=4, relevance=Rising())
+        assert shown(found) == [("a", 0), ("d", 1), ("c", 1), ("b", 1)]  # the fourth that is asked about is a
+
     def test_no_evidence_asks_nothing(self) -> None:
         def never(_: Prompt) -> Completed:
             raise AssertionError
 
         assert [shown(each) for each in filtered(evidence(), reply=never)] == [[]]
+
+    @pytest.mark.parametrize(("num_items", "num_kept"), [(0, 0), (1, 1), (5, 3), (25, 13), (200, 50)])
+    def test_fi_without_a_language_model_keeps_the_better_half_and_says_so(self, num_items: int, num_kept: int) -> None:
+        shared: Any = SimpleNamespace(settings=Settings())
+        (found,) = drive(
+            FI().reorganiser(SimpleNamespace(shared=shared)).reorganise([evidence(*map(str, range(num_items)))]),  # type: ignore[arg-type]
+            lambda _: [],
+        )
+        assert shown(found) == [(str(place), 0) for place in range(num_kept)]
+        assert found.cuts == ("fi: no language model is configured: filtered by score alone, and nothing is added",)
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ({"integrate": False}, "fi: no language model is configured: filtered by score alone"),
+            ({"against": "cosine"}, "fi: no language model is configured: filtered by score alone"),
+            ({"fine": False}, "fi: no language model is configured: nothing is added"),
+            ({"fine": False, "integrate": False}, None),
+            ({"fine": False, "against": "cosine"}, None),
+        ],
+    )
+    def test_what_fi_does_without_is_said(self, options: dict[str, Any], said: str | None) -> None:
+        shared: Any = SimpleNamespace(settings=Settings())
+        filtering = FI(**options).reorganiser(SimpleNamespace(shared=shared))  # type: ignore[arg-type]
+        (found,) = drive(filtering.reorganise([evidence("a", "b")]), lambda _: [])
+        assert found.cuts == (() if said is None else (said,))
 
     def test_without_the_fine_filter_there_is_one_group(self) -> None:
         steps = Filtering(ByScore(), coarse=2, is_fine=False).reorganise([evidence("a", "b", "c")])
