@@ -82,7 +82,7 @@ class ExtractiveAnswerer:
             sure = None if form.reason else right  # that the paths are right is not that there is an answer
             return Answer(evidence, (), f"{NO_ANSWER}: {reason} ({form.text})", "extractive", confidence=sure)
         rests_on = tuple(range(len(evidence.items)))
-        named = [(each.entity.label, each.entity.id) for each in form.found]
+        named: list[tuple[str, str | None]] = [(each.entity.label, each.entity.id) for each in form.found]
         if form.says or form.counted:  # what it rests on is in the form
             named = [(form.says or str(form.total), None)]
         entities = tuple(AnswerEntity(name, id_, right, "graph", rests_on) for name, id_ in named)

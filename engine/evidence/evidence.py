@@ -102,8 +102,8 @@ class Evidence(Generic[ItemT_co]):
         """Return what chains made of its triples are sorted by: among equal scores those first that were retrieved."""
         key = (scored.value.topic.id, str(scored.value.relation_path))
         place = self.retrieved.index(key) if key in self.retrieved else len(self.retrieved)
-        score, *rest = item_order(scored)
-        return (score, place, *rest)
+        score, length, topic, path = item_order(scored)
+        return (score, place, length, topic, path)
 
     def charged(self, costs: Iterable[Cost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""

@@ -16,7 +16,8 @@ from ..evidence.evidence import Evidence, Item
 from ..recipes.recipe import Recipe
 from ..recipes.searching import Similarity, Star
 from ..resources import GraphResources
-from ..retrieval.dual_encoder import StarScorer, hops_of
+from ..retrieval.dual_encoder import StarScorer
+from ..retrieval.hops import hops_of
 from ..retrieval.scoring import PathQuery, PathScorer, mention_of
 from ..values import Scored, Topic
 from .explanation import ExplainedPath, Explanation, Word

@@ -79,7 +79,12 @@ def of_eval(lodestar: Lodestar, asked: Path, folder: Path, options: Sequence[str
 
 
 def of_langchain(settings: Settings, recipe: str, options: dict[str, Any]) -> list[Ranked]:
-    flags = {"home": settings.home, "cache": settings.cache, "uri": settings.uri, "password": settings.password}
+    flags: dict[str, Any] = {
+        "home": settings.home,
+        "cache": settings.cache,
+        "uri": settings.uri,
+        "password": settings.password,
+    }
     retriever = LodestarRetriever.from_settings(k=TOP_K, recipe=recipe, options=options, allow_parts=True, **flags)
     with retriever.engine:
         return [ranked([document.metadata for document in retriever.invoke(text)]) for text in QUESTIONS]
