@@ -44,8 +44,8 @@ MEMORY_MB_A_THREAD = 100
 """For each further thread."""
 LEAST_THREADS, MOST_THREADS = 4, 8
 SEGMENT_BATCHES = 16
-REPORT_EVERY_S = 0.1
 """Batches of 16 MB and less between two looks at the rejects."""
+REPORT_EVERY_S = 0.1
 NUMBERS_A_BATCH = 100_000
 _BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
 OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"

@@ -41,21 +41,23 @@ def files_of(path: str, *, follow_links: bool = False) -> list[ByteFile]:
     """Return the file, or those of a folder and its folders that are documents by their ending, in their order.
 
     follow_links: whether links in the folder are followed that lead out of it; how many are not is logged. Raises
-    `InputError` where there is no document.
+    `InputError` where there is no document, or a folder that cannot be read.
     """
     if path == "-" or not Path(path).is_dir():
         return [ByteFile(path)]
-    root, found, left_out = Path(path).resolve(), [], []
+    root, found, left_out = _real(path), [], []
     entered: set[Path] = set()
-    for folder, folders, names in os.walk(path, followlinks=follow_links):
+    for folder, folders, names in os.walk(path, onerror=_refuse, followlinks=follow_links):
+        if follow_links:  # links may lead to one folder twice, or to one around them
+            if _real(folder) in entered:
+                folders.clear()
+                continue
+            entered.add(_real(folder))
         links = [each for each in (Path(folder, name) for name in (*folders, *names)) if each.is_symlink()]
-        outside = {each for each in links if not follow_links and not each.resolve().is_relative_to(root)}
+        outside = {each for each in links if not follow_links and not _real(each).is_relative_to(root)}
         left_out += [each for each in outside if each.is_dir() or _ending(each.name) in _ENDINGS]
         files = {Path(folder, name) for name in names if _ending(name) in _ENDINGS}
         found += [each for each in files - outside if each.is_file()]
-        if follow_links:  # a link may lead to a folder around it
-            entered.add(Path(folder).resolve())
-            folders[:] = [name for name in folders if Path(folder, name).resolve() not in entered]
     found.sort()
     if left_out:
         _log.warning(
@@ -69,6 +71,14 @@ def files_of(path: str, *, follow_links: bool = False) -> list[ByteFile]:
         endings = ", ".join(sorted(_ENDINGS))
         raise InputError(f"{path}: expected documents ({endings}, each also with {_PACKED}), found none in the folder")
     return [ByteFile(str(each)) for each in found]
+
+
+def _real(path: str | Path) -> Path:
+    return Path(os.path.realpath(path))  # of a link to itself too, of which `Path.resolve` makes an error
+
+
+def _refuse(error: OSError) -> None:
+    raise InputError(f"{error.filename}: cannot be read: {error.strerror or error}")
 
 
 def documents(file: ByteFile) -> Iterator[Document]:
