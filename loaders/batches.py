@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
 import pyarrow as pa
 
-T = TypeVar("T")
+from ..engine.database.requests import MAX_REQUEST_CHARS
 
-MAX_BYTES = 4_000_000
-"""Of the texts of a batch: the database holds it several times over while it is written."""
+T = TypeVar("T")
 
 
 def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -21,7 +20,7 @@ def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield batch
 
 
-def in_bytes(batches: Iterable[pa.RecordBatch], max_bytes: int = MAX_BYTES) -> Iterator[pa.RecordBatch]:
+def in_bytes(batches: Iterable[pa.RecordBatch], max_bytes: int = MAX_REQUEST_CHARS) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the batches in batches of about so many bytes, and of at least a row."""
     for batch in batches:
         if batch.nbytes <= max_bytes or batch.num_rows <= 1:
@@ -29,17 +28,3 @@ def in_bytes(batches: Iterable[pa.RecordBatch], max_bytes: int = MAX_BYTES) -> I
         else:
             half = batch.num_rows // 2
             yield from in_bytes((batch.slice(0, half), batch.slice(half)), max_bytes)
-
-
-def in_texts(rows: Iterable[Sequence[str]], size: int, max_chars: int = MAX_BYTES) -> Iterator[list[Sequence[str]]]:
-    """Yield rows of texts in lists of `size` at most, and of about so many characters."""
-    batch: list[Sequence[str]] = []
-    chars = 0
-    for row in rows:
-        batch.append(row)
-        chars += sum(map(len, row))
-        if len(batch) == size or chars >= max_chars:
-            yield batch
-            batch, chars = [], 0
-    if batch:
-        yield batch

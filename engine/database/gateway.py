@@ -317,8 +317,8 @@ class AsyncGateway:
         """Run one request."""
         self.round_trips += 1
         async with self._limit:
-            try:
-                with translated(self.connection):
+            with translated(self.connection):
+                try:
                     async with asyncio.timeout(self.connection.timeout_s + GRACE_S):
                         rows = await self._driver.execute_query(
                             self.connection.query(request),
@@ -327,6 +327,6 @@ class AsyncGateway:
                             routing_=self.connection.routing(request),
                             result_transformer_=_async_rows,
                         )
-            except TimeoutError:
-                raise self.connection.stalled() from None
+                except TimeoutError:
+                    raise self.connection.stalled() from None
         return request.decode(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -11,6 +11,9 @@ from .templates import Template
 T = TypeVar("T")
 
 Row = tuple[Any, ...]
+
+MAX_REQUEST_CHARS = 4_000_000
+"""Of the texts of one request: the database holds them several times over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +27,20 @@ class Request(Generic[T]):
     params: Mapping[str, Any]
     decode: Callable[[Sequence[Row]], T]
     names: Mapping[str, str] = field(default_factory=dict)
+
+
+def in_requests(
+    items: Iterable[T], size: int, num_chars: Callable[[T], int], max_chars: int = MAX_REQUEST_CHARS
+) -> Iterator[list[T]]:
+    """Yield the items in lists that fit into a request: `size` items at most, and about `max_chars` characters."""
+    batch: list[T] = []
+    chars = 0
+    for item in items:
+        length = num_chars(item)
+        if batch and (len(batch) == size or chars + length > max_chars):
+            yield batch
+            batch, chars = [], 0
+        batch.append(item)
+        chars += length
+    if batch:
+        yield batch

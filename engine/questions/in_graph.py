@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..database.gateway import Gateway
 from ..database.mining import find_entities_by_name
-from ..database.requests import Request
+from ..database.requests import Request, in_requests
 from ..database.templates import template
 from ..literals import lexical_value
 from .gold import GoldAnswer, GoldQuestion
 
 A_REQUEST = 10_000
+MAX_SHOWN_CHARS = 80
+"""Of a name in a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,12 @@ class KnownAnswers:
         """What to tell who asked, where hardly an answer is an entity of the graph; else an empty text."""
         if not self.num_answers or self.num_unknown <= self.num_answers // 2:
             return ""
-        named = (answer.names[0] for question in self.questions for answer in question.answers if answer.id is None)
+        named = (
+            answer.names[0][:MAX_SHOWN_CHARS]
+            for question in self.questions
+            for answer in question.answers
+            if answer.id is None
+        )
         return (
             f"{self.num_unknown:,} of {self.num_answers:,} right answers are no ids of this graph and look like names "
             f"or values (the first: {next(named, '')!r}): they are matched by name"
@@ -47,7 +54,7 @@ def with_known_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> K
     """
     ids = dict.fromkeys(a.id for question in questions for a in question.answers if a.id)
     known: dict[str, str | None] = {}
-    for some in _parts(ids):
+    for some in in_requests(ids, A_REQUEST, len):
         names = gateway.fetch(_names_by_id(some))
         known |= names
     found = (replace(each, answers=tuple(_answer(answer, known) for answer in each.answers)) for each in questions)
@@ -56,8 +63,9 @@ def with_known_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> K
 
 def with_topic_ids(questions: Sequence[GoldQuestion], gateway: Gateway) -> tuple[GoldQuestion, ...]:
     """Look up the topics that are given by name alone: they become the ids that go by exactly this name."""
+    names = dict.fromkeys(n for q in questions if not q.topic_ids for n in q.topic_names)
     named: dict[str, tuple[str, ...]] = {}
-    for some in _parts(dict.fromkeys(n for q in questions if not q.topic_ids for n in q.topic_names)):
+    for some in in_requests(names, A_REQUEST, len):
         ids_by_name = gateway.fetch(find_entities_by_name(some))
         named |= ids_by_name
 
@@ -75,11 +83,6 @@ def _answer(answer: GoldAnswer, known: Mapping[str, str | None]) -> GoldAnswer:
         return GoldAnswer(None, tuple(dict.fromkeys((lexical_value(answer.id), *answer.names))))
     name = known[answer.id]
     return replace(answer, names=(name,)) if not answer.names and name is not None else answer
-
-
-def _parts(texts: Iterable[str]) -> Iterable[list[str]]:
-    every = list(texts)
-    return (every[at : at + A_REQUEST] for at in range(0, len(every), A_REQUEST))
 
 
 def _names_by_id(ids: Sequence[str]) -> Request[dict[str, str | None]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...engine.database.catalogue import read_graph_state
 from ...engine.database.gateway import Gateway
-from ...engine.database.requests import Request
+from ...engine.database.requests import Request, in_requests
 from ...engine.database.templates import template
 from ...engine.progress.phases import Progress, silent
 from ..writing.online_writer import BATCH_SIZE
@@ -38,8 +38,9 @@ def index_names(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Pro
         after = ""
         while page := gateway.fetch(_read_texts(after, batch_size)):
             after = page[-1][0]
-            rows = [{"id": id_, "search_names": search_names(texts)} for id_, texts in page]
-            num_written += gateway.fetch(_write(rows))
+            rows = ({"id": id_, "search_names": search_names(texts)} for id_, texts in page)
+            for some in in_requests(rows, batch_size, lambda row: len(str(row))):
+                num_written += gateway.fetch(_write(some))
             num_named += len(page)
             progress("names", num_named, state.num_entities)
         lock.check()

@@ -8,11 +8,10 @@ from typing import Any
 
 from ...engine.database.catalogue import LoadManifest, read_catalogue, read_graph_state, read_loads
 from ...engine.database.gateway import Gateway
-from ...engine.database.requests import Request, Row
+from ...engine.database.requests import Request, Row, in_requests
 from ...engine.database.templates import template
 from ...engine.errors import GraphError
 from ...engine.progress.phases import Progress, silent
-from ..batches import in_batches
 from ..writing.manifest import labels_of, request
 from ..writing.online_writer import BATCH_SIZE
 from ..writing.relation_counts import refresh_counts
@@ -95,7 +94,7 @@ def _mark(gateway: Gateway, load: int) -> str | None:
 def _unload_names(gateway: Gateway, load: int, label: str, batch_size: int) -> None:
     names = gateway.stream(_stream_names_of(label))
     changed = (write_names(rest).as_row(id_) for id_, known in names if (rest := without_load(known, load)) != known)
-    for batch in in_batches(changed, batch_size):
+    for batch in in_requests(changed, batch_size, lambda row: len(str(row))):
         gateway.fetch(request("write_entities", entities=batch, labels=[]))
 
 

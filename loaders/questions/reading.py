@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ...engine.errors import InputError, UsageError
 from ...engine.questions.gold import GoldQuestion, QuestionSet
-from ...engine.values import MAX_QUESTION_CHARS
+from ...engine.values import MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
 from ..reading.byte_file import ByteFile
 from .formats.cwq_questions import CwqQuestions
 from .formats.grailqa_questions import GrailqaQuestions
@@ -40,6 +40,8 @@ _OF_LINES: Mapping[str, QuestionFormat[Line]] = {
 _PACKED = ".gz"
 MAX_PIPED_BYTES = 1 << 28
 """Of a set that comes through a pipe; files are as large as they are."""
+MAX_ANSWER_CHARS = 20_000
+"""Of an id or a name: a longer one is no entity's, and the database is asked for it."""
 
 FORMATS = tuple(sorted([*_OF_RECORDS, *_OF_LINES]))
 """The names of the formats."""
@@ -93,11 +95,19 @@ def _unknown(first: QuestionFields | Line, wanted: str | None, recognised: str |
 
 
 def _checked(question: GoldQuestion, item: QuestionFields | Line, ids: QuestionIds) -> GoldQuestion:
-    """Return the question with its id and its text trimmed; raise `InputError` where nothing or too much is asked."""
+    """Return the question with its id and its text trimmed; raise `InputError` where a text is missing or too long."""
     text = question.text.strip()
     if not text:
         raise InputError(f"{item.where}: expected a question, found {item.found} without its text: remove it")
     if len(text) > MAX_QUESTION_CHARS:
         expected = f"a question of at most {MAX_QUESTION_CHARS:,} characters"
         raise InputError(f"{item.where}: expected {expected}, found {len(text):,}: shorten it")
+    topics = sum(map(len, (*question.topic_ids, *question.topic_names)))
+    if topics > MAX_TOPICS_CHARS:
+        expected = f"topics of at most {MAX_TOPICS_CHARS:,} characters together"
+        raise InputError(f"{item.where}: expected {expected}, found {topics:,}: remove some")
+    longest = max((len(text) for answer in question.answers for text in (answer.id or "", *answer.names)), default=0)
+    if longest > MAX_ANSWER_CHARS:
+        expected = f"answers of at most {MAX_ANSWER_CHARS:,} characters each"
+        raise InputError(f"{item.where}: expected {expected}, found one of {longest:,}: shorten it")
     return replace(question, id=ids.id_of(question.id, item.number), text=text)

@@ -9,9 +9,8 @@ from typing import Any
 
 from ...engine.database.catalogue import GRAPH_VERSION, RelationInfo, read_catalogue
 from ...engine.database.gateway import Gateway
-from ...engine.database.requests import Request, Row
+from ...engine.database.requests import Request, Row, in_requests
 from ...engine.database.templates import template
-from ..batches import in_batches
 from .relation_types import RelationRow
 from .schema import ensure_constraints, ensure_names
 from .stored_names import BASE_LOAD
@@ -68,7 +67,7 @@ def begin(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
 
 def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
     """Put relations into the catalogue."""
-    for batch in in_batches([row.as_parameters() for row in rows], _RELATIONS_A_BATCH):
+    for batch in in_requests((row.as_parameters() for row in rows), _RELATIONS_A_BATCH, lambda row: len(str(row))):
         gateway.fetch(request("write_relations", relations=batch))
 
 

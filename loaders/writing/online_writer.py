@@ -11,10 +11,10 @@ from typing import Any
 from ...engine.database.catalogue import RelationInfo
 from ...engine.database.gateway import Gateway
 from ...engine.database.holding import Hold
-from ...engine.database.requests import Request
+from ...engine.database.requests import Request, in_requests
 from ...engine.database.templates import template
 from ...engine.progress.phases import Progress, silent
-from ..batches import in_bytes, in_texts
+from ..batches import in_bytes
 from ..source import RelationFacts
 from ..stage.stage import Stage
 from .manifest import Manifest, begin, finish, labels_of, request, write_relations
@@ -113,7 +113,7 @@ class OnlineWriter:
                 if not group or (tail == "Literal" and not manifest.num_literals):
                     continue
                 triples = self._triples(stage, [row.staged for row in group], tail == "Literal")
-                for batch in in_texts(triples, self._batch_size):
+                for batch in in_requests(triples, self._batch_size, lambda triple: sum(map(len, triple))):
                     self._gateway.fetch(request(query, {"TAIL": tail}, triples=batch, **params))
                     done += len(batch)
                     self._progress("triples", done, manifest.num_triples)

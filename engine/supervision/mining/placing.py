@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from ....models.star.mined import MinedTopic
 from ...database.graph import Signature, read_signatures
 from ...database.mining import find_entities_by_name
+from ...database.requests import in_requests
 from ...questions.gold import GoldAnswer, GoldQuestion
-from ...steps import Steps, one
+from ...questions.in_graph import A_REQUEST
+from ...steps import Steps, together
 
 NO_TOPIC = "no topic in the graph"
 NO_ANSWER = "no answer in the graph"
@@ -47,13 +49,15 @@ def placed_questions(
         for question in questions
         for name in (*_topic_names(question), *(name for answer in question.answers for name in _names(answer)))
     )
-    named = (yield from one(find_entities_by_name(list(names)))) if names else {}
+    by_name = yield from together([find_entities_by_name(some) for some in in_requests(names, A_REQUEST, len)])
+    named = {name: ids for some in by_name for name, ids in some.items()}
     ids = dict.fromkeys(
         id_
         for question in questions
         for id_ in (*_topic_ids(question, named), *(answer.id for answer in question.answers if answer.id))
     )
-    signatures = (yield from one(read_signatures(list(ids)))) if ids else {}
+    by_id = yield from together([read_signatures(some) for some in in_requests(ids, A_REQUEST, len)])
+    signatures = {id_: signature for some in by_id for id_, signature in some.items()}
     found = [
         _placed(question, named, signatures, return_to_topic=return_to_topic, open_domain=open_domain)
         for question in questions

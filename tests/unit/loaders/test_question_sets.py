@@ -562,6 +562,22 @@ GOOD = '{"id": "1", "question": "?", "answers": []}\n'
             GOOD + f'{{"question": "{"a" * 10_001}", "answers": []}}',
             ":2: expected a question of at most 10,000 characters, found 10,001: shorten it",
         ),
+        (
+            GOOD + f'{{"question": "?", "topic_entities": ["{"a" * 10_000}", "{"b" * 10_001}"], "answers": []}}',
+            ":2: expected topics of at most 20,000 characters together, found 20,001: remove some",
+        ),
+        (
+            GOOD + f'{{"question": "?", "topic_names": ["{"a" * 20_001}"], "answers": []}}',
+            ":2: expected topics of at most 20,000 characters together, found 20,001: remove some",
+        ),
+        (
+            GOOD + f'{{"question": "?", "answers": ["{"a" * 20_001}"]}}',
+            ":2: expected answers of at most 20,000 characters each, found one of 20,001: shorten it",
+        ),
+        (
+            GOOD + f'{{"question": "?", "answers": [{{"names": ["a", "{"a" * 20_001}"]}}]}}',
+            ":2: expected answers of at most 20,000 characters each, found one of 20,001: shorten it",
+        ),
         (json_lines([{**ENRICHED[0], "answer_mids": ["m.1"]}]), ":1: expected one of answer_mids for each answer"),
         (json_lines([{**FLAT[0], "answers": [["m.1"]]}]), ":1: expected [id, name] in answers, found "),
         (json_lines([{"qid": 1, "question": "held back?"}]), ":1: expected a field answer, found an object with "),
