@@ -12,7 +12,7 @@ from tests.e2e.conftest import Lodestar
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
 LONG = "x" * 900_000
-MANY = ["m.peru"] * 50_000
+MANY = [f"m.{number}" for number in range(50_000)]
 QUESTION = "What is the capital of Peru?"
 
 
