@@ -25,8 +25,8 @@ wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere w
 test: $(VENV)/.dev ## Everything that gates a change, two things at a time
 	$(MAKE) $(TWO_AT_A_TIME) integration e2e unit types lint
 
-test-long: $(VENV)/.dev ## What takes minutes: KILLS (1) of each load that is killed, EXAMPLES (3) times those of laws
-	$(MAKE) $(TWO_AT_A_TIME) long laws
+test-long: $(VENV)/.dev ## What takes minutes: KILLS (1) of each load that is killed, EXAMPLES (3) times those of laws; hostile cases
+	$(MAKE) $(TWO_AT_A_TIME) hostile long laws
 
 long: $(VENV)/.dev
 	LODESTAR_KILLS=$(KILLS) $(BIN)/python -m pytest -m long
@@ -49,8 +49,8 @@ unit: $(VENV)/.dev ## The tests that need no database
 integration: $(VENV)/.dev ## The tests against a real Neo4j
 	$(BIN)/python -m pytest tests/integration
 
-e2e: $(VENV)/.dev ## The tests through the command line and a browser, hostile ones among them
-	$(BIN)/python -m pytest tests/e2e tests/hostile
+e2e: $(VENV)/.dev ## The tests through the command line and a browser
+	$(BIN)/python -m pytest tests/e2e
 
 hostile: $(VENV)/.dev ## The hostile cases alone
 	$(BIN)/python -m tests.hostile.run

@@ -176,7 +176,6 @@ class GrilDescription(ModelDescription):
     kind: ClassVar[str] = "gril"
     parts: ClassVar[tuple[str, ...]] = (RETRIEVER, HOPS, BRIDGE, READER)
 
-    encoder: str
     dimension: Annotated[int, Field(ge=1, le=65_536)]
     hidden: Annotated[int, Field(ge=1, le=8_192)]
     score: Score

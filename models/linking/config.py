@@ -49,7 +49,6 @@ class LinkerDescription(ModelDescription):
     kind: ClassVar[str] = "linker"
     parts: ClassVar[tuple[str, ...]] = (PART,)
 
-    encoder: str
     features: tuple[str, ...]
     hidden: Annotated[int, Field(ge=1, le=1_024)]
     candidates: Annotated[int, Field(ge=1, le=100)]

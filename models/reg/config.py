@@ -80,7 +80,6 @@ class ScorerDescription(ModelDescription):
     paths to the answers.
     """
 
-    encoder: str
     dimension: Annotated[int, Field(ge=1, le=65_536)]
     hidden: Annotated[int, Field(ge=1, le=8_192)]
     num_rounds: Annotated[int, Field(ge=0, le=8)]

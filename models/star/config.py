@@ -130,7 +130,6 @@ class Description(ModelDescription):
     parts: ClassVar[tuple[str, ...]] = ("dual", "cross")
 
     scorer: Scorer
-    encoder: str
     mix: Annotated[float, Field(ge=0, le=1)]
     shortlist: Annotated[int, Field(ge=1)]
     pairs: Mapping[str, int] = field(default_factory=dict)

@@ -39,7 +39,6 @@ class ToyDescription(ModelDescription):
     kind: ClassVar[str] = "toy"
     parts: ClassVar[tuple[str, ...]] = ("weights",)
 
-    encoder: str
     dimension: int
     subgraph: SubgraphOptions
 

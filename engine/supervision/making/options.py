@@ -12,6 +12,9 @@ DEFAULT_QUESTIONS = 3_000
 LENGTHS = (5.0, 4.0, 3.0, 1.0)
 
 
+MAX_WEIGHT = 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class MakingOptions:
     """What is made; all are our own choices.
@@ -40,6 +43,6 @@ class MakingOptions:
         if not 1 <= self.max_hop <= MAX_HOP:
             raise UsageError(f"max_hop: expected 1 to {MAX_HOP}, found {self.max_hop}")
         weights = self.lengths[: self.max_hop]
-        if not all(0 <= weight < float("inf") for weight in self.lengths) or not sum(weights) > 0:
+        if not all(0 <= weight <= MAX_WEIGHT for weight in self.lengths) or not sum(weights) > 0:
             found = ",".join(f"{weight:g}" for weight in self.lengths)
             raise UsageError(f"lengths: expected weights of one hop, of two, …, one of them over 0, found {found}")

@@ -47,7 +47,6 @@ class PathDescription(ModelDescription):
     kind: ClassVar[str] = "reg-path"
     parts: ClassVar[tuple[str, ...]] = (PART,)
 
-    encoder: str
     dimension: Annotated[int, Field(ge=1, le=65_536)]
     hidden: Annotated[int, Field(ge=1, le=8_192)]
     supervision: str = "weak"

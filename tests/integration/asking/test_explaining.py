@@ -50,6 +50,7 @@ def test_each_path_is_explained_with_the_search_s_own_words(trained: Engine) -> 
         assert [word.text for word in path.question] == ["which", "currency", "is", "used", "in", "peru", "?"]
         assert sum(word.weight for word in path.question) == pytest.approx(1, abs=1e-5)
         assert sum(word.weight for word in path.words) == pytest.approx(1, abs=1e-5)
+        assert path.cross_score is not None
         assert 0 < path.cross_score < 1
     words = {
         str(path.path.relation_path): " ".join(word.text for word in path.words)

@@ -237,7 +237,7 @@ def test_the_answer_is_an_option_with_the_triples_that_name_it(encoder: str) -> 
     assert one.text in {"LIMA", "sol"}
     assert one.entities[0].origin == "graph"
     assert one.entities[0].evidence == ((0,) if one.text == "LIMA" else (1,))
-    assert 0.5 <= one.entities[0].confidence <= 1
+    assert 0.5 <= (one.entities[0].confidence or 0.0) <= 1
     assert (other.text, other.entities[0].origin, other.entities[0].evidence) == ("Quito", "model", ())
     with pytest.raises(UsageError, match="expected a question with options"):
         answers(answerer.answer([evidence()]))

@@ -56,11 +56,11 @@ def test_what_is_damaged_in_a_draft_is_encoded_anew(tmp_path: Path, monkeypatch:
 
     page = [(f"m.{name}", name) for name in NAMES[:8]]
     with pytest.raises(KeyboardInterrupt):
-        build_entity_index(tmp_path, lambda: [page], len(page), EDITION, Interrupted())
+        build_entity_index(tmp_path, lambda: iter([page]), len(page), EDITION, Interrupted())
     (vectors,) = tmp_path.glob("*.vectors")
     data = bytearray(vectors.read_bytes())
     data[len(data) // 4 * 3] ^= 1  # in the last of the four drafted
     vectors.write_bytes(data)
-    report = build_entity_index(tmp_path, lambda: [page], len(page), EDITION, LetterEncoder())
+    report = build_entity_index(tmp_path, lambda: iter([page]), len(page), EDITION, LetterEncoder())
     assert report.num_encoded == len(page) - 3
     assert not list(tmp_path.glob("*.vectors")) + list(tmp_path.glob("*.rows"))

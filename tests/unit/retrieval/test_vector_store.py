@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,9 @@ from lodestar.models.text_vectors import TextVectors
 class CountingEncoder(SentenceEncoder):
     """Vectors of lengths; it remembers what it was given."""
 
-    dimension = 3
+    @cached_property
+    def dimension(self) -> int:
+        return 3
 
     def __init__(self) -> None:
         super().__init__("counting")

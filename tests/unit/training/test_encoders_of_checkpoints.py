@@ -9,8 +9,9 @@ from lodestar.engine.database.gateway import Connection
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
+from lodestar.models.causal_lm import CausalLMError
 from lodestar.models.encoder import SentenceEncoder
-from lodestar.models.language.lora import CausalLMError, load_language_model
+from lodestar.models.language.lora import load_language_model
 from lodestar.models.linking.config import LinkerDescription
 
 SAID = LinkerDescription(
