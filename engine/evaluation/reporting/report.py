@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -125,8 +126,8 @@ def _abstention(records: Sequence[Record], unanswerable: Sequence[bool], seed: i
 
 
 def _calibration(records: Sequence[Record], seed: int) -> Figure | None:
-    """Return how well the confidences of answers are calibrated; None where nothing was answered."""
-    answered = [record for record in records if record.answers]
+    """Return how well the confidences of answers are calibrated; None where no answer has one."""
+    answered = [record for record in records if record.shown_confidence is not None]
     if not answered:
         return None
     confidences = np.array([record.shown_confidence for record in answered], dtype=np.float64)
@@ -147,8 +148,13 @@ def _calibration(records: Sequence[Record], seed: int) -> Figure | None:
 
 
 def _selective(records: Sequence[Record], unanswerable: Sequence[bool], seed: int) -> Figure | None:
-    """Return what is risked by answering, over all questions that were asked; None where there were none."""
-    if not records:
+    """Return what is risked by answering, over the questions that were asked; None where there were none.
+
+    Answers without a confidence have no place in the order, and are left out with their questions.
+    """
+    placed = [not record.answers or record.shown_confidence is not None for record in records]
+    records, unanswerable = list(compress(records, placed)), list(compress(unanswerable, placed))
+    if not records or (not all(placed) and not any(record.answers for record in records)):
         return None
     confidences = [record.shown_confidence for record in records]
     right = [record.scores["strict/hits_at_1"] == 1 for record in records]

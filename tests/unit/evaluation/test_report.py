@@ -157,6 +157,26 @@ def test_questions_without_their_relations_count_for_confidence_alone() -> None:
     assert "false answers@80% of right ones" in text
 
 
+def test_answers_without_a_confidence_are_left_out_of_what_goes_by_it() -> None:
+    run = with_twins()
+    unknown = [
+        dataclasses.replace(
+            record,
+            confidence=None,
+            answers=tuple(dataclasses.replace(each, confidence=None) for each in record.answers),
+        )
+        for record in run.records
+    ]
+    report = json.loads(json.dumps(report_of(dataclasses.replace(run, records=(*run.records[:2], *unknown[2:])))))
+    assert (report["calibration"]["n"], report["selective"]["n"]) == (2, 3)
+    assert [point["coverage"] for point in report["selective"]["curve"]] == pytest.approx([1 / 3, 2 / 3])
+    report = json.loads(json.dumps(report_of(dataclasses.replace(run, records=tuple(unknown)))))
+    assert (report["calibration"], report["selective"]) == (None, None)
+    assert report["figures"]["strict/hits_at_1"]["mean"] == 0.5
+    assert report["abstention"]["precision"] == 1.0
+    assert "ece" not in report_page(report)
+
+
 def test_two_runs_are_compared_without_them() -> None:
     records = with_twins().records
     assert compared(records, records).num_questions == 2
