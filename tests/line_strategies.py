@@ -114,7 +114,21 @@ _ntriples = st.builds(
 _ids_ntriples = st.builds("<{}{}> <{}> <{}> .".format, st.sampled_from(["", "http://a/", "/"]), _ids, _ids, _ids)
 NTRIPLES = _ntriples | _ids_ntriples | mutated(_ntriples) | mutated(_ids_ntriples) | NOISE
 
-_values = st.sampled_from(["m.1", "a b", "9^^http://t", "^^https://t/é", "a^^http://b^^http://c", "9^^x"])
+_values = st.sampled_from(
+    ["m.1", "a b", "9^^http://t", "^^https://t/é", "a^^http://b^^http://c", "9^^x"]
+) | st.sampled_from(
+    [
+        "9^^xsd:date",
+        "^^xsd:",
+        '"9"^^xsd:int',
+        "9^^<http://t>",
+        "a^^http://b^^xsd:x",
+        "7.5",
+        "2001-02-03",
+        "Yes",
+        "-1e5 %",
+    ]
+)
 _cells = _values | _literals | NOISE
 _quoted = _cells.map(lambda cell: '"' + cell.replace('"', '""') + '"')
 

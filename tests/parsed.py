@@ -14,7 +14,7 @@ from lodestar.loaders.reading.line_block import LINES
 from tests.reference_parsers import Parsed
 
 _FIELDS = {
-    "triple": ("head", "relation", "tail", "is_literal", "datatype", "language"),
+    "triple": ("head", "relation", "tail", "is_literal", "datatype", "language", "tag"),
     "name": ("head", "tail", "language", "tag"),
     "reject": ("reason",),
 }
@@ -65,5 +65,6 @@ def delimited_parameters(**changed: object) -> dict[str, object]:
         "expected": "head, relation and tail parted by tabs",
         "header_line": 0,
         "literals": True,
+        "value_pattern": None,
         **changed,
     }

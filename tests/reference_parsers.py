@@ -9,6 +9,7 @@ from typing import NamedTuple
 from lodestar.loaders.formats.freebase.noise import NoiseRule
 
 PREFIX = "<http://rdf.freebase.com/ns/"
+XSD = "http://www.w3.org/2001/XMLSchema#"
 STRING = "http://www.w3.org/2001/XMLSchema#string"
 ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 HEX = frozenset("0123456789abcdefABCDEF")
@@ -299,6 +300,7 @@ def delimited(
     width: int = 3,
     expected: str = "head, relation and tail parted by tabs",
     literals: bool = True,
+    value_pattern: str | None = None,
 ) -> Parsed:
     if not line:
         return Parsed("blank")
@@ -316,6 +318,8 @@ def delimited(
         return Parsed("reject", reason="a literal cannot be the head of a triple")
     if literals and (literal := written_literal(tail)):
         return Parsed("triple", head, relation, literal.value, True, literal.datatype, literal.language)
+    if value_pattern and re.fullmatch(value_pattern, tail):
+        return Parsed("triple", head, relation, tail, True, tag="value")
     return Parsed("triple", head, relation, tail)
 
 
@@ -358,22 +362,29 @@ def written_literal(cell: str) -> Literal | None:
     if cell.startswith('"') and cell.endswith('"'):
         return None
     if cell.startswith('"'):
+        if short := re.fullmatch(r"(.*\")\^\^xsd:([A-Za-z]+)", cell, flags=re.DOTALL):
+            cell = f"{short[1]}^^<{XSD}{short[2]}>"
         try:
             literal = literal_at(cell, 0)
         except LiteralError:
             return None
         return literal if literal.end == len(cell) else None
-    if short := re.fullmatch(r"(.*)\^\^xsd:([A-Za-z]+)", cell, flags=re.DOTALL):
-        datatype = f"http://www.w3.org/2001/XMLSchema#{short[2]}"
-        return Literal(short[1], None, None if datatype == STRING else datatype, len(cell))
-    at = cell.rfind("^^http")
+    at = cell.rfind("^^")
     while at >= 0:
-        value, datatype = cell[:at], cell[at + 2 :]
-        _, _, rest = datatype.partition("://")
-        if datatype.startswith(("http://", "https://")) and rest and not set(datatype) & set(" \t\r"):
-            return Literal(value, None, None if datatype == STRING else datatype, len(cell))
-        at = cell.rfind("^^http", 0, at)
+        if datatype := written_datatype(cell[at + 2 :]):
+            return Literal(cell[:at], None, None if datatype == STRING else datatype, len(cell))
+        at = cell.rfind("^^", 0, at + 1)
     return None
+
+
+def written_datatype(text: str) -> str | None:
+    if text.startswith("xsd:"):
+        name = text.removeprefix("xsd:")
+        return XSD + name if name and name.isascii() and name.isalpha() else None
+    bare = text[1:-1] if text.startswith("<") and text.endswith(">") else text
+    scheme, _, rest = bare.partition("://")
+    unlike = ' \t\r<>"' if bare is not text else " \t\r"
+    return bare if scheme in {"http", "https"} and rest and not set(bare) & set(unlike) else None
 
 
 def names(line: str) -> list[Parsed]:

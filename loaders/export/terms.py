@@ -24,8 +24,8 @@ _CODE_POINT = r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
 _LIKE_A_LITERAL = re.compile(
     rf"""
     "(?:[^"\\]|\\[tbnrf"'\\]|{_CODE_POINT})*"
-    (?:@[A-Za-z]+(?:-[A-Za-z0-9]+)* | \^\^<(?:[^\x00-\x20<>"{{}}|^`\\]|{_CODE_POINT})+>)
-    | (?!").*\^\^https?://[^\ \t\r]+
+    (?:@[A-Za-z]+(?:-[A-Za-z0-9]+)* | \^\^<(?:[^\x00-\x20<>"{{}}|^`\\]|{_CODE_POINT})+> | \^\^xsd:[A-Za-z]+)
+    | (?!").*\^\^(?:https?://[^\ \t\r]+ | <https?://[^<>"\ \t\r]+> | xsd:[A-Za-z]+)
     """,
     re.DOTALL | re.VERBOSE,
 )

@@ -1,8 +1,8 @@
 """Triples with one separator between their columns: TSV and CSV; names in a file of their own.
 
 The names file has an id and a name a line, parted by tabs. Further columns are aliases, and so are the names of further
-lines for the same id. Without a names file the ids are the names, as in graphs that have no other; with one, an id it
-does not name is an unnamed mediator.
+lines for the same id. Without a names file the ids are the names, as in graphs that have no other; with one, a tail
+that it does not name may be a value (`tail_values.py`), and any other id that it does not name is an unnamed mediator.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from ..reading.lines import LineFile
 from ..source import NO_ID, LinePart, Part
 from .delimited_columns import NUM_COLUMNS, Header, Layout, layout_of
 from .file_source import FileSource
+from .tail_values import ANY, Values, value_pattern
 
 
 class DelimitedSource(FileSource):
     """A file of triples (``-`` is standard input) and, optionally, one of names; both gzip or plain.
 
     `columns` are three numbers (from 1) or, where there is a header, names. With `literals`, a tail written as
-    ``value^^datatype`` or in the syntax of N-Triples is a literal.
+    ``value^^datatype`` or in the syntax of N-Triples is a literal. `values` says which tails are literals that
+    the names file does not name and that are no heads: those that are written as values, all, or none.
     """
 
     default_separator: ClassVar[str]
@@ -39,6 +41,7 @@ class DelimitedSource(FileSource):
         columns: Sequence[str] | None = None,
         header: Header = "auto",
         literals: bool = True,
+        values: Values = "auto",
     ) -> None:
         if path == names_path == "-":
             raise InputError("stdin: expected triples or names, asked to be both")
@@ -53,13 +56,15 @@ class DelimitedSource(FileSource):
         self._columns = columns
         self._header: Header = header
         self._literals = literals
+        self._values = values
         self._file = LineFile(path)
         self._names = LineFile(names_path) if names_path is not None else None
         super().__init__([self._file, *([self._names] if self._names else [])])
 
     def options(self) -> Mapping[str, object]:
-        """Return the separator, which columns, whether there are a header, literals and names."""
+        """Return the separator, which columns, whether there are a header, literals and names, and what are values."""
         return {
+            **({"values": self._values} if self._names else {}),
             "separator": self._separator,
             "columns": None if self._columns is None else list(self._columns),
             "header": self._header,
@@ -73,6 +78,7 @@ class DelimitedSource(FileSource):
         place = f"{self._file.shown}:{number}"
         layout = layout_of(first, place, self._separator, self.quoted, self._columns, self._header)
         header_line = number if layout.has_header else 0
+        pattern = self._value_pattern()
         parameters = {
             "separator": self._separator,
             "quoted": self.quoted,
@@ -81,11 +87,17 @@ class DelimitedSource(FileSource):
             "expected": layout.expected,
             "header_line": header_line,
             "literals": self._literals,
+            "value_pattern": pattern,
         }
-        form = plain_form(self._separator, layout, header_line, quoted=self.quoted)
+        form = plain_form(self._separator, layout, header_line, quoted=self.quoted, value_pattern=pattern)
         yield LinePart(self._file, "delimited", parameters, form)
         if self._names:
             yield LinePart(self._names, "names", {})
+
+    def _value_pattern(self) -> str | None:
+        if self._names is None or not self._literals:
+            return None
+        return value_pattern(self._values, (text.partition("\t")[0] for _, text in self._names.first_lines() if text))
 
     def _checked(self, separator: str) -> str:
         if not separator or set(separator) & set('"\r\n\0') or (self.quoted and len(separator) != 1):
@@ -94,12 +106,20 @@ class DelimitedSource(FileSource):
         return separator
 
 
-def plain_form(separator: str, layout: Layout, header_line: int, *, quoted: bool) -> PlainForm | None:
-    """Return the form of lines whose triple has no quote in it, and nothing that may be a literal.
+def plain_form(
+    separator: str, layout: Layout, header_line: int, *, quoted: bool, value_pattern: str | None = None
+) -> PlainForm | None:
+    """Return the form of lines whose triple has no quote in it, and nothing that may be a literal or a value.
 
-    None for a separator that is long, and where a quote in a column that is not taken has a meaning too.
+    None for a separator that is long, where a quote in a column that is not taken has a meaning too, and where any tail
+    may be a value.
     """
-    if len(separator) > 1 or not separator.isascii() or (quoted and layout.width > len(set(layout.columns))):
+    if (
+        value_pattern == ANY
+        or len(separator) > 1
+        or not separator.isascii()
+        or (quoted and layout.width > len(set(layout.columns)))
+    ):
         return None
     head, relation, tail = (column - 1 for column in layout.columns)
     other = rf'"^\\{re.escape(separator)}'
@@ -110,6 +130,7 @@ def plain_form(separator: str, layout: Layout, header_line: int, *, quoted: bool
         columns=(head, relation, tail),
         entity=term,
         relation=term,
+        other_tail=value_pattern,
         header_line=header_line,
     )
 

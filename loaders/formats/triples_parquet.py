@@ -1,12 +1,15 @@
 """Parquet with a row a triple, as `lodestar export` writes it; names in a file of their own, a row a name.
 
 Triples have the columns head, relation and tail, and where tails may be literals is_literal, datatype and language.
-Names have id and name, and may have language and is_alias. Without a names file the ids are the names.
+Names have id and name, and may have language and is_alias. Without a names file the ids are the names; with one, and no
+column is_literal, a tail that it does not name may be a value (`tail_values.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from io import BufferedReader
 from typing import Any, cast
 
@@ -16,10 +19,12 @@ from pyarrow import parquet
 
 from ...engine.errors import InputError
 from ..reading.byte_file import ByteFile
+from ..reading.lines import FIRST_LINES
 from ..reading.records import columns_shown
 from ..rows import BATCH_ROWS, ROWS
 from ..source import NO_ID, Part, RowPart
 from .file_source import FileSource
+from .tail_values import Values, value_pattern
 
 TRIPLE_COLUMNS = ("head", "relation", "tail")
 _NAME_COLUMNS = ("id", "name")
@@ -31,23 +36,32 @@ class ParquetSource(FileSource):
 
     kind = "parquet"
 
-    def __init__(self, path: str, names_path: str | None = None) -> None:
+    def __init__(self, path: str, names_path: str | None = None, *, values: Values = "auto") -> None:
         self.max_rejects = 0
         self.languages: Sequence[str] = ()
         self.unnamed_ids = NO_ID if names_path is None else None
+        self._values: Values = values
         self._file = ByteFile(path)
         self._names = ByteFile(names_path) if names_path is not None else None
         super().__init__([self._file, *([self._names] if self._names else [])])
 
     def options(self) -> Mapping[str, object]:
-        """Return whether there are names."""
-        return {"names": self._names is not None}
+        """Return whether there are names, and what are values."""
+        return {"names": self._names is not None, **({"values": self._values} if self._names else {})}
 
     def parts(self) -> Iterator[Part]:
         """Yield the triples, then the names; a row's line is its number."""
-        yield RowPart(self._file.shown, _batches(self._file, TRIPLE_COLUMNS, _triples))
+        triples = partial(_triples, value_pattern=self._value_pattern())
+        yield RowPart(self._file.shown, _batches(self._file, TRIPLE_COLUMNS, triples))
         if self._names:
             yield RowPart(self._names.shown, _batches(self._names, _NAME_COLUMNS, _names))
+
+    def _value_pattern(self) -> str | None:
+        if self._names is None:
+            return None
+        with closing(_batches(self._names, _NAME_COLUMNS, _names)) as batches:
+            first = next(batches, None)
+        return value_pattern(self._values, first.column("head")[:FIRST_LINES].to_pylist() if first else ())
 
 
 def has_triples(path: str) -> bool:
@@ -58,7 +72,7 @@ def has_triples(path: str) -> bool:
         return False
 
 
-def _batches(file: ByteFile, wanted: Sequence[str], row_columns: Any) -> Iterator[pa.RecordBatch]:
+def _batches(file: ByteFile, wanted: Sequence[str], row_columns: Any) -> Generator[pa.RecordBatch, None, None]:
     with file.faults_translated(), file.unpacked() as stream:
         try:
             opened = parquet.ParquetFile(BufferedReader(cast(Any, stream), 1 << 20))
@@ -85,8 +99,14 @@ def _typed(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     return {name: pa.nulls(size, kind) for name, kind in _OPTIONAL.items()} | found
 
 
-def _triples(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    is_literal = pc.fill_null(given["is_literal"], False)
+def _triples(given: Mapping[str, pa.Array], *, value_pattern: str | None) -> dict[str, pa.Array]:
+    is_value = pa.array([False] * len(given["tail"]))
+    if value_pattern and given["is_literal"].null_count == len(is_value):
+        found = pc.call_function(
+            "match_substring_regex", [given["tail"]], pc.MatchSubstringOptions(rf"\A(?:{value_pattern})\z")
+        )
+        is_value = pc.fill_null(found, False)
+    is_literal = pc.call_function("or", [pc.fill_null(given["is_literal"], False), is_value])
     kinds = {
         name: pc.call_function("if_else", [is_literal, given[name], pa.scalar(None, pa.string())])
         for name in ("datatype", "language")
@@ -95,6 +115,7 @@ def _triples(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
         **{name: given[name] for name in TRIPLE_COLUMNS},
         **kinds,
         "is_literal": is_literal,
+        "tag": pc.call_function("if_else", [is_value, "value", pa.scalar(None, pa.string())]),
         "category": pa.array(["triple"] * len(is_literal)),
     }
 

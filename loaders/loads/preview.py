@@ -33,6 +33,8 @@ class Preview:
     """Statements of the sample by what became of them."""
     num_relations: int
     num_entities: int
+    num_values: int
+    """Triples of the sample whose tail is a literal because it is written as a value and its names have none for it."""
     triples: tuple[tuple[str, str, str], ...]
     names: tuple[tuple[str, str], ...]
     estimated_triples: int
@@ -50,6 +52,7 @@ class Preview:
             f"{self.source}: {self.kind}, {self.share:.1%} of it read",
             "  found      " + ", ".join(f"{number:,} {name}" for name, number in sorted(self.categories.items())),
             f"  sample     {self.num_entities:,} entities, {self.num_relations:,} relations",
+            *([f"  values     {self.num_values:,} tails, kept as literals"] if self.num_values else []),
             *(f"  triple     {' | '.join(triple)}" for triple in self.triples),
             *(f"  name       {id_} | {name}" for id_, name in self.names),
             f"  would load {about}{self.estimated_triples:,} triples by the {self.writer} writer",
@@ -95,6 +98,7 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
         categories=counts.categories,
         num_relations=counts.num_relations,
         num_entities=counts.num_entities,
+        num_values=counts.num_values,
         triples=tuple((row["head"], row["relation"], row["tail"]) for row in triples),
         names=tuple((row["id"], row["name"]) for row in named.to_pylist()) if named else (),
         estimated_triples=estimated,

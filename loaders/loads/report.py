@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from ...engine.database.catalogue import LoadManifest
+from ..message_text import shown
 from ..stage.stage import Counts
 from ..writing.manifest import Manifest
 
@@ -28,6 +29,14 @@ class LoadReport:
     num_duplicates: int
     seconds: float
     num_names_ignored: int = 0
+    num_values: int = 0
+    """Triples whose tail is a literal because it is written as a value."""
+    num_unnamed: int = 0
+    """Entities without a name."""
+    num_unnamed_tails: int = 0
+    """Those among them that are in no triple but as its tail, where tails may be values."""
+    unnamed_tails: Sequence[str] = ()
+    """The first of these."""
     num_related: int = 0
     """Relations that have no relationship type of their own."""
     num_rejects: int = 0
@@ -53,6 +62,10 @@ class LoadReport:
             num_duplicates=counts.num_duplicates,
             seconds=seconds,
             num_names_ignored=counts.num_names_ignored,
+            num_values=counts.num_values,
+            num_unnamed=counts.num_unnamed,
+            num_unnamed_tails=counts.num_unnamed_tails,
+            unnamed_tails=counts.unnamed_tails,
             num_related=num_related,
             num_rejects=counts.num_rejects,
             rejects_file=rejects_file if counts.num_rejects else None,
@@ -98,6 +111,7 @@ class LoadReport:
             notes.append(f"{number_of(self.num_duplicates, 'duplicate', 'duplicates')} stored once")
         if self.num_names_ignored:
             notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or said twice ignored")
+        notes += value_notes(self)
         if dropped := sum(self.categories.values()) - sum(
             self.categories.get(c, 0) for c in ("triple", "name", "reject")
         ):
@@ -110,6 +124,22 @@ class LoadReport:
         if self.num_rejects:
             notes.append(f"{number_of(self.num_rejects, 'line', 'lines')} rejected: see {self.rejects_file}")
         return "; ".join(notes)
+
+
+def value_notes(counts: LoadReport) -> Iterator[str]:
+    """Yield what was done with tails that have no name: values that are literals, and entities that stay unnamed."""
+    if counts.num_values:
+        yield number_of(counts.num_values, "value is a literal", "values are literals")
+    if counts.num_unnamed:
+        note = f"{number_of(counts.num_unnamed, 'entity', 'entities')} without a name"
+        if counts.num_unnamed_tails:
+            examples = ", ".join(shown(id_) for id_ in counts.unnamed_tails)
+            dots = " …" if counts.num_unnamed_tails > len(counts.unnamed_tails) else ""
+            note += (
+                f", {counts.num_unnamed_tails:,} of them without triples of their own ({examples}{dots}): "
+                "if these are values, give --values all"
+            )
+        yield note
 
 
 def number_of(number: int, one: str, several: str) -> str:

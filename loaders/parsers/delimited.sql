@@ -1,7 +1,7 @@
 -- Triples with one separator between their columns: TSV, CSV and the like. With `quoted`, a column may stand in double
--- quotes, as RFC 4180 has it, on one line.
+-- quotes, as RFC 4180 has it, on one line. A tail that `value_pattern` matches is tagged as a value.
 -- params: separator :: VARCHAR, quoted :: BOOLEAN, columns :: INTEGER[], width :: INTEGER, expected :: VARCHAR
--- params: header_line :: BIGINT, literals :: BOOLEAN
+-- params: header_line :: BIGINT, literals :: BOOLEAN, value_pattern :: VARCHAR
 WITH cut AS (
     SELECT line, text,
         CASE WHEN getvariable('quoted') AND contains(text, '"') THEN quoted_columns(text, getvariable('separator'))
@@ -29,19 +29,21 @@ read AS (
             WHEN getvariable('literals') AND written_literal(head) IS NOT NULL THEN
                 'a literal cannot be the head of a triple'
         END AS fault,
-        CASE WHEN getvariable('literals') THEN written_literal(tail) END AS literal
+        CASE WHEN getvariable('literals') THEN written_literal(tail) END AS literal,
+        coalesce(regexp_full_match(tail, getvariable('value_pattern')), false) AS is_like_a_value
     FROM chosen
 ),
 sorted AS (
     SELECT *,
         CASE WHEN line = getvariable('header_line') THEN 'header' WHEN text = '' THEN 'blank'
             WHEN fault IS NOT NULL THEN 'reject' ELSE 'triple'
-        END AS category
+        END AS category,
+        category = 'triple' AND literal IS NULL AND is_like_a_value AS is_value
     FROM read
 )
 SELECT line, category, head, relation,
     CASE WHEN category = 'reject' THEN text ELSE coalesce(literal.value, tail) END AS tail,
-    literal IS NOT NULL AS is_literal, stored_datatype(literal.datatype) AS datatype,
-    nullif(literal.language, '') AS language, CAST(NULL AS VARCHAR) AS tag,
+    literal IS NOT NULL OR is_value AS is_literal, stored_datatype(literal.datatype) AS datatype,
+    nullif(literal.language, '') AS language, CASE WHEN is_value THEN 'value' END AS tag,
     CASE WHEN category = 'reject' THEN fault END AS reason
 FROM sorted

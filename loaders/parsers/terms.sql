@@ -92,23 +92,28 @@ CREATE OR REPLACE TEMP MACRO written_term(parts) AS
         }
     END;
 
--- A literal as TSV has it: value^^datatype (an IRI, or xsd:date and the like), or the syntax of N-Triples with a datatype or a language; the value is
--- unescaped. NULL for what is none: text in quotes alone is an id, as the titles of songs are.
+-- A literal as TSV has it: value^^datatype (an IRI, in brackets or not, or xsd:date and the like), or the syntax of
+-- N-Triples with a datatype or a language; the value is unescaped. NULL for what is none: text in quotes alone is an id,
+-- as the titles of songs are.
+CREATE OR REPLACE TEMP MACRO typed_pattern() AS
+    '((?s:.*))\^\^(https?://[^ \t\r]+|<https?://[^<>" \t\r]+>|xsd:[A-Za-z]+)';
+CREATE OR REPLACE TEMP MACRO whole_datatype(written) AS
+    CASE
+        WHEN starts_with(written, 'xsd:') THEN 'http://www.w3.org/2001/XMLSchema#' || written[5:]
+        WHEN starts_with(written, '<') THEN written[2:-2]
+        ELSE written
+    END;
+CREATE OR REPLACE TEMP MACRO typed_literal(parts) AS
+    {'value': parts.value, 'language': '', 'datatype': whole_datatype(parts.datatype)};
 CREATE OR REPLACE TEMP MACRO written_literal(cell) AS
     CASE
         WHEN starts_with(cell, '"') AND ends_with(cell, '"') THEN NULL
-        WHEN starts_with(cell, '"') THEN written_term(literal_parts(cell))
-        WHEN regexp_full_match(cell, '(?s:.*)\^\^xsd:[A-Za-z]+') THEN
-            {
-                'value': regexp_extract(cell, '^((?s:.*))\^\^xsd:[A-Za-z]+$', 1), 'language': '',
-                'datatype': 'http://www.w3.org/2001/XMLSchema#' || regexp_extract(cell, '\^\^xsd:([A-Za-z]+)$', 1)
-            }
-        WHEN contains(cell, '^^http') THEN
-            CASE WHEN regexp_full_match(cell, '(?s:.*)\^\^https?://[^ \t\r]+') THEN
-                {
-                    'value': regexp_extract(cell, '^((?s:.*))\^\^https?://[^ \t\r]+$', 1), 'language': '',
-                    'datatype': regexp_extract(cell, '^(?s:.*)\^\^(https?://[^ \t\r]+)$', 1)
-                }
+        WHEN starts_with(cell, '"') THEN written_term(literal_parts(
+            regexp_replace(cell, '"\^\^xsd:([A-Za-z]+)$', '"^^<http://www.w3.org/2001/XMLSchema#\1>')
+        ))
+        WHEN contains(cell, '^^') THEN
+            CASE WHEN regexp_full_match(cell, typed_pattern())
+                THEN typed_literal(regexp_extract(cell, '^' || typed_pattern() || '$', ['value', 'datatype']))
             END
     END;
 CREATE OR REPLACE TEMP MACRO quoted_column_pattern(separator) AS

@@ -37,6 +37,8 @@ class PlainForm:
     relation: str
     other_relation: str | None = None
     """Relations that `relation` matches and whose lines are not plain all the same."""
+    other_tail: str | None = None
+    """Tails that `entity` matches and whose lines are not plain all the same."""
     noise: str | None = None
     """Relations of plain lines that are only counted."""
     begin: str = ""
@@ -100,8 +102,8 @@ def split_plain(form: PlainForm, block: LineBlock) -> SplitLines:
     codes = codes[:, form.columns]
     if not is_cut.all():
         codes = np.where(is_cut[:, np.newaxis], codes, 0)
-    are_entities, are_relations, are_noise = _checked(form, terms, codes)
-    is_plain = is_cut & are_entities[codes[:, 0]] & are_relations[codes[:, 1]] & are_entities[codes[:, 2]]
+    are_entities, are_tails, are_relations, are_noise = _checked(form, terms, codes)
+    is_plain = is_cut & are_entities[codes[:, 0]] & are_relations[codes[:, 1]] & are_tails[codes[:, 2]]
     is_noise = is_plain & are_noise[codes[:, 1]]
     is_triple = is_plain & ~is_noise
     found = EncodedTriples.of(terms, terms, codes if is_triple.all() else codes[is_triple])
@@ -150,10 +152,13 @@ def _as_array(form: PlainForm, block: LineBlock, starts: npt.NDArray[np.int32], 
     )
 
 
-def _checked(form: PlainForm, terms: pa.StringArray, codes: Codes) -> tuple[Chosen, Chosen, Chosen]:
-    """Return which terms can be entities of plain lines, which their relations, and which of these are noise."""
+def _checked(form: PlainForm, terms: pa.StringArray, codes: Codes) -> tuple[Chosen, Chosen, Chosen, Chosen]:
+    """Return which terms can be heads of plain lines, their tails and their relations, and which of these are noise."""
     is_short = _compute.less_equal(_compute.binary_length(terms), MAX_ID_BYTES)
     are_entities = _compute.and_(is_short, _matched(form, terms, form.entity))
+    are_tails = are_entities
+    if form.other_tail is not None:
+        are_tails = _compute.and_not(are_entities, _matched(form, terms, form.other_tail))
     in_place = np.flatnonzero(np.bincount(codes[:, 1], minlength=len(terms)))
     relations = terms.take(pa.array(in_place))
     fit = _compute.and_(is_short.take(pa.array(in_place)), _matched(form, relations, form.relation))
@@ -163,7 +168,8 @@ def _checked(form: PlainForm, terms: pa.StringArray, codes: Codes) -> tuple[Chos
     are_relations[in_place] = fit
     if form.noise is not None:
         are_noise[in_place] = _matched(form, relations, form.noise)
-    return are_entities.to_numpy(zero_copy_only=False), are_relations, are_noise
+    heads, tails = (each.to_numpy(zero_copy_only=False) for each in (are_entities, are_tails))
+    return heads, tails, are_relations, are_noise
 
 
 def _matched(form: PlainForm, terms: pa.StringArray, pattern: str) -> Any:

@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -68,6 +68,14 @@ class Counts:
     num_names_ignored: int
     """Name statements of ids that are in no triple, or that say what another one says."""
     checksum: int
+    num_values: int = 0
+    """Triples whose tail is a literal because it is written as a value, and has neither a name nor triples."""
+    num_unnamed: int = 0
+    """Entities without a name."""
+    num_unnamed_tails: int = 0
+    """Those among them that are in no triple but as its tail; looked up where the source takes tails for values."""
+    unnamed_tails: Sequence[str] = ()
+    """The first of these."""
     num_rejects: int = 0
     categories: Mapping[str, int] = field(default_factory=dict)
 
@@ -137,6 +145,7 @@ class Stage:
                 with Rejects(rejects_file, max_rejects) as rejects:
                     with plain.files:
                         self._read(source, subset, plain, rejects, progress, sample_batches)
+                    self._decide_values(plain.files)
                     self._restrict(source, subset)
                     counts = self._number(source, plain, rejects, progress)
                 plain.files.delete()
@@ -239,6 +248,15 @@ class Stage:
         rejects.next_row = connection.execute(query("reading/num_statements")).fetchall()[0][0]
         rejects.check()
 
+    def _decide_values(self, encoded: EncodedFiles) -> None:
+        """Leave those of the tails that are written as values literals that have neither a name nor triples."""
+        connection = self._opened()
+        if not connection.execute(query("reading/value_texts")).fetchall()[0][0]:
+            return
+        connection.register("encoded_entity", encoded.entities())
+        connection.execute(query("reading/no_values"))
+        connection.unregister("encoded_entity")
+
     def _restrict(self, source: Source, subset: Subset) -> None:
         """Leave out what the subset leaves out by the shape of the graph."""
         connection = self._opened()
@@ -285,6 +303,8 @@ class Stage:
         parsed = Counter(dict(connection.execute(query("numbering/categories")).fetchall()))
         categories = dict(plain.categories + parsed)
         counted = next(self.rows("numbering/counts", 1, num_encoded=plain.files.num_triples)).to_pylist()[0]
+        if "values" in source.options() and counted["num_unnamed"]:
+            counted |= next(self.rows("results/unnamed_tails", 1)).to_pylist()[0]
         counts = Counts(**counted, num_rejects=categories.get("reject", 0), categories=categories)
         if not counts.num_triples:
             found = ", ".join(f"{number:,} {name}" for name, number in sorted(categories.items())) or "nothing"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.loaders.formats.freebase.noise import NoiseRule, read_noise_rules
+from lodestar.loaders.formats.tail_values import value_pattern
 
 from tests import line_strategies as lines
 from tests import reference_parsers as reference
@@ -69,15 +70,25 @@ def test_ntriples(texts: list[str], every: bool, based: bool) -> None:
 
 
 @many
-@given(st.data(), st.sampled_from(["\t", "|", "||", ", "]), st.booleans(), st.sampled_from([(1, 2, 3), (3, 1, 2)]))
-def test_delimited(data: st.DataObject, separator: str, literals: bool, columns: tuple[int, ...]) -> None:
+@given(
+    st.data(),
+    st.sampled_from(["\t", "|", "||", ", "]),
+    st.booleans(),
+    st.sampled_from([(1, 2, 3), (3, 1, 2)]),
+    st.sampled_from([None, value_pattern("auto", ()), value_pattern("all", ())]),
+)
+def test_delimited(
+    data: st.DataObject, separator: str, literals: bool, columns: tuple[int, ...], pattern: str | None
+) -> None:
     texts = data.draw(st.lists(lines.delimited(separator), max_size=40))
-    parameters = delimited_parameters(separator=separator, literals=literals, columns=list(columns))
+    parameters = delimited_parameters(
+        separator=separator, literals=literals, columns=list(columns), value_pattern=pattern
+    )
     assert_same(
         "delimited",
         parameters,
         texts,
-        lambda text: [reference.delimited(text, separator, columns=columns, literals=literals)],
+        lambda text: [reference.delimited(text, separator, columns=columns, literals=literals, value_pattern=pattern)],
     )
 
 

@@ -10,6 +10,7 @@ from lodestar.loaders.formats import delimited, ntriples
 from lodestar.loaders.formats.delimited_columns import Layout
 from lodestar.loaders.formats.freebase import dump as freebase
 from lodestar.loaders.formats.freebase.noise import NoiseRule, read_noise_rules
+from lodestar.loaders.formats.tail_values import value_pattern
 
 from tests import line_strategies as lines
 from tests.examples import examples
@@ -49,6 +50,7 @@ def test_ntriples(texts: list[str], gaps: list[str], based: bool) -> None:
     st.sampled_from([((1, 2, 3), 3), ((3, 1, 2), 3), ((4, 2, 1), 4)]),
     st.sampled_from([0, 1, 3]),
     GAPS,
+    st.sampled_from([None, value_pattern("auto", ())]),
 )
 def test_delimited(
     data: st.DataObject,
@@ -58,6 +60,7 @@ def test_delimited(
     columns: tuple[tuple[int, ...], int],
     header_line: int,
     gaps: list[str],
+    pattern: str | None,
 ) -> None:
     texts = data.draw(st.lists(lines.delimited(separator, quoted), max_size=40))
     layout = Layout(*columns, has_header=header_line > 0, expected="columns")
@@ -68,8 +71,9 @@ def test_delimited(
         columns=list(layout.columns),
         width=layout.width,
         header_line=header_line,
+        value_pattern=pattern,
     )
-    form = delimited.plain_form(separator, layout, header_line, quoted=quoted)
+    form = delimited.plain_form(separator, layout, header_line, quoted=quoted, value_pattern=pattern)
     assert (form is None) == (quoted and layout.width > 3)
     if form:
         num_plain(form, "delimited", parameters, texts, gaps)

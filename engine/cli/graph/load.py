@@ -74,6 +74,14 @@ _literals = click.option(
     show_default=True,
     help='Take tails like 1983^^http://…#gYear and "text"@en for literals.',
 )
+_values = click.option(
+    "--values",
+    type=click.Choice(["auto", "all", "none"]),
+    default="auto",
+    show_default=True,
+    help="Which tails become literals that --names does not name and that are no head: numbers, dates, yes and no and "
+    "text of several words (auto), all, or none.",
+)
 _languages = click.option(
     "--languages",
     default="en",
@@ -89,6 +97,7 @@ _languages = click.option(
 @_header
 @click.option("--separator", default="\t", help="What parts the columns (default: a tab).")
 @_literals
+@_values
 @load_options
 def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
     """Load triples from a TSV file: head, relation, tail; gzip or plain; - is standard input.
@@ -102,7 +111,8 @@ def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
       zcat kg.tsv.gz | lodestar load tsv -
       lodestar load tsv facts.txt --separator '|' --columns 2,3,4
     """
-    _load("tsv", flags, {"path": kg, "names_path": names, "columns": _list(columns)}, "separator", "header", "literals")
+    arguments = {"path": kg, "names_path": names, "columns": _list(columns)}
+    _load("tsv", flags, arguments, "separator", "header", "literals", "values")
 
 
 @command.command()
@@ -112,6 +122,7 @@ def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
 @_header
 @click.option("--separator", default=",", show_default=True, help="What parts the columns.")
 @_literals
+@_values
 @load_options
 def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
     """Load triples from a CSV file, with quotes where a column has a comma; one line a triple.
@@ -120,12 +131,14 @@ def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
     Example:
       lodestar load csv kg.csv --columns subject,predicate,object
     """
-    _load("csv", flags, {"path": kg, "names_path": names, "columns": _list(columns)}, "separator", "header", "literals")
+    arguments = {"path": kg, "names_path": names, "columns": _list(columns)}
+    _load("csv", flags, arguments, "separator", "header", "literals", "values")
 
 
 @command.command()
 @click.argument("kg")
 @click.option("--names", metavar="FILE", help="Names: parquet with the columns id, name, language and is_alias.")
+@_values
 @load_options
 def parquet(kg: str, names: str | None, **flags: Any) -> None:
     """Load triples from parquet as `lodestar export` writes it: head, relation, tail, is_literal, datatype, language.
@@ -134,7 +147,7 @@ def parquet(kg: str, names: str | None, **flags: Any) -> None:
     Example:
       lodestar load parquet kg.parquet --names names.parquet
     """
-    _load("parquet", flags, {"path": kg, "names_path": names})
+    _load("parquet", flags, {"path": kg, "names_path": names}, "values")
 
 
 @command.command()

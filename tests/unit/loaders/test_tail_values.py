@@ -1,0 +1,144 @@
+"""Values beside a names file: literals, not nodes without a name, and the load says what it did."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from lodestar.loaders.formats.delimited import CsvSource, TsvSource
+from lodestar.loaders.formats.tail_values import value_pattern
+from lodestar.loaders.formats.triples_parquet import ParquetSource
+from lodestar.loaders.loads.loading import LoadOptions
+from lodestar.loaders.loads.preview import preview
+from lodestar.loaders.loads.report import LoadReport
+from lodestar.loaders.source import Source
+from lodestar.loaders.stage.stage import Counts, Stage
+from lodestar.loaders.subset import Subset
+from pyarrow import parquet
+
+TRIPLES = [
+    ("e1", "born", "1983-02-01"),
+    ("e1", "height", "1.80"),
+    ("e1", "retired", "no"),
+    ("e1", "motto", "Never give up"),
+    ("e1", "lives in", "c1"),
+    ("e1", "gender", "female"),
+    ("e1", "office", "m1"),
+    ("m1", "since", "2001"),
+    ("2001", "decade", "c1"),
+    ("e1", "likes", "42"),
+    ("e1", "hired", "2016-07-16^^xsd:date"),
+    ("e1", "left", '"2017-01-01"^^xsd:date'),
+    ("e1", "back", "2018^^<http://www.w3.org/2001/XMLSchema#gYear>"),
+]
+NAMES = [("e1", "Ann Alder"), ("c1", "Lima"), ("42", "The Answer")]
+VALUES = {"1983-02-01", "1.80", "no", "Never give up"}
+TYPED = {"2016-07-16", "2017-01-01", "2018"}
+
+
+def tsv(folder: Path, **options: Any) -> Source:
+    (folder / "kg.tsv").write_text("".join("\t".join(row) + "\n" for row in TRIPLES), encoding="utf-8")
+    (folder / "names.tsv").write_text("".join("\t".join(row) + "\n" for row in NAMES), encoding="utf-8")
+    return TsvSource(str(folder / "kg.tsv"), str(folder / "names.tsv"), **options)
+
+
+def csv(folder: Path, **options: Any) -> Source:
+    tsv(folder)
+    lines = ("\t".join(row).replace('"', '""').replace("\t", '","') for row in TRIPLES)
+    (folder / "kg.csv").write_text("".join(f'"{line}"\n' for line in lines), encoding="utf-8")
+    return CsvSource(str(folder / "kg.csv"), str(folder / "names.tsv"), **options)
+
+
+def in_parquet(folder: Path, **options: Any) -> Source:
+    for name, rows, columns in (("kg", TRIPLES, ("head", "relation", "tail")), ("names", NAMES, ("id", "name"))):
+        parquet.write_table(
+            pa.table(dict(zip(columns, zip(*rows, strict=True), strict=True))), folder / f"{name}.parquet"
+        )
+    return ParquetSource(str(folder / "kg.parquet"), str(folder / "names.parquet"), **options)
+
+
+def staged(source: Source, folder: Path, **options: Any) -> tuple[Counts, dict[str, str | None], set[str]]:
+    """Return the counts, the literals with their datatypes, and the entities."""
+    with Stage(folder / "stage") as stage:
+        counts = stage.fill(source, "x", subset=Subset(**options), max_rejects=0, rejects_file=None)
+        literals = {row["value"]: row["datatype"] for row in rows(stage, "results/literal_rows")}
+        entities = {row["id"] for row in rows(stage, "results/entity_rows")}
+        stage.delete()
+    return counts, literals, entities
+
+
+def rows(stage: Stage, name: str) -> Iterator[dict[str, Any]]:
+    for batch in stage.rows(name, 100):
+        yield from batch.to_pylist()
+
+
+@pytest.mark.parametrize("make", [tsv, csv])
+def test_values_are_literals_beside_names(tmp_path: Path, make: Any) -> None:
+    counts, literals, entities = staged(make(tmp_path), tmp_path)
+    assert set(literals) == VALUES | TYPED
+    assert {literals[value] for value in VALUES} == {None}
+    assert literals["2016-07-16"] == literals["2017-01-01"] == "http://www.w3.org/2001/XMLSchema#date"
+    assert literals["2018"] == "http://www.w3.org/2001/XMLSchema#gYear"
+    assert entities == {"e1", "c1", "m1", "2001", "42", "female"}, "a head, or what has a name, is no value"
+    assert (counts.num_values, counts.num_triples) == (len(VALUES), len(TRIPLES))
+    assert (counts.num_unnamed, counts.num_unnamed_tails, list(counts.unnamed_tails)) == (3, 1, ["female"])
+
+
+def test_parquet_has_values_too(tmp_path: Path) -> None:
+    counts, literals, _ = staged(in_parquet(tmp_path), tmp_path)
+    assert set(literals) == VALUES
+    assert counts.num_values == len(VALUES)
+
+
+@pytest.mark.parametrize("make", [tsv, in_parquet])
+def test_all_tails_or_none_may_be_values(tmp_path: Path, make: Any) -> None:
+    every, _, entities = staged(make(tmp_path, values="all"), tmp_path)
+    assert {"female"} & entities == set()
+    assert {"m1", "2001", "42", "c1"} <= entities
+    assert every.num_unnamed_tails == 0
+    none, literals, _ = staged(make(tmp_path, values="none"), tmp_path)
+    assert not VALUES & set(literals)
+    assert none.num_values == 0
+
+
+def test_values_are_the_same_in_a_part_of_a_graph(tmp_path: Path) -> None:
+    _, literals, entities = staged(tsv(tmp_path), tmp_path, around=("m1",), hops=1)
+    assert (set(literals), entities) == (set(), {"e1", "m1", "2001"})
+    _, literals, _ = staged(tsv(tmp_path), tmp_path, around=("e1",), hops=1)
+    assert set(literals) == VALUES | TYPED
+
+
+def test_ids_that_are_written_like_values_stay_ids(tmp_path: Path) -> None:
+    (tmp_path / "kg.tsv").write_text("1\tr\t2\n2\tr\t77\n1\tsays\tA long day\n", encoding="utf-8")
+    (tmp_path / "names.tsv").write_text("1\tAnn\n2\tBob\n", encoding="utf-8")
+    _, literals, entities = staged(TsvSource(str(tmp_path / "kg.tsv"), str(tmp_path / "names.tsv")), tmp_path)
+    assert (set(literals), entities) == ({"A long day"}, {"1", "2", "77"})
+
+
+def test_without_names_a_value_is_its_own_name(tmp_path: Path) -> None:
+    tsv(tmp_path)
+    counts, literals, _ = staged(TsvSource(str(tmp_path / "kg.tsv")), tmp_path)
+    assert set(literals) == TYPED
+    assert (counts.num_values, counts.num_unnamed) == (0, 0)
+
+
+def test_a_load_says_what_it_did_with_values(tmp_path: Path) -> None:
+    counts, _, _ = staged(tsv(tmp_path), tmp_path)
+    told = dataclasses.asdict(counts) | {"source": "kg", "kind": "tsv", "sha256": "", "number": 0, "writer": "online"}
+    told.pop("checksum")
+    assert str(LoadReport(**told, seconds=1)).endswith(
+        "; 4 values are literals; 3 entities without a name, 1 of them without triples of their own ('female'): "
+        "if these are values, give --values all"
+    )
+    shown = preview(tsv(tmp_path), LoadOptions(staging=tmp_path / "staging"), online_only=True)
+    assert shown.num_values == 4
+    assert "  values     4 tails, kept as literals" in str(shown)
+
+
+def test_forms_of_ids_are_no_values() -> None:
+    assert value_pattern("none", ()) is None
+    assert value_pattern("auto", ["1", "2", "a b"]) != value_pattern("auto", ())
