@@ -58,17 +58,14 @@ def command(
     from ...database.gateway import Gateway
     from ...progress.phases import progress_bar
     from ...server.connecting import connection_of
-    from ...whole_file import check_apart, check_output
+    from ...whole_file import check_output
     from ..terminal import printable
 
     request = ExportRequest(path, format_, names_path, base or FREEBASE, id_names, load)
     _check(request, as_json=as_json)
-    files = [
-        (option, Path(file)) for option, file in (("FILE", path), ("--names", names_path)) if file not in (None, "-")
-    ]
-    check_apart(files)
-    for option, file in files:
-        check_output("" if option == "FILE" else option, file, force=force)
+    for option, file in (("", path), ("--names", names_path)):
+        if file and file != "-":
+            check_output(option, Path(file), force=force)
     with Gateway(connection_of(settings_from(**flags))) as gateway:
         gateway.version()
         with progress_bar("the graph", "exporting") as (progress, _):
