@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lodestar.engine.questions.gold import QuestionSet
+from lodestar.engine.gold_questions import QuestionSet
 from lodestar.engine.values import Question
 from lodestar.loaders.questions.reading import read_questions
 

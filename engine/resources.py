@@ -9,29 +9,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..models.encoder import BUNDLED, EncoderUnavailableError, SentenceEncoder
-from ..models.encoding.vector_store import VectorStore
 from ..models.one_line import one_line
 from ..models.placement import Placement, PlacementError
-from ..models.text_vectors import TextVectors
+from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
+from ..models.text.vectors import TextVectors, VectorStore
+from ..models.text.verbalise import RelationWords
 from ..models.training.description import CheckpointError as Unreadable
 from ..models.training.description import ModelDescription, described
 from ..models.training.kind import AnyKind, ModelKind, Opening, kind_in, load_kind
-from ..models.verbalise import RelationWords
-from .chat.gateway import ChatGateway
-from .database.catalogue import Catalogue, Edition
-from .database.gateway import Connection
 from .errors import CheckpointError, EncoderError, UsageError
-from .relations.words import type_words, words_of_relation
+from .indexes.relation_words import type_words, words_of_relation
+from .llm.gateway import ChatGateway
+from .neo4j.catalogue import Catalogue, Edition
+from .neo4j.gateway import Connection
 from .settings import Settings
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
-    from ..models.causal_lm import CausalLM
+    from ..models.language.causal_lm import CausalLM
     from ..models.training.description import ModelDescription
-    from .entities.index import EntityIndex
-    from .relations.index import RelationIndex
+    from .indexes.entity_index import EntityIndex
+    from .indexes.relation_index import RelationIndex
 
 T = TypeVar("T")
 
@@ -147,7 +146,7 @@ class Resources:
 
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs here, loaded when it is first asked."""
-        from ..models.causal_lm import CausalLM
+        from ..models.language.causal_lm import CausalLM
 
         return self.once(("causal", name), lambda: CausalLM(name, device=self.device))
 
@@ -244,12 +243,12 @@ class GraphResources:
         One that was made before the graph's last load is used, with a warning: what it gives that the graph has no
         more is left out, what came since is not in it.
         """
-        from .relations.index import index_folder
+        from .indexes.relation_index import index_folder
 
         folder = index_folder(self.shared.settings, self.shared.connection)
         if not (folder / "entities.json").exists():
             return None
-        from .entities.index import open_entity_index  # with FAISS, which is slow to import
+        from .indexes.entity_index import open_entity_index  # with FAISS, which is slow to import
 
         index = open_entity_index(folder, self.shared.encoder)
         if index is not None and self.edition not in (None, index.meta.edition):
@@ -286,7 +285,7 @@ class GraphResources:
 
     @cached_property
     def _index(self) -> RelationIndex:
-        from .relations.index import index_folder, open_index  # with FAISS, which is slow to import
+        from .indexes.relation_index import index_folder, open_index  # with FAISS, which is slow to import
 
         shared = self.shared
         folder = index_folder(shared.settings, shared.connection)

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from .chat.gateway import ChatGateway
-from .chat.prompts import Completed, Prompt
-from .database.requests import Request
 from .errors import LLMError
+from .llm.gateway import ChatGateway
+from .llm.prompts import Completed, Prompt
+from .neo4j.requests import Request
 from .steps import Call, Steps, drive, drive_async
 
 T = TypeVar("T")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from .database.graph import Signature
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Kind
+from .neo4j.graph import Signature
 from .steps import Steps
 from .values import EntityCandidate, LinkedQuestion, Question, Scored
 

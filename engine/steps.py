@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from .chat.prompts import ChatUsage, Prompt, usage_of
-from .database.requests import Request
+from .llm.prompts import ChatUsage, Prompt, usage_of
+from .neo4j.requests import Request
 
 T = TypeVar("T")
 S = TypeVar("S")

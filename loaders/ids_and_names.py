@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from ..engine.database.catalogue import LABEL_SEPARATOR
-from ..engine.database.templates import quoted
+from ..engine.neo4j.catalogue import LABEL_SEPARATOR
+from ..engine.neo4j.templates import quoted
 
 MAX_ID_BYTES = 8_000
 """Neo4j's range index takes keys of about 8,160 bytes."""

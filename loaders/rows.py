@@ -1,13 +1,34 @@
-"""What every parser and every source of rows gives: one row a line or record, by category."""
+"""Hold what a source states as rows and Arrow batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from .batches import in_batches
+from ..engine.neo4j.requests import MAX_REQUEST_CHARS
+
+T = TypeVar("T")
+
+
+def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield the items in lists of `size`, the last one shorter."""
+    remaining = iter(items)
+    while batch := list(islice(remaining, size)):
+        yield batch
+
+
+def in_bytes(batches: Iterable[pa.RecordBatch], max_bytes: int = MAX_REQUEST_CHARS) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the batches in batches of about so many bytes, and of at least a row."""
+    for batch in batches:
+        if batch.nbytes <= max_bytes or batch.num_rows <= 1:
+            yield batch
+        else:
+            half = batch.num_rows // 2
+            yield from in_bytes((batch.slice(0, half), batch.slice(half)), max_bytes)
+
 
 BATCH_ROWS = 50_000
 
@@ -76,3 +97,19 @@ def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema) -> Itera
     for batch in in_batches(rows, BATCH_ROWS):
         columns = [pa.array(column, field.type) for column, field in zip(zip(*batch, strict=True), schema, strict=True)]
         yield pa.record_batch(columns, schema=schema)
+
+
+class RowStream:
+    """Rows of tables that have the same columns; at least one table comes."""
+
+    def __init__(self, tables: Iterable[pa.Table]) -> None:
+        self._tables = iter(tables)
+        self._rest: pa.Table | None = None
+
+    def take(self, num_rows: int) -> pa.Table:
+        """Return the next rows; there have to be so many."""
+        rest = next(self._tables) if self._rest is None else self._rest
+        while rest.num_rows < num_rows:
+            rest = pa.concat_tables([rest, next(self._tables)])
+        self._rest = rest.slice(num_rows)
+        return rest.slice(0, num_rows)

@@ -1,4 +1,4 @@
-"""Scoring relation paths by similarity, without training: pure formulas over unit vectors, and all paths of questions.
+"""Score relation paths by cosine similarity with the question, weighed by what each hop adds.
 
 STAR's `similarity` baseline is the cosine of question and verbalised path. It prefers long paths, since more words
 always find more to agree with. Here the score of *ending* at a path p = h_1 … h_L also weighs what hops cost; the
@@ -25,9 +25,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .shortlist import others_below
-from .text_vectors import TextVectors
-from .verbalise import Hop, reached_type, verbalise_hop, verbalise_path
+from .text.vectors import TextVectors
+from .text.verbalise import Hop, reached_type, verbalise_hop, verbalise_path
+
+GAP = 1e-3
+"""At least between the last of the shortlist and the first of the others."""
+
+
+def others_below(scores: npt.NDArray[np.float32], rows: npt.NDArray[np.int64]) -> None:
+    """Lower, in place, all scores but those at `rows` by the same, so that they come after; scores: (num_paths,)."""
+    others = np.ones(len(scores), dtype=np.bool_)
+    others[rows] = False
+    if len(rows) and others.any():
+        scores[others] -= max(0.0, GAP + float(scores[others].max() - scores[rows].min()))
+
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]

@@ -15,8 +15,8 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.server.instance import Instance
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.instance import Instance
 from lodestar.engine.settings import Settings
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -84,7 +84,7 @@ def environment(settings: Settings) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def connection(settings: Settings) -> Connection:
     """The connection to the test server."""
-    from lodestar.engine.server.connecting import connection_of
+    from lodestar.engine.neo4j.instance import connection_of
 
     return connection_of(settings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lodestar.engine.explaining.explanation import ExplainedPath, Explanation, Word
+from lodestar.engine.show.explanation import ExplainedPath, Explanation, Word
 from lodestar.engine.values import Entity, Path, Question, Triple
 
 from tests.evidence import chain_of

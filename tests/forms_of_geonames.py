@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import neo4j
 from lodestar.engine.evidence.answer import Answer
-from lodestar.loaders.formats.geonames import freebase_vocabulary as fb
+from lodestar.loaders.formats import geonames as fb
 
 from tests.places import KEPT
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.progress.phases import Progress, silent
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.progress import Progress, silent
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
 from lodestar.loaders.loads.report import LoadReport

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from lodestar.models.encoder import FloatArray, SentenceEncoder
+from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 
 
 class LetterEncoder(SentenceEncoder):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lodestar.models.star.inputs.examples import Example, ExampleSet, examples_of
+from lodestar.models.star.backbone import describe_backbone
+from lodestar.models.star.examples import Example, ExampleSet, examples_of
 from lodestar.models.star.mined import (
     AnswerPath,
     Hops,
@@ -17,7 +18,6 @@ from lodestar.models.star.mined import (
     read,
     write,
 )
-from lodestar.models.star.networks.backbone import describe_backbone
 
 from tests.tiny_checkpoint import GRAPH, tiny_backbone
 

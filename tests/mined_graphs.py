@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lodestar.engine.database.catalogue import Catalogue, RelationInfo
-from lodestar.engine.supervision.mining.hops import WalkedHop, WalkedPath
+from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
+from lodestar.engine.supervision.answer_paths import WalkedHop, WalkedPath
 from lodestar.engine.values import Step
 from lodestar.models.star.mined import INVERSE, THROUGH
 

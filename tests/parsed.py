@@ -7,9 +7,9 @@ from functools import cache
 
 import duckdb
 import pyarrow as pa
-from lodestar.loaders.formats.freebase.noise import NoiseRule, noise_parameters
+from lodestar.loaders.formats.freebase import NoiseRule, noise_parameters
 from lodestar.loaders.parsers.parser import parser
-from lodestar.loaders.reading.line_block import LINES
+from lodestar.loaders.reading.lines import LINES
 
 from tests.reference_parsers import Parsed
 

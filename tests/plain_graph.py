@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 import neo4j
-from lodestar.engine.database.catalogue import read_relation_counts
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.requests import Request
-from lodestar.engine.database.templates import template
+from lodestar.engine.neo4j.catalogue import read_relation_counts
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.neo4j.templates import template
 
 SCHEMA = (
     "ensure_entity_id",

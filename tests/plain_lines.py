@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 from lodestar.loaders.plain_lines.encoding import EncodedTriples, PlainForm, split_plain
-from lodestar.loaders.reading.line_block import LineBlock
+from lodestar.loaders.reading.lines import LineBlock
 
 from tests.parsed import parsed, rows_of
 from tests.reference_parsers import Parsed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lodestar.models.mined.pool import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
 
 CHAINS = (
     PoolChain("path", "peru", ("capital",), ("Peru", "Lima")),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from lodestar.loaders.parsers.parser import parser
-from lodestar.loaders.reading.line_block import LINES
+from lodestar.loaders.reading.lines import LINES
 from lodestar.loaders.rows import ROWS
 from lodestar.loaders.source import LinePart, Part, Source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from lodestar.models.path_pooling.pooling import Pooling
+from lodestar.models.path_pooling import Pooling
 
 PlainTriple = tuple[int, int, float]
 Way = list[int]  # triples by number, from the topic on

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lodestar.models.reg.graphs import UNNAMED, GraphTexts, QuestionGraphs
+from lodestar.models.subgraphs import UNNAMED, GraphTexts, QuestionGraphs
 
 RELATIONS = ("capital", "currency", "language")
 ANSWERS = ("town", "coin", "tongue")

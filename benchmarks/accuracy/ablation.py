@@ -21,23 +21,20 @@ from statistics import mean
 from typing import Any
 
 import torch
-from lodestar.models.encoder import SentenceEncoder
 from lodestar.models.file_hash import file_sha256
-from lodestar.models.star.biases import ErrorShares, Frequencies, error_shares, frequencies
-from lodestar.models.star.checkpoint import read_checkpoint
+from lodestar.models.star.backbone import pretrained_backbone
 from lodestar.models.star.config import PoolOptions
-from lodestar.models.star.inputs.examples import ExampleSet, Floats, examples_of
-from lodestar.models.star.inputs.texts import Texts
-from lodestar.models.star.learning.pool_objective import PoolObjective
-from lodestar.models.star.learning.readers import CrossReader, DualReader
+from lodestar.models.star.cross_training import CrossReader, DualReader, PoolObjective
+from lodestar.models.star.examples import ExampleSet, Floats, examples_of
+from lodestar.models.star.losses import mixed
 from lodestar.models.star.mined import read
-from lodestar.models.star.mixing import mixed
-from lodestar.models.star.networks.backbone import pretrained_backbone
-from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
-from lodestar.models.star.networks.dual_encoder import DualEncoder
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
+from lodestar.models.star.scoring import ErrorShares, Frequencies, error_shares, frequencies, read_checkpoint
+from lodestar.models.star.texts import Texts
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.loop import train
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.objective import TrainingOptions
 
 from ..speed.shortlisting import stop_scores
 

@@ -20,10 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error
-from lodestar.engine.evaluation.metrics.selective import false_answers, risk_coverage
-from lodestar.engine.evaluation.records.record import Record
-from lodestar.engine.evaluation.reporting.folder import read_records, read_report
+from lodestar.engine.evaluation.metrics.confidence import expected_calibration_error, false_answers, risk_coverage
+from lodestar.engine.evaluation.record import Record
+from lodestar.engine.evaluation.report import read_records, read_report
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, sigmoid
 from sklearn.linear_model import LogisticRegression
 

@@ -23,30 +23,27 @@ from typing import Any
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.integrating import Integrating
 from lodestar.engine.api import Engine
-from lodestar.engine.database.catalogue import read_catalogue
-from lodestar.engine.evaluation.baselines.noise import Injecting
-from lodestar.engine.evaluation.gold_ids import GoldIds
-from lodestar.engine.evaluation.judging import judged
+from lodestar.engine.evaluation.judging import GoldIds, judged
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, paired_test
+from lodestar.engine.evaluation.noise import Injecting
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.bridges import as_kind
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.questions.gold import GoldQuestion
-from lodestar.engine.questions.in_graph import with_known_answers, with_topic_ids
-from lodestar.engine.recipes.filtering import Filter
+from lodestar.engine.gold_questions import GoldQuestion, with_known_answers, with_topic_ids
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.neo4j.instance import connection_of
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.recipes.reorganising import Filter
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.resources import GraphResources, Resources
-from lodestar.engine.server.connecting import connection_of
 from lodestar.engine.settings import resolve
 from lodestar.engine.stages import Reorganiser
 from lodestar.engine.steps import drive
-from lodestar.engine.training.fi import answered_of
+from lodestar.engine.training.fi_thresholds import answered_of
 from lodestar.loaders.questions.reading import read_questions
-from lodestar.models.graphrag_fi.integration import Thresholds
-from lodestar.models.graphrag_fi.thresholds import fitted
-from lodestar.models.path_pooling.pooling import Pooling
+from lodestar.models.graphrag_fi import Thresholds, fitted
+from lodestar.models.path_pooling import Pooling
 
 BATCH = 8
 SEED = 0

@@ -20,17 +20,17 @@ from statistics import mean
 
 import numpy as np
 import numpy.typing as npt
-from lodestar.engine.database.catalogue import read_catalogue
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.graph import NamedEntity, find_entity_candidates, read_signatures
-from lodestar.engine.database.mining import find_entities_by_name
+from lodestar.engine.gold_questions import GoldQuestion
 from lodestar.engine.linking import deciding, likelihood
 from lodestar.engine.linking.full_text import FullTextLinker, candidate
 from lodestar.engine.linking.mentions import Mention, Words
-from lodestar.engine.questions.gold import GoldQuestion
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.graph import NamedEntity, find_entity_candidates, read_signatures
+from lodestar.engine.neo4j.instance import connection_of
+from lodestar.engine.neo4j.mining import find_entities_by_name
 from lodestar.engine.recipes.linking import nearest_entities, relation_evidence
 from lodestar.engine.resources import Resources
-from lodestar.engine.server.connecting import connection_of
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import EntityCandidate, Scored
 from lodestar.loaders.questions.reading import read_questions

@@ -14,10 +14,10 @@ import random
 import string
 
 from lodestar.engine.api import Engine
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.requests import Request
-from lodestar.engine.database.templates import template
 from lodestar.engine.linking.tokens import fold
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.neo4j.templates import template
 from lodestar.engine.values import Question
 
 PAGE = 10_000

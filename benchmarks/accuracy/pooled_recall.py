@@ -22,18 +22,18 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.gold_ids import GoldIds
+from lodestar.engine.evaluation.judging import GoldIds
 from lodestar.engine.evaluation.metrics.uncertainty import paired_test
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import as_kind
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.questions.in_graph import with_topic_ids
+from lodestar.engine.gold_questions import with_topic_ids
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.settings import resolve
 from lodestar.engine.steps import drive
 from lodestar.loaders.questions.reading import read_questions
-from lodestar.models.path_pooling.pooling import Kernel, Pool, Pooling
+from lodestar.models.path_pooling import Kernel, Pool, Pooling
 
 CUTS = (25, 50, 100)
 BATCH = 8

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.text.encoders import SentenceEncoder
 
 
 def main() -> None:

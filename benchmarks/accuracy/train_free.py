@@ -17,7 +17,7 @@ from statistics import mean
 from lodestar.engine.api import Engine
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.evidence import Evidence, Item
-from lodestar.engine.recipes.searching import Similarity
+from lodestar.engine.recipes.retrieving import Similarity
 from lodestar.engine.settings import resolve
 from lodestar.models.similarity import Weights
 

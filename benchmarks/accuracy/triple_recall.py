@@ -28,19 +28,17 @@ from typing import Any
 import numpy as np
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.api import Engine
-from lodestar.engine.database.catalogue import read_catalogue
-from lodestar.engine.evaluation.gold_ids import GoldIds
-from lodestar.engine.evaluation.metrics.answers import strict_scores
-from lodestar.engine.evaluation.metrics.matching import Predicted
+from lodestar.engine.evaluation.judging import GoldIds
+from lodestar.engine.evaluation.metrics.answers import Predicted, strict_scores
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, paired_test
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import to_chains, triples_of
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.gold_questions import GoldQuestion, with_topic_ids
 from lodestar.engine.linking.topics import looked_up
+from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.pipeline import Pipeline
-from lodestar.engine.questions.gold import GoldQuestion
-from lodestar.engine.questions.in_graph import with_topic_ids
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import resolve
 from lodestar.engine.steps import Steps

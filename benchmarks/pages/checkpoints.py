@@ -16,21 +16,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lodestar.engine.api import Engine
-from lodestar.engine.server.instance import Instance
+from lodestar.engine.neo4j.instance import Instance
 from lodestar.engine.settings import Settings, resolve
-from lodestar.engine.supervision.mining.mine_file import mine_file
-from lodestar.engine.supervision.mining.options import MiningOptions
-from lodestar.engine.training.mined_sets import read_mined
-from lodestar.engine.training.relation_pairs import relation_pairs
+from lodestar.engine.supervision.mine_file import mine_file
+from lodestar.engine.supervision.miner import MiningOptions
+from lodestar.engine.training.path_sets import read_mined, relation_pairs
 from lodestar.engine.training.running import train_in_folder, training_config
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.reading import read_questions
-from lodestar.models.encoder import SentenceEncoder
 from lodestar.models.placement import Placement
-from lodestar.models.star.inputs.pairs import RelationPairs
+from lodestar.models.star.examples import RelationPairs
 from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import Mined
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.kind import Inputs
 from lodestar.models.training.trainer import Watcher
 

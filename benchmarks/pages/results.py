@@ -19,19 +19,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lodestar.engine.evaluation.reporting.folder import write_report
-from lodestar.engine.evaluation.reporting.report import report_of
-from lodestar.engine.evaluation.running import RunOptions, run_all
+from lodestar.engine.evaluation.report import report_of, write_report
+from lodestar.engine.evaluation.runs import RunOptions, run_all
+from lodestar.engine.neo4j.instance import Instance
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
-from lodestar.engine.server.instance import Instance
 from lodestar.engine.settings import Settings, resolve
-from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.formats.metaqa_kb import MetaqaSource
-from lodestar.loaders.formats.pathquestion_kb import PathquestionSource
+from lodestar.loaders.formats.delimited import MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.reading import read_questions
 from lodestar.loaders.source import Source
-from lodestar.models.star.checkpoint import read_description
+from lodestar.models.star.scoring import read_description
 
 from ..accuracy.ablation import table
 from .results_page import LINKED, page

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.engine.evaluation.diagnosis import KINDS
-from lodestar.engine.evaluation.reporting.comparing import compared
-from lodestar.engine.evaluation.reporting.folder import read_records, read_report
-from lodestar.engine.evaluation.reporting.table import results_table
+from lodestar.engine.evaluation.report import read_records, read_report
+from lodestar.engine.evaluation.table import compared, results_table
 from lodestar.models.star.config import Description
-from lodestar.models.star.train_star import CROSS, DUAL
+from lodestar.models.star.training import CROSS, DUAL
 
 Report = dict[str, Any]
 

@@ -21,8 +21,8 @@ LAYERS, HEADS, WIDTH = 16, 16, 512
 def measure(length: int, is_whole: bool, found: SimpleQueue[tuple[float, float]]) -> None:
     """Put the MiB and the ms of one pass."""
     import torch
-    from lodestar.models.graphrag_fi.relevance import relevance_layer
-    from lodestar.models.last_row_attention import NAME, recorded
+    from lodestar.models.graphrag_fi import relevance_layer
+    from lodestar.models.language.attention import NAME, recorded
     from transformers import LlamaConfig, LlamaModel
 
     config = LlamaConfig(

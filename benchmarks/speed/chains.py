@@ -18,17 +18,17 @@ from pathlib import Path
 from statistics import mean, median
 
 import numpy as np
-from lodestar.engine.database.chains import ExpansionBounds
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.indexes.relation_words import words_of_name
+from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.relations.words import words_of_name
 from lodestar.engine.reorganising.chaining import ChainExpansion
 from lodestar.engine.reorganising.expansion import columns_of, expanded
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.encoder import SentenceEncoder
-from lodestar.models.verbalise import Directed, verbalise_hop
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.verbalise import Directed, verbalise_hop
 
 SIZES = (10, 25, 50, 100, 200, 500)
 

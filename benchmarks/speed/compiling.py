@@ -20,17 +20,16 @@ from pathlib import Path
 from statistics import median
 
 import torch
-from lodestar.models.star.checkpoint import read_checkpoint
+from lodestar.models.star.backbone import pretrained_backbone
 from lodestar.models.star.config import PoolOptions, StarConfig
-from lodestar.models.star.inputs.examples import ExampleSet, Floats, examples_of
-from lodestar.models.star.inputs.texts import Texts
-from lodestar.models.star.learning.pool_objective import PoolObjective
-from lodestar.models.star.learning.readers import CrossReader
+from lodestar.models.star.cross_training import CrossReader, PoolObjective
+from lodestar.models.star.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.mined import read
-from lodestar.models.star.networks.backbone import pretrained_backbone
-from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
+from lodestar.models.star.networks import CrossAttentiveScorer
+from lodestar.models.star.scoring import read_checkpoint
+from lodestar.models.star.texts import Texts
 from lodestar.models.training.loop import train
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.objective import TrainingOptions
 
 from .shortlisting import stop_scores
 

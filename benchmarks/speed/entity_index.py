@@ -23,11 +23,11 @@ from pathlib import Path
 import faiss
 import numpy as np
 import numpy.typing as npt
-from lodestar.engine.entities import building
-from lodestar.engine.entities.building import build_entity_index
-from lodestar.engine.entities.index import open_entity_index
+from lodestar.engine.indexes import entity_building as building
+from lodestar.engine.indexes.entity_building import build_entity_index
+from lodestar.engine.indexes.entity_index import open_entity_index
 from lodestar.engine.settings import resolve
-from lodestar.models.encoder import FloatArray, SentenceEncoder
+from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 
 TOP_K = 5
 PAGE = 10_000

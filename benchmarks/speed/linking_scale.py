@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import psutil
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.graph import find_entity_candidates
 from lodestar.engine.linking.full_text import FullTextLinker
-from lodestar.engine.server.connecting import connection_of
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.graph import find_entity_candidates
+from lodestar.engine.neo4j.instance import connection_of
 from lodestar.engine.settings import resolve
 
 CHUNK = 100_000

@@ -29,25 +29,24 @@ import duckdb
 import neo4j
 import pyarrow as pa
 from isal import igzip
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.server.instance import Instance
-from lodestar.engine.server.processes.machine import num_cpus
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.machine import num_cpus
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.formats.freebase.dump import FreebaseSource
+from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.loads.loading import LoadOptions, load, load_embedded
 from lodestar.loaders.parsers.parser import parser
 from lodestar.loaders.plain_lines.encoded_files import EncodedFiles
 from lodestar.loaders.plain_lines.taking import PlainLines
-from lodestar.loaders.reading.line_block import LINES
-from lodestar.loaders.reading.lines import LineFile
+from lodestar.loaders.reading.lines import LINES, LineFile
 from lodestar.loaders.source import LinePart, Source
+from lodestar.loaders.stage.queries import WantedRelations
 from lodestar.loaders.stage.rejects import Rejects
 from lodestar.loaders.stage.stage import Stage
-from lodestar.loaders.stage.wanted_relations import WantedRelations
 from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import BulkWriter, relation_table
-from lodestar.loaders.writing.relation_types import relation_rows
+from lodestar.loaders.writing.relations import relation_rows
 from pyarrow import csv as arrow_csv
 
 PREFIX = "<http://rdf.freebase.com/ns/"
@@ -315,7 +314,7 @@ def tiny(folder: Path) -> Path:
 
 def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> float:
     """Return the seconds of neo4j-admin's import of CSV files into a new database."""
-    from lodestar.engine.server.processes.admin_tool import run_admin
+    from lodestar.engine.neo4j.admin_tool import run_admin
 
     instance = Instance("raw", folder / "home", cache)
     class_path = instance.jars.ensure(progress=False)

@@ -18,8 +18,7 @@ from statistics import median
 
 import networkx as nx  # type: ignore[import-untyped]
 import numpy as np
-from lodestar.models.path_pooling.pooling import Kernel, Pooling, pooled_scores
-from lodestar.models.path_pooling.triples import ScoredTriples
+from lodestar.models.path_pooling import Kernel, Pooling, ScoredTriples, pooled_scores
 
 from tests.reference_pooling import PlainTriple, reference_scores
 

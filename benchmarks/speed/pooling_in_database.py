@@ -23,7 +23,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Question, Scored, Topic, Triple
-from lodestar.models.path_pooling.pooling import Pooling
+from lodestar.models.path_pooling import Pooling
 
 SIZES = (25, 50, 100, 200, 500)
 BATCH = 16

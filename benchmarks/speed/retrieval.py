@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 from lodestar.engine.api import Engine
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.graph import read_signatures
 from lodestar.engine.evidence.evidence import Evidence, Item, merged_costs
-from lodestar.engine.recipes.searching import Similarity, Star
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.graph import read_signatures
+from lodestar.engine.recipes.retrieving import Similarity, Star
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Question
 

@@ -14,13 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lodestar.models.star.checkpoint import Checkpoint, read_checkpoint
-from lodestar.models.star.inputs.batches import path_words
-from lodestar.models.star.inputs.examples import Example, ExampleSet, examples_of
-from lodestar.models.star.inputs.texts import PairBatch, Texts
+from lodestar.models.star.batches import path_words
+from lodestar.models.star.examples import Example, ExampleSet, examples_of
 from lodestar.models.star.mined import read
-from lodestar.models.star.scoring import StarModel
-from lodestar.models.verbalise import Hop
+from lodestar.models.star.scoring import Checkpoint, StarModel, read_checkpoint
+from lodestar.models.star.texts import PairBatch, Texts
+from lodestar.models.text.verbalise import Hop
 from torch.ao.quantization import quantize_dynamic
 
 PADDED_TO = 64

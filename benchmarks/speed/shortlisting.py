@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lodestar.models.star.checkpoint import Checkpoint
 from lodestar.models.star.config import DualOptions
-from lodestar.models.star.inputs.examples import ExampleSet, Floats
-from lodestar.models.star.learning.dual_objective import DualObjective
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.star.dual_training import DualObjective
+from lodestar.models.star.examples import ExampleSet, Floats
+from lodestar.models.star.scoring import Checkpoint
+from lodestar.models.training.objective import TrainingOptions
 
 
 def stop_scores(checkpoint: Checkpoint, examples: ExampleSet) -> list[Floats]:

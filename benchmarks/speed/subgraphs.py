@@ -13,17 +13,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from lodestar.engine.database.catalogue import read_catalogue
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.neighbours import read_signature_counts
-from lodestar.engine.relations.words import words_of_relation
+from lodestar.engine.indexes.relation_words import words_of_relation
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.instance import connection_of
+from lodestar.engine.neo4j.neighbours import read_signature_counts
 from lodestar.engine.retrieval.subgraph.batch import Subgraph
 from lodestar.engine.retrieval.subgraph.proposing import SimilarityProposer
 from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphQuery
-from lodestar.engine.server.connecting import connection_of
 from lodestar.engine.settings import resolve
-from lodestar.models.encoder import SentenceEncoder
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
 
 from ..question_sets import GoldQuestion, gold_questions
 

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from statistics import median
 
 import torch
-from lodestar.models.reg.distances import encoding_width
-from lodestar.models.reg.network import TripleInputs, TripleScorer
+from lodestar.models.reg_triple.network import TripleInputs, TripleScorer
+from lodestar.models.subgraphs import encoding_width
 from torch import Tensor
 
 DIMENSION, WIDTH, HIDDEN = 384, encoding_width(2), 384

@@ -1,17 +1,88 @@
-"""Integration: the graph's answer and the model's own, put together by their confidences (GraphRAG-FI, section 4.2)."""
+"""Combine the graph's answer with the one of a language model alone, or of another recipe."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.resources import files
 
-from ...models.graphrag_fi.integration import Claim, Thresholds, integrated
-from ..evidence.answer import NO_ANSWER, Answer
+from ...models.graphrag_fi import Claim, Thresholds, integrated
+from .. import answering
+from ..errors import LLMError
+from ..evidence.answer import NO_ANSWER, Answer, failed
 from ..evidence.evidence import Evidence, Item
-from ..stages import Answerer, Integrator
+from ..evidence.text import one_line
+from ..llm.prompts import Completed, Prompt, prompted
+from ..stages import Answerer, Integrator, Retriever
 from ..steps import Steps, in_step
-from ..values import AnswerEntity, TokenUsage
-from .reply import normalised
+from ..values import AnswerEntity, LinkedQuestion, TokenUsage
+from .llm import as_data
+from .reply import MAX_TEXT_CHARS, is_reply, normalised, parse_reply, sure_of
+
+PROMPT = "closed-book.txt"
+
+
+class ClosedBook:
+    """An `Answerer` that does not show the evidence: answers are the model's own, with the probability of their tokens.
+
+    Where the endpoint gives no log-probabilities there is no confidence: nothing says how sure the model is.
+    """
+
+    def __init__(self) -> None:
+        self._template = files(answering).joinpath(PROMPT).read_text(encoding="utf-8")
+
+    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+        """Return the model's own answer to each question; one for which that fails has the failure."""
+        completed = yield from prompted([self._prompt_for(each) for each in evidence])
+        return [self._outcome(each, what) for each, what in zip(evidence, completed, strict=True)]
+
+    def _prompt_for(self, evidence: Evidence[Item]) -> Prompt:
+        question = as_data(evidence.question.text.strip())
+        return Prompt(self._template.replace("{question}", question), json=True, logprobs=True, is_read=is_reply)
+
+    def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
+        bare = replace(evidence, items=(), groups=(), walked=())
+        if isinstance(completed, LLMError):
+            return failed(bare, completed)
+        answerer = f"closed-book:{completed.model}"
+        if completed.refusal is not None:
+            text = f"The model refused to answer: {one_line(completed.refusal, MAX_TEXT_CHARS)}"
+            return Answer(bare, (), text, answerer, completed.usage)
+        try:
+            reply = parse_reply(completed.content)
+        except LLMError as error:
+            return failed(bare, error)
+        entities = tuple(
+            AnswerEntity(claim.name, None, claim.confidence if completed.logprobs else None, "model", ())
+            for claim in sure_of(reply.claims, completed.logprobs)
+        )
+        text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
+        return Answer(bare, entities, text, answerer, completed.usage)
+
+
+class OtherRecipe:
+    """An `Answerer` that retrieves anew, from the topics of the evidence, and answers by what it finds.
+
+    Its answers stand where the language model's own would: their origin is ``model``, and they name no items, for what
+    they rest on is not in the evidence.
+    """
+
+    def __init__(self, name: str, retriever: Retriever, answerer: Answerer, top_k: int) -> None:
+        self._name = name
+        self._retriever = retriever
+        self._answerer = answerer
+        self._top_k = top_k
+
+    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+        """Return the other recipe's answer to each question."""
+        linked = [LinkedQuestion(each.question, each.topics) for each in evidence]
+        found = yield from self._retriever.retrieve(linked, self._top_k)
+        answers = yield from self._answerer.answer([each.cut_to(self._top_k) for each in found])
+        return [self._as_own(answer) for answer in answers]
+
+    def _as_own(self, answer: Answer) -> Answer:
+        entities = tuple(replace(entity, origin="model", evidence=()) for entity in answer.entities)
+        return replace(answer, entities=entities, answerer=self._name)
 
 
 class Integrating:

@@ -9,12 +9,12 @@ from importlib.resources import files
 from pathlib import Path
 
 from .. import answering
-from ..chat.prompts import Completed, Prompt, prompted
 from ..errors import LLMError, UsageError
 from ..evidence.answer import NO_ANSWER, Answer, failed
 from ..evidence.evidence import Evidence, Item
 from ..evidence.prompt_text import MAX_CHARS, Order, evidence_text
 from ..evidence.text import MAX_NAMES, one_line
+from ..llm.prompts import Completed, Prompt, prompted
 from ..steps import Steps
 from ..whole_file import read_text
 from .reply import MAX_TEXT_CHARS, cited, is_reply, parse_reply, sure_of

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...models.graphrag_fi.confidence import answer_confidences
+from ...models.graphrag_fi import answer_confidences
 from ..errors import LLMError
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item

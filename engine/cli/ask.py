@@ -46,7 +46,7 @@ def command(
     from ..api import Engine
     from ..evidence.plain import answer_data
     from ..recipes.recipe import read_recipe
-    from .asking.questions import questions_from
+    from .questions import questions_from
     from .render import answer_lines
 
     questions = questions_from(texts, file, topics)

@@ -13,9 +13,9 @@ from .terminal import echo
 
 if TYPE_CHECKING:
     from ..api import Engine
-    from ..browsing.browser import BrowserView
     from ..evidence.evidence import Evidence, Item
-    from ..server.status import Status
+    from ..neo4j.embedded import Status
+    from ..show.browser import BrowserView
     from ..values import Question
 
 
@@ -56,7 +56,7 @@ def command(
     """
     from ..api import Engine
     from ..errors import UsageError
-    from .asking.questions import questions_from
+    from .questions import questions_from
 
     if clear and (texts or file):
         raise UsageError("--clear removes every picture: give it without a question")
@@ -98,7 +98,7 @@ def open_in_browser(engine: Engine, found: Sequence[Evidence[Item]]) -> None:
 
 
 def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> BrowserView:
-    from ..browsing.browser import BrowserView, browser_url_at
+    from ..show.browser import BrowserView, browser_url_at
 
     if not browser_url:
         browser_url = browser_url_at(engine.settings.uri) if engine.settings.uri else _embedded(engine).browser_url
@@ -107,7 +107,7 @@ def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> Brow
 
 
 def _embedded(engine: Engine) -> Status:
-    from ..server.instance import Instance
+    from ..neo4j.instance import Instance
 
     return Instance.of(engine.settings).status()
 
@@ -128,7 +128,7 @@ def _show(view: BrowserView, found: Sequence[Evidence[Item]]) -> list[tuple[Evid
 
 def _open(engine: Engine, links: Sequence[str], style_link: str | None, *, no_open: bool) -> None:
     """Say what the reader has to do, and open the first link."""
-    from ..browsing.browser import open_link
+    from ..show.browser import open_link
 
     if not links:
         return

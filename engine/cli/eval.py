@@ -21,9 +21,9 @@ from .options import (
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
-    from ..evaluation.records.record import Record
-    from ..evaluation.running import RunOptions
-    from ..questions.gold import QuestionSet
+    from ..evaluation.record import Record
+    from ..evaluation.runs import RunOptions
+    from ..gold_questions import QuestionSet
     from ..recipes.recipe import Recipe
     from ..settings import Settings
 
@@ -105,10 +105,9 @@ def run(
       lodestar eval questions-dev.jsonl.gz --unanswerable
       lodestar eval questions-dev.jsonl.gz --recipe "similarity + filter" --set filter.keep=10 --noise 10,20,30
     """
-    from ...loaders.questions.choosing import chosen_file
-    from ...loaders.questions.reading import read_questions
+    from ...loaders.questions.reading import chosen_file, read_questions
     from ..errors import UsageError
-    from ..evaluation.running import RunOptions
+    from ..evaluation.runs import RunOptions
 
     settings, recipe = settings_and_recipe(flags)
     nums = _amounts(noise) if noise is not None else []
@@ -148,8 +147,8 @@ def rerun(
 
     from ...loaders.questions.reading import read_questions
     from ..errors import GraphError, InputError, UsageError
-    from ..evaluation.reporting.folder import read_report, report_understood
-    from ..evaluation.running import RunOptions
+    from ..evaluation.report import read_report, report_understood
+    from ..evaluation.runs import RunOptions
     from ..recipes.recipe import Recipe
 
     before = read_report(report)
@@ -205,8 +204,8 @@ def compare(a: str, b: str, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from ..evaluation.reporting.comparing import compared
-    from ..evaluation.reporting.folder import read_records
+    from ..evaluation.report import read_records
+    from ..evaluation.table import compared
 
     found = compared(read_records(a), read_records(b))
     if as_json:
@@ -256,7 +255,7 @@ def show(
     """
     from ..errors import UsageError
     from ..evaluation.diagnosis import KINDS
-    from ..evaluation.reporting.folder import read_records, read_report
+    from ..evaluation.report import read_records, read_report
 
     if kind is not None and kind not in KINDS:
         raise UsageError(f"--kind: expected one of {', '.join(KINDS)}, found {kind!r}")
@@ -290,8 +289,8 @@ def table(reports: tuple[str, ...]) -> None:
     Example:
       lodestar eval table runs/* > results.md
     """
-    from ..evaluation.reporting.folder import read_report, report_understood
-    from ..evaluation.reporting.table import results_table
+    from ..evaluation.report import read_report, report_understood
+    from ..evaluation.table import results_table
 
     read = [read_report(report) for report in reports]
     with report_understood(reports[0]):
@@ -309,10 +308,9 @@ def _made(
     settings: Settings,
 ) -> dict[str, Any]:
     """Make or finish a run, and write its report."""
-    from ..evaluation.reporting.folder import write_report
-    from ..evaluation.reporting.report import report_of
-    from ..evaluation.running import run_all
-    from ..progress.phases import progress_bar
+    from ..evaluation.report import report_of, write_report
+    from ..evaluation.runs import run_all
+    from ..progress import progress_bar
 
     with progress_bar(questions.name, "asking") as (progress, _):
         made = run_all(questions, recipe, settings, options, lambda done, total: progress("questions", done, total))
@@ -324,8 +322,8 @@ def _made(
 def _check_folder(folder: Path, dataset: str, *, is_noise: bool = False, fresh: bool = False) -> None:
     """Raise `UsageError` where a run would replace its question set, or noise curves what no run made."""
     from ..errors import UsageError
-    from ..evaluation.reporting.noise import PAGE, REPORT
-    from ..evaluation.running import OUTPUTS
+    from ..evaluation.noise_curve import PAGE, REPORT
+    from ..evaluation.runs import OUTPUTS
     from ..whole_file import check_output
 
     there = [file for file in (folder / name for name in (*OUTPUTS, "run.json", REPORT, PAGE)) if file.exists()]
@@ -340,7 +338,7 @@ def _check_folder(folder: Path, dataset: str, *, is_noise: bool = False, fresh: 
 def _amounts(said: str) -> list[int]:
     """Return amounts of noise, ascending; raise `UsageError` for what are none."""
     from ..errors import UsageError
-    from ..evaluation.baselines.parts import MAX_NOISE
+    from ..evaluation.baselines import MAX_NOISE
 
     words = [word.strip() for word in said.split(",")]
     if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= MAX_NOISE for word in words):
@@ -358,9 +356,16 @@ def _print_noise(
     as_json: bool,
 ) -> None:
     """Make or finish the runs of noise curves, and write their report."""
-    from ..evaluation.noise_curve import noise_curves
-    from ..evaluation.reporting.noise import HEADER, PAGE, noise_lead, noise_report, noise_rows, write_noise_report
-    from ..progress.phases import progress_bar
+    from ..evaluation.noise_curve import (
+        HEADER,
+        PAGE,
+        noise_curves,
+        noise_lead,
+        noise_report,
+        noise_rows,
+        write_noise_report,
+    )
+    from ..progress import progress_bar
 
     with progress_bar(questions.name, "asking") as (progress, _):
         report = noise_report(noise_curves(questions, recipe, nums, settings, options, progress))
@@ -374,7 +379,7 @@ def _print_noise(
 
 
 def _print(report: dict[str, Any], folder: Path, *, as_json: bool) -> None:
-    from ..evaluation.reporting.table import cost_line, figure_rows, lead, miss_rows, stage_rows
+    from ..evaluation.table import cost_line, figure_rows, lead, miss_rows, stage_rows
 
     if as_json:
         echo(json.dumps(report, ensure_ascii=False))

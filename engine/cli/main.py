@@ -15,8 +15,7 @@ import click
 
 from ...models.one_line import one_line
 from ..errors import LodestarError, StorageError
-from .terminal import echo, in_colour
-from .warnings import show_warnings
+from .terminal import echo, in_colour, show_warnings
 
 MAX_MESSAGE_CHARS = 1_500
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
@@ -24,24 +23,24 @@ NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 VERBS = {
     "ask": ("ask", "Answer questions from the graph, with the paths the answers rest on."),
     "browse": ("browse", "Open retrieved paths in Neo4j Browser."),
-    "db": ("setup.db", "Start, stop, show or reset a Neo4j of your own."),
-    "demo": ("setup.demo", "Load a small world, ask fifteen questions, show the answers."),
-    "doctor": ("setup.doctor", "Say what is there, what is missing, and what to do about it."),
-    "entities": ("graph.entities", "Find the entities that a text mentions."),
+    "db": ("db", "Start, stop, show or reset a Neo4j of your own."),
+    "demo": ("demo", "Load a small world, ask fifteen questions, show the answers."),
+    "doctor": ("doctor", "Say what is there, what is missing, and what to do about it."),
+    "entities": ("entities", "Find the entities that a text mentions."),
     "eval": ("eval", "Ask every question of a set, and report figures with their intervals."),
     "explain": ("explain", "Show what a trained scorer attended to in a question and its paths."),
-    "export": ("graph.export", "Write the graph to files: TSV, N-Triples or parquet."),
-    "index": ("graph.index", "Bring what a graph is searched by up to date, without loading it again."),
-    "load": ("graph.load", "Load a knowledge graph into Neo4j."),
-    "loads": ("graph.loads", "List what was loaded into the graph, or delete a load."),
-    "mine": ("training.mine", "Find the paths that a retriever is trained on."),
+    "export": ("export", "Write the graph to files: TSV, N-Triples or parquet."),
+    "index": ("index", "Bring what a graph is searched by up to date, without loading it again."),
+    "load": ("load", "Load a knowledge graph into Neo4j."),
+    "loads": ("loads", "List what was loaded into the graph, or delete a load."),
+    "mine": ("mine", "Find the paths that a retriever is trained on."),
     "recipes": ("recipes", "List recipes and parts, with all their options."),
-    "refine": ("training.refine", "Choose the supervision of questions from their candidate pools."),
-    "relations": ("graph.relations", "Find the relations nearest to a text."),
+    "refine": ("refine", "Choose the supervision of questions from their candidate pools."),
+    "relations": ("relations", "Find the relations nearest to a text."),
     "retrieve": ("retrieve", "Find and rank the reasoning paths for questions."),
-    "train": ("training.train", "Train a scorer on questions with answers."),
-    "stats": ("graph.stats", "Show what the graph holds: sizes, degrees, relations, hubs, components."),
-    "verify": ("graph.verify", "Check the graph against the manifests of its loads."),
+    "train": ("train", "Train a scorer on questions with answers."),
+    "stats": ("stats", "Show what the graph holds: sizes, degrees, relations, hubs, components."),
+    "verify": ("verify", "Check the graph against the manifests of its loads."),
 }
 """Where each verb's file is, and what it is for."""
 

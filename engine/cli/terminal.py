@@ -1,8 +1,9 @@
-"""What is written to a terminal: whether in colour, and nothing that could steer it."""
+"""Write to the terminal: colours, escapes, warnings."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sys
@@ -38,3 +39,19 @@ def printable(text: str) -> str:
         else f"\\x{ord(c):02x}"
         for c in text
     )
+
+
+class _Lines(logging.Handler):
+    """Prints a record as one line, whatever is in the names it speaks of."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the record."""
+
+        echo(f"lodestar: {printable(' '.join(record.getMessage().split()))}", err=True)
+
+
+def show_warnings() -> None:
+    """Print the library's warnings from now on."""
+    log = logging.getLogger("lodestar")
+    if not any(isinstance(handler, _Lines) for handler in log.handlers):
+        log.addHandler(_Lines(logging.WARNING))

@@ -1,19 +1,121 @@
-"""Why the first answer is wrong: each miss is of one kind, looked for from the beginning of the search to its end."""
+"""Find the stage at which a right answer was lost.
+
+Exact over the whole graph. Hops are counted as the beam search counts them: a step into unnamed mediators and the step
+out of it are one, and no path ends at a mediator or goes on from a literal.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from ...models.f1 import f1_of
 from ..evidence.answer import Answer
 from ..evidence.bridges import to_chains
-from ..questions.gold import GoldQuestion
-from ..values import RelationPath
-from .gold_ids import GoldIds
-from .metrics.matching import Predicted, matched
-from .reachable import ReachablePath, reachable
-from .records.record import Miss
+from ..gold_questions import GoldQuestion
+from ..retrieval.ends import walks_back
+from ..values import Entity, RelationPath, Step
+from .judging import GoldIds
+from .metrics.answers import Predicted, matched
+from .record import Miss
+from .whole_graph import Nodes, WholeGraph
+
+
+@dataclass(frozen=True, slots=True)
+class ReachablePath:
+    """A relation path from a topic with its end set."""
+
+    topic: Entity
+    relation_path: RelationPath
+    ends: tuple[Entity, ...]
+    precision: float
+    recall: float
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall of the end set against the right answers."""
+        return f1_of(self.precision, self.recall)
+
+
+def reachable(
+    graph: WholeGraph, topics: list[int], gold: Nodes, max_hop: int, *, return_to_topic: bool = False
+) -> list[ReachablePath]:
+    """Return every relation path of at most `max_hop` hops from a topic to a gold node, best F1 first.
+
+    Equal F1: the shorter path first, then by the topic's id and the relations' names. Whether a topic may be an end is
+    `return_to_topic` (see `retrieval.ends`).
+    """
+    if not len(gold) or not topics:
+        return []
+    is_gold = np.zeros(len(graph.entities), dtype=np.bool_)
+    is_gold[gold] = True
+    is_topic = np.zeros(len(graph.entities), dtype=np.bool_)
+    is_topic[topics] = True
+    near = graph.within(gold, 2 * max_hop if graph.is_mediator.any() else max_hop)
+    found = [
+        reached
+        for topic in topics
+        for reached in _walked(
+            graph, topic, is_gold, is_topic, near, len(gold), max_hop, return_to_topic=return_to_topic
+        )
+    ]
+    return sorted(found, key=lambda r: (-r.f1, len(r.relation_path.steps), r.topic.id, str(r.relation_path)))
+
+
+def _walked(
+    graph: WholeGraph,
+    topic: int,
+    is_gold: npt.NDArray[np.bool_],
+    is_topic: npt.NDArray[np.bool_],
+    near: list[npt.NDArray[np.bool_]],
+    num_gold: int,
+    max_hop: int,
+    *,
+    return_to_topic: bool,
+) -> Iterator[ReachablePath]:
+    """Walk relation paths from one topic, depth first, as long as a gold node is near enough."""
+    start = np.array([topic], dtype=np.int64)
+    stack: list[tuple[Nodes, tuple[Step, ...]]] = [(start, ())]
+    while stack:
+        frontier, steps = stack.pop()
+        steps_left = len(near) - 1 - (len(steps) + 1)  # after the one taken now
+        for number, reached in _extended(graph, frontier, steps, near[steps_left]):
+            to_mediator = bool(graph.is_mediator[reached].all())
+            step = Step(graph.relations[abs(number)], inverse=number < 0, to_mediator=to_mediator)
+            path = RelationPath((*steps, step))
+            hops_left = max_hop - path.num_hops
+            ends = reached[~graph.is_mediator[reached]]
+            if not return_to_topic or walks_back(path.steps):
+                ends = ends[~is_topic[ends]]
+            num_right = int(is_gold[ends].sum())
+            if num_right and not to_mediator:
+                entities = tuple(graph.entities[end] for end in ends)
+                yield ReachablePath(graph.entities[topic], path, entities, num_right / len(ends), num_right / num_gold)
+            if hops_left and len(path.steps) < 2 * max_hop:
+                stack.append((reached, path.steps))
+
+
+def _extended(
+    graph: WholeGraph, frontier: Nodes, steps: tuple[Step, ...], near_enough: npt.NDArray[np.bool_]
+) -> Iterator[tuple[int, Nodes]]:
+    """Yield every step that leaves a frontier towards nodes near enough, with all nodes it leads to."""
+    _, numbers, targets = graph.steps_from(frontier[~graph.is_literal[frontier]])
+    useful = np.isin(numbers, np.unique(numbers[near_enough[targets]]))
+    numbers, targets = numbers[useful], targets[useful]
+    if not len(numbers):
+        return
+    order = np.lexsort((targets, numbers))
+    numbers, targets = numbers[order], targets[order]
+    first = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+    for begin, end in zip(first, np.append(first[1:], len(numbers)), strict=True):
+        number = int(numbers[begin])
+        if steps and steps[-1].to_mediator and steps[-1] == Step(graph.relations[abs(number)], number > 0, True):
+            continue  # straight back out of a mediator
+        yield number, np.unique(targets[begin:end])
+
 
 KINDS = (
     "failed",

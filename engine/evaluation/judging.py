@@ -1,30 +1,78 @@
-"""From an answer with its retrieval to a record: what was found, and every figure of the question."""
+"""Compare an answer and its evidence with the right answers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cached_property
 
 from ..evidence.answer import Answer
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
-from ..questions.gold import GoldAnswer, GoldQuestion
+from ..gold_questions import GoldAnswer, GoldQuestion
 from ..values import Entity, Scored
-from .metrics.answers import ALL_WRONG, AnswerScores, answer_counts, strict_scores
-from .metrics.matching import Predicted, matched
+from .metrics.answers import (
+    ALL_WRONG,
+    AnswerScores,
+    Predicted,
+    answer_counts,
+    matched,
+    normalised_answer,
+    rog_scores,
+    strict_scores,
+)
 from .metrics.paths import (
     FoundPath,
+    answer_ranking,
     answer_recall_at_k,
     first_path_right,
     gold_path_hit_at_k,
     hits_any_at_k,
     hits_at_1_any,
     hits_at_1_expected,
+    ndcg_at_k,
     path_recall_at_k,
+    reciprocal_rank,
     triple_recall_at_k,
 )
-from .metrics.ranking import answer_ranking, ndcg_at_k, reciprocal_rank
-from .metrics.rog import rog_scores
-from .records.record import AnswerRecord, PathRecord, Record
+from .record import AnswerRecord, PathRecord, Record
+from .whole_graph import WholeGraph
+
+
+class GoldIds:
+    """Finds the ids of right answers in the whole graph."""
+
+    def __init__(self, graph: WholeGraph) -> None:
+        self.graph = graph
+        self._named = graph.named()
+
+    def named(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the ids of the entities and literals that go by one of the names.
+
+        Where nothing goes by any of them as it is written, as answers are matched: case, punctuation, articles aside.
+        """
+        if exactly := tuple(dict.fromkeys(id_ for name in names for id_ in self._named.get(name, ()))):
+            return exactly
+        folded = dict.fromkeys(map(normalised_answer, names))
+        return tuple(dict.fromkeys(id_ for name in folded for id_ in self._normalised.get(name, ())))
+
+    @cached_property
+    def _normalised(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name, ids in self._named.items():
+            found.setdefault(normalised_answer(name), []).extend(ids)
+        return found
+
+    def answers(self, question: GoldQuestion) -> tuple[str, ...]:
+        """Return the ids of the right answers that the graph has."""
+        found = [
+            id_
+            for answer in question.answers
+            for id_ in ((answer.id,) if answer.id else self.named(answer.names))
+            if id_ in self.graph.numbers
+        ]
+        return tuple(dict.fromkeys(found))
+
 
 CUTS = (1, 2, 3, 5, 10)
 """The k of every figure at k."""

@@ -17,9 +17,9 @@ import numpy as np
 from ..errors import UsageError
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
-from ..questions.gold import GoldQuestion
-from .gold_ids import GoldIds
-from .reachable import reachable
+from ..gold_questions import GoldQuestion
+from .diagnosis import reachable
+from .judging import GoldIds
 
 ENOUGH_F1 = 0.5
 """Of a path's ends against the right answers: such a path is a right one."""

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..database.catalogue import read_catalogue
-from ..database.gateway import Gateway
-from ..database.statements import relation_ranks, stream_names, stream_triples
-from ..database.whole_state import whole_state
 from ..errors import GraphError
 from ..literals import literal_term
+from ..neo4j.catalogue import read_catalogue, whole_state
+from ..neo4j.gateway import Gateway
+from ..neo4j.statements import relation_ranks, stream_names, stream_triples
 from ..values import Entity
 
 MAX_TRIPLES = 50_000_000

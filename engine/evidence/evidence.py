@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
-from ..chat.prompts import ChatUsage
+from ..llm.prompts import ChatUsage
 from ..values import Entity, Question, RelationPath, Scored, Topic, Triple
 from .calibration import Calibration
 from .chain import Chain

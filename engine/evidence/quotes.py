@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..database.snippets import MENTIONED_WITH, Pair, read_snippets
+from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
 from ..steps import Steps, one
 from ..values import Triple
 from .chain import Chain

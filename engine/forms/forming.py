@@ -1,4 +1,4 @@
-"""A retriever around another one: what the rules take apart is asked in parts and put together in the database."""
+"""Take a question of a form apart, ask for its parts, and combine their answers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...models.forms.plan import Plan
+from ...models.forms.plan import Plan, is_value
 from ...models.forms.reading import read
-from ...models.forms.values import is_value
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
@@ -22,8 +21,31 @@ from ..linking.topics import looked_up
 from ..stages import DecidingLinker, Linker, Retriever
 from ..steps import Steps, measured, together
 from ..values import LinkedQuestion, Question, Scored, Topic
-from .agreeing import agreeing
 from .ends import MAX_STEPS, Bound, Combination, Combined, EndSet, combine_ends
+
+KEPT = 20
+"""Combinations that are carried on from part to part."""
+
+Weighted = tuple[Scored[Chain], float]
+"""A chain of a part, with the logarithm of its probability; where nobody knows that, with its score."""
+_Combination = tuple[float, frozenset[str] | None, list[Scored[Chain]]]
+
+
+def agreeing(parts: Sequence[Sequence[Weighted]]) -> list[Scored[Chain]] | None:
+    """Return a chain of each part, those of the highest joint probability whose ends have one in common; None where
+    none have. What a chain's ends leave out of what it leads to is not looked at."""
+    best: list[_Combination] = [(0.0, None, [])]
+    for chains in parts:
+        longer: list[_Combination] = []
+        for weight, shared, chosen in best:
+            for item, likely in chains:
+                ends = frozenset(end.id for end in item.value.answers)
+                common = ends if shared is None else shared & ends
+                if common:
+                    longer.append((weight + likely, common, [*chosen, item]))
+        best = sorted(longer, key=lambda each: -each[0])[:KEPT]
+    return best[0][2] if best else None
+
 
 MAX_SHOWN = 100
 """Of the ends that are found, those that come back; all are counted."""

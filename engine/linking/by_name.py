@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rapidfuzz.distance import DamerauLevenshtein
 
-from ..database.graph import NamedEntity, NameQuery, find_entity_candidates
+from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates
 from ..steps import Steps, one
 from ..values import Entity
 from .tokens import FUNCTION_WORDS, Token, fold, tokenise

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from ..database.graph import NamedEntity, NameQuery, Signature, find_entity_candidates, read_search_names
-from ..entities.nearest import NearestEntities
+from ..indexes.entity_index import NearestEntities
+from ..neo4j.graph import NamedEntity, NameQuery, Signature, find_entity_candidates, read_search_names
 from ..steps import Steps, one
 from ..values import EntityCandidate, Question, Scored
 from .adjectives import places_of

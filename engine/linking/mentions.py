@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rapidfuzz.distance import DamerauLevenshtein
 
-from ..database.graph import NamedEntity
+from ..neo4j.graph import NamedEntity
 from .adjectives import places_of
 from .forms import FormKind, forms
 from .tokens import Token, content_of, tokenise, words_of_name

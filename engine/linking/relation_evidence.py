@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.similarity import UNKNOWN_TYPE, Weights, mask_topic, support, type_phrase
-from ...models.text_vectors import TextVectors
-from ...models.verbalise import Directed, RelationWords, reached_type, verbalise_hop
-from ..database.graph import Signature
-from ..entities.texts import Kinds
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import Directed, RelationWords, reached_type, verbalise_hop
+from ..indexes.entity_index import Kinds
+from ..neo4j.graph import Signature
 from ..values import EntityCandidate
 from .tokens import tokenise
 

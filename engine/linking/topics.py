@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..database.graph import Signature, read_signatures, read_value_signatures
+from ..neo4j.graph import Signature, read_signatures, read_value_signatures
 from ..stages import DecidingLinker
 from ..steps import Steps, one, together
 from ..values import EntityCandidate, LinkedQuestion, Question, Scored, Topic

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from ...models.linking.config import LinkerDescription
-from ...models.linking.network import CandidateScorer
+from ...models.linker.config import LinkerDescription
+from ...models.linker.training import CandidateScorer
 from ..errors import CheckpointError
 from ..values import EntityCandidate, Scored, check_finite
 from .deciding import TRAINED_FEATURES, trained_features

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..database.graph import Signature, find_values
 from ..literals import literal_term
+from ..neo4j.graph import Signature, find_values
 from ..stages import DecidingLinker
 from ..steps import Steps, one
 from ..values import Entity, EntityCandidate, Question, Scored

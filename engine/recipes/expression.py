@@ -16,8 +16,7 @@ from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
 from ..stages import Reorganiser, Retriever
-from .line import Joined, Leaf, Node
-from .part import Part, ReorganiserPart, RetrieverPart
+from .part import Joined, Leaf, Node, Part, ReorganiserPart, RetrieverPart
 
 _TOKEN = re.compile(r"\s*([A-Za-z][\w-]*|[+|()])")
 

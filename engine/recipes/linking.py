@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...models.text_vectors import TextVectors
-from ..entities.nearest import NearestEntities
-from ..entities.texts import Kinds
+from ...models.text.vectors import TextVectors
+from ..indexes.entity_index import Kinds, NearestEntities
 from ..linking.full_text import FullTextLinker
 from ..linking.relation_evidence import RelationEvidence
 from ..linking.values import LinkingValues

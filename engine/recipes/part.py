@@ -1,4 +1,4 @@
-"""Parts: frozen classes of options, each with one method that makes a stage of it, given the resources.
+"""Define what a part is: options, their checks, and how it joins a pipeline.
 
 A part of one's own derives from `RetrieverPart`, `ReorganiserPart`, `LinkerPart` or `AnswererPart`, is a frozen
 dataclass whose fields are made with `option`, and is named in a recipe's table ``[parts]`` as ``module:Class``.
@@ -17,7 +17,51 @@ from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Reorganiser, Retriever
-from .line import Joined, Leaf, Node, renamed
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A part by its name."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Two parts of a line: ``left + right`` or ``left | right``."""
+
+    sign: Literal["+", "|"]
+    left: Node
+    right: Node
+
+    def __str__(self) -> str:
+        sides = []
+        for side, is_right in ((self.left, False), (self.right, True)):
+            looser = isinstance(side, Joined) and (
+                (is_right and side.sign == self.sign) or (self.sign == "+" and side.sign == "|")
+            )
+            sides.append(f"({side})" if looser else str(side))
+        return f" {self.sign} ".join(sides)
+
+
+Node = Leaf | Joined
+
+
+def names_in(node: Node) -> list[str]:
+    """Return the names of a line from left to right, each once."""
+    found = [node.name] if isinstance(node, Leaf) else [*names_in(node.left), *names_in(node.right)]
+    return list(dict.fromkeys(found))
+
+
+def renamed(node: Node, names: Mapping[str, str]) -> Node:
+    """Return the line with other names."""
+    if isinstance(node, Leaf):
+        return Leaf(names[node.name])
+    return Joined(node.sign, renamed(node.left, names), renamed(node.right, names))
+
 
 Role = Literal["retriever", "reorganiser", "linker", "answerer"]
 

@@ -20,8 +20,7 @@ from ..resources import GraphResources
 from ..stages import Answerer, Linker, Retriever
 from ..whole_file import read_text
 from .expression import check_fits, joined, parsed
-from .line import Leaf, Node, names_in
-from .part import AnswererPart, Expression, LinkerPart, Part, ReorganiserPart, expression_of
+from .part import AnswererPart, Expression, Leaf, LinkerPart, Node, Part, ReorganiserPart, expression_of, names_in
 from .registry import ANSWERERS, LINKERS, PARTS, foreign_code, part_class
 
 MAX_TOP_K = 1_000

@@ -13,24 +13,24 @@ from ..errors import UsageError
 from .part import Part
 
 PARTS = {
-    "similarity": "lodestar.engine.recipes.searching:Similarity",
-    "star": "lodestar.engine.recipes.searching:Star",
-    "merge": "lodestar.engine.recipes.searching:Merge",
-    "reg-triple": "lodestar.engine.recipes.triples:RegTriple",
-    "reg-entity": "lodestar.engine.recipes.triples:RegEntity",
-    "reg-path": "lodestar.engine.recipes.paths:RegPath",
-    "choose-ends": "lodestar.engine.recipes.triples:ChooseEnds",
-    "gril": "lodestar.engine.recipes.growing:Gril",
+    "similarity": "lodestar.engine.recipes.retrieving:Similarity",
+    "star": "lodestar.engine.recipes.retrieving:Star",
+    "merge": "lodestar.engine.recipes.retrieving:Merge",
+    "reg-triple": "lodestar.engine.recipes.retrieving:RegTriple",
+    "reg-entity": "lodestar.engine.recipes.retrieving:RegEntity",
+    "reg-path": "lodestar.engine.recipes.retrieving:RegPath",
+    "choose-ends": "lodestar.engine.recipes.retrieving:ChooseEnds",
+    "gril": "lodestar.engine.recipes.retrieving:Gril",
     "reorganise": "lodestar.engine.recipes.reorganising:Reorganise",
-    "adaptive-k": "lodestar.engine.recipes.growing:AdaptiveK",
-    "path-pooling": "lodestar.engine.recipes.pooling:PathPooling",
-    "fi": "lodestar.engine.recipes.filtering:FI",
-    "filter": "lodestar.engine.recipes.filtering:Filter",
-    "noise": "lodestar.engine.evaluation.baselines.parts:Noise",
-    "oracle": "lodestar.engine.evaluation.baselines.parts:Oracle",
-    "pagerank": "lodestar.engine.evaluation.baselines.parts:PageRank",
-    "random": "lodestar.engine.evaluation.baselines.parts:Random",
-    "shortest": "lodestar.engine.evaluation.baselines.parts:Shortest",
+    "adaptive-k": "lodestar.engine.recipes.retrieving:AdaptiveK",
+    "path-pooling": "lodestar.engine.recipes.reorganising:PathPooling",
+    "fi": "lodestar.engine.recipes.reorganising:FI",
+    "filter": "lodestar.engine.recipes.reorganising:Filter",
+    "noise": "lodestar.engine.evaluation.baselines:Noise",
+    "oracle": "lodestar.engine.evaluation.baselines:Oracle",
+    "pagerank": "lodestar.engine.evaluation.baselines:PageRank",
+    "random": "lodestar.engine.evaluation.baselines:Random",
+    "shortest": "lodestar.engine.evaluation.baselines:Shortest",
 }
 """Retrievers and reorganisers, which stand in the line of a recipe."""
 
@@ -42,7 +42,7 @@ LINKERS = {
 ANSWERERS = {
     "extractive": "lodestar.engine.recipes.answering:Extractive",
     "llm": "lodestar.engine.recipes.answering:LanguageModel",
-    "gril": "lodestar.engine.recipes.growing:GrilReader",
+    "gril": "lodestar.engine.recipes.retrieving:GrilReader",
 }
 
 ENTRY_POINTS = "lodestar.parts"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ...models.gril.hops import HopModel
+from ...models.gril.network import HopModel
 from ..evidence.bridges import triples_of
 from ..evidence.evidence import Cost, Evidence, Item, Kind
 from ..steps import Steps

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from ..database.chains import ExpansionBounds, Levels, expand_chains
 from ..evidence.bridges import chain_of, triples_of, weakest
 from ..evidence.chain import Chain, ChainStep, Link
 from ..evidence.evidence import Evidence, Kind
+from ..neo4j.graph import ExpansionBounds, Levels, expand_chains
 from ..steps import Steps, one
 from ..values import Entity, Scored, Step, Triple
 from .expansion import columns_of, expanded

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..database.chains import ChainSteps, ExpansionBounds, Levels, TripleColumns
+from ..neo4j.graph import ChainSteps, ExpansionBounds, Levels, TripleColumns
 from ..values import Entity, Triple
 
 

@@ -7,11 +7,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...models.graphrag_fi.priorities import Priorities, coarse_filtered, prioritised
-from ..chat.prompts import Completed, prompted
+from ...models.graphrag_fi import Priorities, coarse_filtered, prioritised
 from ..errors import LLMError
 from ..evidence.evidence import Cost, Evidence, Item, Kind
 from ..evidence.text import one_line
+from ..llm.prompts import Completed, prompted
 from ..steps import Steps
 from .relevance import Relevance, texts_of
 from .useful import useful_numbers, useful_prompt

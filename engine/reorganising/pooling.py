@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.path_pooling.pooling import Pooling, best_by_score, best_first, pooled_scores
-from ...models.path_pooling.triples import Floats, Ints, ScoredTriples
-from ..database.pooling import pool_scores
-from ..database.requests import Request
+from ...models.path_pooling import Floats, Ints, Pooling, ScoredTriples, best_by_score, best_first, pooled_scores
 from ..evidence.calibration import sigmoid
 from ..evidence.evidence import Evidence, Kind
+from ..neo4j.pooling import pool_scores
+from ..neo4j.requests import Request
 from ..steps import Steps, one
 from ..values import Entity, Scored, Triple
 from .expansion import columns_of

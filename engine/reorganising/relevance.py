@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...models.causal_lm import CausalLM, CausalLMError, PromptTooLongError
-from ...models.graphrag_fi.relevance import attention_relevance, relevance_layer, token_spans
+from ...models.graphrag_fi import attention_relevance, relevance_layer, token_spans
+from ...models.language.causal_lm import CausalLM, CausalLMError, PromptTooLongError
 from ..errors import LLMError
 from ..evidence.evidence import Evidence, Item
 from ..evidence.text import item_text, one_line

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ...models.shortlist import others_below
-from ...models.star.mixing import blended
+from ...models.similarity import others_below
+from ...models.star.losses import blended
 from ..evidence.chain import Chain
 from ..evidence.evidence import Cost, Evidence, Kind, item_order
 from ..linking.topics import link_penalties

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..chat.prompts import Message, Prompt
+from ..llm.prompts import Message, Prompt
 
 SYSTEM = (
     "You are a reasoning assistant. Your task is to analyze numbered reasoning paths and return only the indices of "

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..database.graph import Signature
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import Cost, Evidence, Kind, item_order
 from ..linking.topics import link_penalties, started_from
+from ..neo4j.graph import Signature
 from ..steps import Steps, counted
 from ..stopwatch import Stopwatch
 from ..values import Entity, LinkedQuestion, RelationPath, Scored, Step, Topic, check_finite

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ...models.star.inputs.similar import UNIT
-from ...models.star.scoring import Floats, Hops, PairAttention, StarModel
-from ...models.text_vectors import TextVectors
+from ...models.star.dual_training import UNIT
+from ...models.star.scoring import Floats, HopSequence, PairAttention, StarModel
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import RelationWords
 from ...models.training.description import ModelDescription
-from ...models.verbalise import RelationWords
 from ..values import RelationPath, Topic, check_finite
 from .hops import hops_of
 from .scoring import PathQuery, PathScores, masked_question, mention_of
@@ -83,7 +83,7 @@ class StarScorer:
         """Return what the cross-attentive scorer attends to; raise `ValueError` where the checkpoint has none."""
         return self.model.attention(question, mention_of(topic), hops_of(path, self.words))
 
-    def _dual(self, query: PathQuery, paths: Sequence[Hops]) -> PathScores:
+    def _dual(self, query: PathQuery, paths: Sequence[HopSequence]) -> PathScores:
         stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)
         for topic, rows in query.rows_by_topic().items():
             masked = masked_question(query.question, topic)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from ..database.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps, expand_values
-from ..database.requests import Request
 from ..errors import UnknownRelationError
 from ..evidence.chain import Chain, ChainStep, Link
+from ..neo4j.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps, expand_values
+from ..neo4j.requests import Request
 from ..steps import Steps, together
 from ..values import Entity, RelationPath, Step
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...models.gril.scoring import GrilModel, GrownTriples
-from ...models.text_vectors import TextVectors
+from ...models.text.vectors import TextVectors
 from ..evidence.evidence import Cost, Evidence, Kind
 from ..steps import Steps
 from ..values import LinkedQuestion, Topic, Triple, check_finite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...models.verbalise import Directed, Hop, RelationWords
+from ...models.text.verbalise import Directed, Hop, RelationWords
 from ..values import RelationPath
 
 

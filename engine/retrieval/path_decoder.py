@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...models.reg.paths.scoring import PathModel
-from ...models.reg.paths.vocabulary import Vocabulary
-from ...models.verbalise import RelationWords
+from ...models.reg_path.network import PathModel, Vocabulary
+from ...models.text.verbalise import RelationWords
 from ..values import check_finite
 from .scoring import PathQuery, PathScores, masked_question
 

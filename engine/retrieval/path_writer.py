@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...models.reg.paths.vocabulary import Vocabulary
-from ...models.reg.plans.writing import PlanModel, Prefix
-from ...models.verbalise import RelationWords
+from ...models.reg_path.network import Vocabulary
+from ...models.reg_path_lm.writing import PlanModel, Prefix
+from ...models.text.verbalise import RelationWords
 from .scoring import PathQuery, PathScores
 
 Place = tuple[str, tuple[str, ...]]

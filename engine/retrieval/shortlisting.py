@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...models.text_vectors import TextVectors
+from ...models.text.vectors import TextVectors
 from ..values import Topic
 from .scoring import masked_question
 

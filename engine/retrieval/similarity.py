@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...models.encoder import SentenceEncoder
 from ...models.similarity import PathSimilarity, PathsOfTopic, Weights
-from ...models.text_vectors import TextVectors
-from ...models.verbalise import RelationWords
+from ...models.text.encoders import SentenceEncoder
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import RelationWords
 from .hops import hops_of
 from .scoring import PathQuery, PathScores, masked_question
 

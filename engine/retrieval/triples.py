@@ -9,11 +9,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...models.reg.config import SubgraphOptions, TripleDescription
-from ...models.reg.entities.config import EntityDescription
-from ...models.reg.scoring import TripleColumns
-from ...models.text_vectors import TextVectors
-from ...models.verbalise import Directed, RelationWords, verbalise_hop
+from ...models.reg_entity.config import EntityDescription
+from ...models.reg_triple.config import SubgraphOptions, TripleDescription
+from ...models.reg_triple.network import TripleColumns
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import Directed, RelationWords, verbalise_hop
 from ..evidence.calibration import Calibration
 from ..evidence.evidence import Cost, Evidence, Kind, item_order
 from ..linking.topics import started_from

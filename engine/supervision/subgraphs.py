@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ...models.reg.config import SubgraphOptions
-from ...models.reg.graphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, write_graphs
-from ...models.reg.shortest_paths import on_shortest_paths
-from ...models.text_vectors import TextVectors
+from ...models.reg_triple.config import SubgraphOptions
+from ...models.subgraphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, on_shortest_paths, write_graphs
+from ...models.text.vectors import TextVectors
 from ..api import Engine
-from ..database.catalogue import Catalogue, read_catalogue
-from ..database.whole_state import whole_state
 from ..errors import GraphError
-from ..progress.phases import Progress, silent
-from ..questions.gold import QuestionSet
-from ..questions.in_graph import with_known_answers
-from ..relations.words import words_of_relation
+from ..gold_questions import QuestionSet, with_known_answers
+from ..indexes.relation_words import words_of_relation
+from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
+from ..progress import Progress, silent
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import storing
-from .mining.placing import LeftOut, Placed, placed_questions
+from .placing import LeftOut, Placed, placed_questions
 
 BATCH = 32
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..api import Engine
-from ..database.catalogue import read_catalogue
 from ..errors import DatabaseUnavailableError, UsageError
-from ..server.file_lock import locked
+from ..neo4j.catalogue import read_catalogue
+from ..neo4j.file_lock import locked
 from ..settings import Settings
 from ..whole_file import storing
 

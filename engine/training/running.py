@@ -9,20 +9,20 @@ from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import Any
 
-from ...models.causal_lm import CausalLMError
-from ...models.encoder import EncoderUnavailableError
+from ...models.language.causal_lm import CausalLMError
+from ...models.text.encoders import EncoderUnavailableError
+from ...models.training.checkpoint import TrainingStateError
 from ...models.training.description import ModelDescription
 from ...models.training.kind import AnyKind, Inputs, LearningSet
+from ...models.training.loop import process_group, wait_for_all
 from ...models.training.objective import NothingToLearnError
-from ...models.training.processes import process_group, wait_for_all
-from ...models.training.state import TrainingStateError
 from ...models.training.trainer import Watcher, begin_anew, train_model
-from ..code_hash import code_sha256
 from ..errors import EncoderError, UsageError
+from ..neo4j.file_lock import locked
+from ..provenance import code_sha256
 from ..resolving import change, filled, put
-from ..server.file_lock import locked
 from ..whole_file import storing
-from .relation_pairs import plain_words
+from .path_sets import plain_words
 from .sources import Request, read_inputs
 
 Watching = Callable[[], AbstractContextManager[Watcher | None]]

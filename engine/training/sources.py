@@ -10,25 +10,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...models.encoder import SentenceEncoder
 from ...models.placement import Placement, PlacementError
-from ...models.reg.graphs import QuestionGraphs, QuestionLabels
 from ...models.star.mined import Mined, is_mined
-from ...models.text_vectors import TextVectors
+from ...models.subgraphs import QuestionGraphs, QuestionLabels
+from ...models.text.encoders import SentenceEncoder
+from ...models.text.vectors import TextVectors
 from ...models.training.kind import LINKS, PATHS, POOLS, SUBGRAPHS, AnyKind, Inputs, LearnsFrom
 from ..api import Engine
 from ..errors import UsageError
-from ..progress.phases import Progress, progress_bar
-from ..questions.gold import QuestionSet
+from ..gold_questions import QuestionSet
+from ..progress import Progress, progress_bar
 from ..settings import Settings
-from ..supervision.making.options import DEFAULT_QUESTIONS, LENGTHS, MakingOptions
-from ..supervision.mining.options import MiningOptions
-from .linker import linked_candidates
-from .mined_sets import limited_mined, made_sets, mined_apart, mined_set, read_mined
+from ..supervision.drawing import DEFAULT_QUESTIONS, LENGTHS, MakingOptions
+from ..supervision.miner import MiningOptions
+from .link_sets import linked_candidates
 from .of_graph import Say
-from .question_graphs import WEAK, graph_set, supervised
-from .reg_path import graph_vocabulary, pool_set, refined_sets
-from .relation_pairs import relation_pairs
+from .path_sets import limited_mined, made_sets, mined_apart, mined_set, read_mined, relation_pairs
+from .pool_sets import graph_vocabulary, pool_set, refined_sets
+from .subgraph_sets import WEAK, graph_set, supervised
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...engine.database.catalogue import read_catalogue, read_loads
-from ...engine.database.gateway import Gateway
-from ...engine.database.statements import (
+from ...engine.errors import GraphError, UsageError
+from ...engine.neo4j.catalogue import read_catalogue, read_loads, whole_state
+from ...engine.neo4j.gateway import Gateway
+from ...engine.neo4j.statements import (
     CHUNK_SIZE,
     EntityNames,
     HeadTriples,
@@ -21,16 +22,12 @@ from ...engine.database.statements import (
     stream_names,
     stream_triples,
 )
-from ...engine.database.whole_state import whole_state
-from ...engine.errors import GraphError, UsageError
-from ...engine.progress.phases import Progress, silent
-from ..formats.freebase.ids import FREEBASE
+from ...engine.progress import Progress, silent
+from ..formats.freebase import FREEBASE
 from ..loads.report import number_of
-from ..writing.stored_names import Name, read_names
-from .ntriples_writer import NTriples
+from ..writing.names import Name, read_names
 from .output import STDOUT, Output, appearing
-from .terms import is_absolute_iri
-from .tsv_writer import TsvNames, TsvTriples
+from .writers import NTriples, TsvNames, TsvTriples, is_absolute_iri
 
 FORMATS = ("tsv", "ntriples", "parquet")
 _SUFFIXES = {".tsv": "tsv", ".txt": "tsv", ".nt": "ntriples", ".parquet": "parquet"}
@@ -205,7 +202,7 @@ def _writers(format_: str, outputs: Sequence[Output], request: ExportRequest) ->
         return writer, writer
     if format_ == "tsv":
         return TsvTriples(stream), TsvNames(more[0]) if more else None
-    from .parquet_writer import ParquetNames, ParquetTriples
+    from .writers import ParquetNames, ParquetTriples
 
     return ParquetTriples(stream), ParquetNames(more[0]) if more else None
 

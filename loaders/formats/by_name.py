@@ -13,15 +13,15 @@ from ..source import Source
 
 FORMATS = {
     "csv": "delimited:CsvSource",
-    "freebase": "freebase.dump:FreebaseSource",
+    "freebase": "freebase:FreebaseSource",
     "geonames": "geonames.places:GeonamesSource",
     "graphml": "graphml:GraphmlSource",
-    "metaqa": "metaqa_kb:MetaqaSource",
+    "metaqa": "delimited:MetaqaSource",
     "ntriples": "ntriples:NtriplesSource",
     "parquet": "triples_parquet:ParquetSource",
-    "pathquestion": "pathquestion_kb:PathquestionSource",
+    "pathquestion": "delimited:PathquestionSource",
     "rog": "question_subgraphs:RogSource",
-    "text": "text.text_source:TextSource",
+    "text": "text:TextSource",
     "tsv": "delimited:TsvSource",
 }
 

@@ -18,7 +18,7 @@ from ..reading.records import PARQUET, UnreadableError, columns_shown, parquet_r
 from ..rows import StatementRow, reject_row, row_batches, triple_row
 from ..source import Part, RowPart
 from .file_source import FileSource
-from .freebase.ids import FREEBASE_ID
+from .freebase import FREEBASE_ID
 
 _FIELDS = ("graph", "subgraph")
 _IN_FIELD = "tuples"

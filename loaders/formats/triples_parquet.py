@@ -23,8 +23,8 @@ from ..reading.lines import FIRST_LINES
 from ..reading.records import columns_shown
 from ..rows import BATCH_ROWS, ROWS
 from ..source import NO_ID, Part, RowPart
+from .delimited import Values, value_pattern
 from .file_source import FileSource
-from .tail_values import Values, value_pattern
 
 TRIPLE_COLUMNS = ("head", "relation", "tail")
 _NAME_COLUMNS = ("id", "name")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...engine.database.catalogue import read_graph_state
-from ...engine.database.gateway import Gateway
-from ...engine.database.requests import Request, in_requests
-from ...engine.database.templates import template
-from ...engine.progress.phases import Progress, silent
+from ...engine.neo4j.catalogue import read_graph_state
+from ...engine.neo4j.gateway import Gateway
+from ...engine.neo4j.requests import Request, in_requests
+from ...engine.neo4j.templates import template
+from ...engine.progress import Progress, silent
+from ..writing.manifest import ensure_names
+from ..writing.names import search_names
 from ..writing.online_writer import BATCH_SIZE
-from ..writing.schema import ensure_names
-from ..writing.stored_names import search_names
-from .load_lock import load_lock
+from .loading import load_lock
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,39 +1,107 @@
-"""One load from a source to a finished graph: what it means for what is there, and which writer does it."""
+"""Run one load from its source to the graph."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ...engine.database.catalogue import GRAPH_VERSION, GraphState, LoadManifest, read_graph_state, read_loads
-from ...engine.database.gateway import Gateway
-from ...engine.database.holding import Hold
-from ...engine.errors import GraphError, UsageError
-from ...engine.progress.phases import Progress, silent
-from ...engine.server.connecting import LOAD_TIMEOUT_S
-from ...engine.server.file_lock import locked
+from ...engine.errors import GraphError, StorageError, UsageError
+from ...engine.neo4j.catalogue import GRAPH_VERSION, GraphState, LoadManifest, read_graph_state, read_loads
+from ...engine.neo4j.file_lock import locked
+from ...engine.neo4j.gateway import Gateway
+from ...engine.neo4j.instance import LOAD_TIMEOUT_S
+from ...engine.neo4j.load_lock import Hold, hold_load_lock
+from ...engine.progress import Progress, silent
 from ...engine.settings import Settings
 from ..source import Source
-from ..stage.abandoned import sweep
 from ..stage.rejects import check_free, check_place
-from ..stage.stage import Counts, Stage
+from ..stage.stage import Counts, Stage, sweep
 from ..subset import Subset
 from ..writing.bulk_writer import BulkWriter
-from ..writing.manifest import Manifest
+from ..writing.manifest import Manifest, check_schema, ensure_lock
+from ..writing.names import BASE_LOAD
 from ..writing.online_writer import BATCH_SIZE, OnlineWriter
-from ..writing.stored_names import BASE_LOAD
-from .disk_space import check_room_for_graph, check_room_for_stage, make_staging
-from .load_lock import load_lock
 from .report import LoadReport
 
 if TYPE_CHECKING:
-    from ...engine.server.instance import Instance
+    from ...engine.neo4j.instance import Instance
+
+
+@contextmanager
+def load_lock(gateway: Gateway) -> Iterator[Hold]:
+    """Hold the lock; what is yielded tells whether it was lost meanwhile.
+
+    Raises `LoadInProgressError` when another load has it, `GraphError` where the database has no room for it.
+    """
+    check_schema(gateway)
+    ensure_lock(gateway)
+    with gateway.holding(hold_load_lock()) as hold:
+        yield hold
+
+
+STAGE_BYTES_A_BYTE = 4
+"""Of the stage, for each byte of the source on disk (gzip); measured 2.0 to 3.6 on FB15k-237 and copies of it."""
+
+# Of the graph with its indexes, logs and the files that are imported; see docs/loading.md.
+BYTES_A_TRIPLE = 180
+BYTES_A_NODE = 1_100
+
+
+def make_staging(folder: Path) -> None:
+    """Make the folder that sources are converted in; raise `StorageError` where it cannot be."""
+    with _written(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def made_within(folder: Path, prefix: str) -> Path:
+    """Return a new folder in the one that sources are converted in; raise `StorageError` where it cannot be made."""
+    make_staging(folder)
+    with _written(folder):
+        return Path(mkdtemp(prefix=prefix, dir=folder))
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{folder}: cannot be written: {error.strerror or error}: name another folder with --home"
+        ) from error
+
+
+def check_room_for_stage(folder: Path, size_bytes: int | None) -> None:
+    """Raise `StorageError` when the disk of `folder` has no room to convert a source of this size."""
+    _check(folder, (size_bytes or 0) * STAGE_BYTES_A_BYTE, "to convert the source")
+
+
+def check_room_for_graph(folder: Path, counts: Counts) -> None:
+    """Raise `StorageError` when the disk of `folder` has no room for a graph of this size."""
+    _check(folder, graph_bytes(counts), f"for {counts.num_triples:,} triples")
+
+
+def graph_bytes(counts: Counts) -> int:
+    """Return about how much a graph takes on disk while it is loaded."""
+    return counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
+
+
+def _check(folder: Path, needed_bytes: int, purpose: str) -> None:
+    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
+    free_bytes = shutil.disk_usage(existing).free
+    if free_bytes < needed_bytes:
+        raise StorageError(
+            f"{existing}: expected {needed_bytes / 1e9:,.1f} GB free {purpose}, found {free_bytes / 1e9:,.1f} GB: "
+            "make room or name another --home"
+        )
+
 
 Mode = Literal["new", "append", "replace"]
 WriterChoice = Literal["auto", "bulk", "online"]

@@ -9,8 +9,7 @@ from typing import Any
 from ..source import Source
 from ..stage.rejects import check_free, check_place
 from ..stage.stage import Stage
-from .disk_space import STAGE_BYTES_A_BYTE, graph_bytes, made_within
-from .loading import BULK_FROM_TRIPLES, LoadOptions
+from .loading import BULK_FROM_TRIPLES, STAGE_BYTES_A_BYTE, LoadOptions, graph_bytes, made_within
 
 SAMPLE_BATCHES = 4
 """Of 15 MB of text together, of every file."""

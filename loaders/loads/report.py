@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from ...engine.database.catalogue import LoadManifest
+from ...engine.neo4j.catalogue import LoadManifest
 from ..message_text import shown
 from ..stage.stage import Counts
 from ..writing.manifest import Manifest

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...engine.database.catalogue import LoadManifest, read_catalogue, read_graph_state, read_loads
-from ...engine.database.gateway import Gateway
-from ...engine.database.requests import Request, Row, in_requests
-from ...engine.database.templates import template
 from ...engine.errors import GraphError
-from ...engine.progress.phases import Progress, silent
+from ...engine.neo4j.catalogue import LoadManifest, read_catalogue, read_graph_state, read_loads
+from ...engine.neo4j.gateway import Gateway
+from ...engine.neo4j.requests import Request, Row, in_requests
+from ...engine.neo4j.templates import template
+from ...engine.progress import Progress, silent
 from ..writing.manifest import labels_of, request
+from ..writing.names import Name, read_names, without_load, write_names
 from ..writing.online_writer import BATCH_SIZE
-from ..writing.relation_counts import refresh_counts
-from ..writing.stored_names import Name, read_names, without_load, write_names
-from .load_lock import load_lock
+from ..writing.relations import refresh_counts
+from .loading import load_lock
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
-from ...engine.database.catalogue import (
+from ...engine.neo4j.catalogue import (
     GRAPH_VERSION,
     LoadManifest,
     check_signatures,
     read_catalogue,
     read_loads,
     read_relation_counts,
+    whole_state,
 )
-from ...engine.database.gateway import Gateway
-from ...engine.database.statements import StatedTriples, stream_stated_triples
-from ...engine.database.whole_state import whole_state
-from ...engine.progress.phases import Progress, silent
+from ...engine.neo4j.gateway import Gateway
+from ...engine.neo4j.statements import StatedTriples, stream_stated_triples
+from ...engine.progress import Progress, silent
 from ..rows import record_batches
-from ..stage.query_files import query
+from ..stage.queries import query
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from ..writing.table_rows import RowStream
+from ..rows import RowStream
 from .encoding import EncodedTriples
 
 _TERMS = pa.schema([("code", pa.int64()), ("text", pa.string())])

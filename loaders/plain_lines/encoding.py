@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from ..ids_and_names import MAX_ID_BYTES
-from ..reading.line_block import Chosen, LineBlock
+from ..reading.lines import Chosen, LineBlock
 
 _compute: Any = compute  # its functions are made when it is imported: checkers of types do not know them
 

@@ -10,8 +10,8 @@ from functools import partial
 import pyarrow as pa
 
 from ..source import LinePart
+from ..stage.queries import WantedRelations
 from ..stage.rejects import Rejects
-from ..stage.wanted_relations import WantedRelations
 from .encoded_files import EncodedFiles
 from .encoding import split_plain
 from .working_ahead import mapped_ahead

@@ -1,29 +1,49 @@
-"""Question sets of any format, found by its name or by looking at the file."""
+"""Read a question set of any format and choose some of its questions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import TypeVar
 
 from ...engine.errors import InputError, UsageError
-from ...engine.questions.gold import GoldQuestion, QuestionSet
+from ...engine.gold_questions import GoldQuestion, QuestionSet
 from ...engine.values import MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
 from ..reading.byte_file import ByteFile
-from .formats.cwq_questions import CwqQuestions
-from .formats.grailqa_questions import GrailqaQuestions
-from .formats.lodestar_questions import LodestarQuestions
-from .formats.medqa_questions import MedqaQuestions
-from .formats.metaqa_questions import MetaqaQuestions
-from .formats.pathquestion_questions import PathquestionQuestions
-from .formats.rog_questions import RogQuestions
-from .formats.webqsp_questions import WebqspQuestions
-from .question_format import QuestionFormat
-from .question_ids import QuestionIds
-from .question_line import Line
-from .question_record import QuestionFields
-from .records_or_lines import holds_records, lines, records
+from .formats import (
+    CwqQuestions,
+    GrailqaQuestions,
+    LodestarQuestions,
+    MedqaQuestions,
+    MetaqaQuestions,
+    PathquestionQuestions,
+    RogQuestions,
+    WebqspQuestions,
+)
+from .lines import Line, QuestionFormat, holds_records, lines, records
+from .record import QuestionFields, QuestionIds
+
+
+def chosen_file(path: str, split: str | None) -> str:
+    """Return the file itself or, of a folder, the one file whose name has the split as a word.
+
+    Raises `InputError` for a folder without a split, and for one where no file or several have it.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        return path
+    names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
+    if split is None:
+        raise InputError(f"{path}: expected a file of questions, found a folder: name one of its files, or a --split")
+    found = [name for name in names if re.search(rf"(?<![a-z0-9]){re.escape(split)}(?![a-z0-9])", name.lower())]
+    if len(found) != 1:
+        what = f"{len(found)} files" if found else "no file"
+        raise InputError(f"{path}: expected one file of the split {split!r}, found {what} of {', '.join(names)}")
+    return str(folder / found[0])
+
 
 _OF_RECORDS: Mapping[str, QuestionFormat[QuestionFields]] = {
     "webqsp": WebqspQuestions(),

@@ -1,4 +1,4 @@
-"""A source on its way into a graph: parsed, deduplicated and numbered in a DuckDB file, whatever the writer.
+"""Deduplicate and number what a source states, in DuckDB.
 
 Memory stays bounded: DuckDB spills to the stage's folder. A stage that was completed can be opened again, by the same
 load after an interruption.
@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -23,19 +23,43 @@ from typing import Any, Self
 import duckdb
 import pyarrow as pa
 
-from ...engine.errors import InputError, StorageError
+from ...engine.errors import InputError, LoadInProgressError, StorageError
 from ...engine.linking.initials import SMALL_WORDS
-from ...engine.progress.phases import Progress, silent
-from ...engine.server.processes import machine
+from ...engine.neo4j import machine
+from ...engine.neo4j.file_lock import locked
+from ...engine.progress import Progress, silent
 from ..parsers.parser import parser
 from ..plain_lines.encoded_files import NUMBERED, EncodedFiles
 from ..plain_lines.taking import PlainLines
 from ..source import LinePart, Source
 from ..subset import Subset
-from .over_batches import run_over
-from .query_files import query, set_variables
+from .queries import WantedRelations, query, restriction, run_over, set_variables
 from .rejects import Rejects
-from .wanted_relations import WantedRelations, restriction
+
+ABANDONED_S = 7 * 24 * 3_600
+"""A load that was interrupted is expected to be repeated within a week; later it converts its source again."""
+
+
+def sweep(staging: Path) -> None:
+    """Delete the stages that nobody has written to or gone on with for `ABANDONED_S`."""
+    for folder in staging.iterdir():
+        if not folder.is_dir() or _age_s(folder) < ABANDONED_S:
+            continue
+        with (
+            suppress(LoadInProgressError),
+            locked(folder.with_suffix(".lock"), "", refusal=LoadInProgressError("its load is under way")),
+        ):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _age_s(folder: Path) -> float:
+    """Return how long ago the folder or what is in it was changed."""
+    changed_s = folder.stat().st_mtime
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            changed_s = max(changed_s, path.stat().st_mtime)
+    return time.time() - changed_s
+
 
 FORMAT = 1
 MEMORY_MB = 1_000

@@ -1,4 +1,4 @@
-"""The bulk writer: a stage into a new database by Neo4j's own offline importer, then switched over as a whole.
+"""Write a stage as files of the offline importer.
 
 The graph grows in an *incoming* server beside the real one, which goes on serving what it has. Only when the incoming
 one is complete do its files take the place of the real one's.
@@ -11,26 +11,70 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
-from ...engine.database.catalogue import read_graph_state
-from ...engine.database.gateway import Gateway
-from ...engine.database.holding import Hold
 from ...engine.errors import ServerError
-from ...engine.progress.phases import Progress, silent
-from ...engine.server.bulk_import.import_files import LIST_DELIMITER, ImportFile, ImportFiles
-from ...engine.server.bulk_import.import_writer import ImportFileWriter
-from ...engine.server.connecting import LOAD_TIMEOUT_S
+from ...engine.neo4j.catalogue import read_graph_state
+from ...engine.neo4j.gateway import Gateway
+from ...engine.neo4j.import_files import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
+from ...engine.neo4j.instance import LOAD_TIMEOUT_S
+from ...engine.neo4j.load_lock import Hold
+from ...engine.progress import Progress, silent
+from ..rows import RowStream
 from ..source import RelationFacts
 from ..stage.stage import Stage
 from .manifest import Manifest, begin, finish, request, write_relations
-from .relation_types import RelationRow, num_related, relation_rows
-from .signatures import signatures
-from .table_rows import RowStream
+from .relations import RelationRow, num_related, relation_rows
 
 if TYPE_CHECKING:
-    from ...engine.server.incoming import Incoming
-    from ...engine.server.instance import Instance
+    from ...engine.neo4j.bulk_import import Incoming
+    from ...engine.neo4j.instance import Instance
+
+
+def signatures(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield tables (node, signature_relations, signature_counts, degree) from rows (node, relation, num_triples).
+
+    Rows come sorted by node, then relation, where the relation is a catalogue number: positive for triples that leave
+    the node, negative for those that enter it. Nodes come in the same order; a node's rows may lie in several batches.
+    """
+    rest: pa.Table | None = None
+    for batch in rows:
+        if not batch.num_rows:
+            continue
+        table = pa.Table.from_batches([batch])
+        if rest is not None:
+            table = pa.concat_tables([rest, table]).combine_chunks()
+        nodes = table.column("node").to_numpy()
+        whole = int(np.searchsorted(nodes, nodes[-1], side="left"))  # the last node may go on in the next batch
+        if whole:
+            yield _grouped(table.slice(0, whole))
+        rest = table.slice(whole)
+    if rest is not None:
+        yield _grouped(rest)
+
+
+def _grouped(table: pa.Table) -> pa.Table:
+    nodes = table.column("node").to_numpy()
+    starts = np.flatnonzero(np.append(True, nodes[1:] != nodes[:-1]))
+    offsets = pa.array(np.append(starts, len(nodes)).astype(np.int32))
+    counts = table.column("num_triples").to_numpy()
+    relations = table.column("relation").combine_chunks()
+    return pa.table(
+        {
+            "node": pa.array(nodes[starts]),
+            "signature_relations": _lists(offsets, relations),
+            "signature_counts": _lists(offsets, table.column("num_triples").combine_chunks()),
+            "degree": pa.array(np.add.reduceat(counts, starts)),
+        }
+    )
+
+
+def _lists(offsets: pa.Array, values: pa.Array | pa.ChunkedArray) -> pa.ListArray:
+    if isinstance(values, pa.ChunkedArray):
+        values = pa.concat_arrays(values.chunks)
+    return pa.ListArray.from_arrays(offsets, values)
+
 
 NODES_A_BATCH = 100_000
 TRIPLES_A_BATCH = 250_000

@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...engine.database.catalogue import RelationInfo
-from ...engine.database.gateway import Gateway
-from ...engine.database.holding import Hold
-from ...engine.database.requests import Request, in_requests
-from ...engine.database.templates import template
-from ...engine.progress.phases import Progress, silent
-from ..batches import in_bytes
+from ...engine.neo4j.catalogue import RelationInfo
+from ...engine.neo4j.gateway import Gateway
+from ...engine.neo4j.load_lock import Hold
+from ...engine.neo4j.requests import Request, in_requests
+from ...engine.neo4j.templates import template
+from ...engine.progress import Progress, silent
+from ..rows import in_bytes
 from ..source import RelationFacts
 from ..stage.stage import Stage
 from .manifest import Manifest, begin, finish, labels_of, request, write_relations
-from .relation_counts import counts_in_graph, refresh_counts
-from .relation_types import RelationRow, num_related, relation_rows
-from .stored_names import BASE_LOAD, Name, read_names, with_load, write_names
+from .names import BASE_LOAD, Name, read_names, with_load, write_names
+from .relations import RelationRow, counts_in_graph, num_related, refresh_counts, relation_rows
 
 BATCH_SIZE = 10_000
 

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Literal
 
-from .plan import Part, Plan, Range
+from .plan import DATE, NUMBER, Part, Plan, Range, date_range, number_of
 from .subjects import ONE_NAME, Subject, split_subject, subject_of
-from .values import DATE, NUMBER, date_range, number_of
 
 _MOST = "largest biggest highest greatest most longest tallest richest newest latest last youngest heaviest".split()
 _LEAST = "smallest lowest least fewest shortest oldest first earliest poorest lightest".split()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..wording.forms import base_of, is_verb, plural
+from ..wording.english import base_of, is_verb, plural
 
 NAME = r"(?:the )?[A-Z0-9][\w'’./-]*(?:,? (?:(?:of|the|de|and) )?[A-Z0-9][\w'’./-]*)*|the [a-z]+"
 """A name in a question: words with capitals, or a word in small letters after "the"."""

@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from ..reg.config import SubgraphOptions
+from ..reg_triple.config import SubgraphOptions
 from ..training.description import ModelDescription
-from ..training.options import LoraOptions, TrainingOptions, check_ranges
+from ..training.objective import LoraOptions, TrainingOptions, check_ranges
 
 Pruning = Literal["threshold", "top-k", "none"]
 Score = Literal["mlp", "linear"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..reg.graphs import QuestionGraphs
+from ..subgraphs import QuestionGraphs
 from ..training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training, TrainingOption
 from .config import FIGURES, GrilConfig, GrilDescription
 
 if TYPE_CHECKING:
-    from .checkpoint import GrilCheckpoint
+    from .training import GrilCheckpoint
 
 
 OPEN_TRIPLES = 20
@@ -19,13 +19,13 @@ OPEN_DOMAIN = {"joint.graph_supervision": False, "joint.num_triples": OPEN_TRIPL
 
 
 def _train(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Training:
-    from .train_retriever import gril_training
+    from .training import gril_training
 
     return gril_training(config, inputs)
 
 
 def _open(folder: Path, opening: Opening) -> GrilCheckpoint:
-    from .checkpoint import GrilCheckpoint
+    from .training import GrilCheckpoint
 
     return GrilCheckpoint(folder, opening)
 

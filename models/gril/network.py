@@ -1,4 +1,4 @@
-"""GRIL's graph retriever (section 4.1, algorithm 1): L times attention over neighbours, growing, pruning, update.
+"""GRIL's network: grow a subgraph hop by hop, prune it, update its entities.
 
 score(c_ij) = Linear([h_i; h_j; h_rij; h_q]) of equation 3 is a sum of four terms, of which softmax over the neighbours
 of one source cancels those of the source and of the question: read to the letter, no question changes what is found.
@@ -15,13 +15,150 @@ topics 1. Pruned edges are not grown from and send no message.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
-from .config import GrowOptions, Score
-from .groups import among_best, group_noisy_or, group_softmax
+from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, hops_from
+from ..text.vectors import TextVectors
+from ..training.loop import Shuffled
+from ..training.objective import Figures, TrainingOptions
+from .config import ACCURACY, MAJORITY, GrowOptions, Score
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+"""Unit vectors of texts, (num_texts, dimension)."""
+
+
+class EncodedQuestions:
+    """A set of subgraphs with the vectors of all its texts."""
+
+    def __init__(self, graphs: QuestionGraphs, encode: Encode, device: torch.device) -> None:
+        self.graphs = graphs
+        self._device = device
+        texts = graphs.texts
+        self._questions = encode(texts.questions)
+        self._relations = encode(texts.relations)
+        self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
+        self._on_path = on_right_paths(graphs)
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self._questions.shape[1])
+
+    @property
+    def questions(self) -> Tensor:
+        """The questions' vectors, (num_questions, dimension)."""
+        return self._tensor(self._questions)
+
+    def rows(self, questions: Sequence[int]) -> tuple[Ints, Ints]:
+        """Return the rows of the nodes and of the triples of some questions, one question after another."""
+        none = np.zeros(0, dtype=np.int64)
+        nodes = [np.arange(*self.graphs.nodes_of(each).indices(1 << 62)) for each in questions]
+        triples = [np.arange(*self.graphs.triples_of(each).indices(1 << 62)) for each in questions]
+        return np.concatenate([none, *nodes]), np.concatenate([none, *triples])
+
+    def inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GrowInputs:
+        """Return the whole subgraphs of some questions; `supervised` keeps what is on right paths growing."""
+        graphs = self.graphs
+        nodes, triples = self.rows(questions)
+        sizes = [graphs.node_starts[each + 1] - graphs.node_starts[each] for each in questions]
+        question_of = np.repeat(np.arange(len(questions)), sizes)
+        relations, relation_of = np.unique(graphs.relation_of[triples], return_inverse=True)
+        text_of = graphs.text_of[nodes]
+        moved = np.repeat(
+            np.cumsum([0, *sizes])[:-1] - graphs.node_starts[list(questions)],
+            [graphs.triple_starts[each + 1] - graphs.triple_starts[each] for each in questions],
+        )
+        return GrowInputs(
+            questions=self._tensor(self._questions[list(questions)]),
+            relations=self._tensor(self._relations[relations]),
+            entities=self._tensor(self._entities[np.maximum(text_of, 0)]),
+            is_named=self._tensor(text_of != UNNAMED),
+            is_topic=self._tensor(graphs.is_topic[nodes]),
+            is_literal=self._tensor(graphs.is_literal[nodes]),
+            question_of=self._tensor(question_of),
+            heads=self._tensor(graphs.heads[triples] + moved),
+            relation_of=self._tensor(relation_of),
+            tails=self._tensor(graphs.tails[triples] + moved),
+            grown_anyway=self._tensor(self._on_path[nodes]) if supervised else None,
+        )
+
+    def on_path(self, questions: Sequence[int]) -> Tensor:
+        """Return which nodes of some questions are on right paths, as numbers."""
+        return self._tensor(self._on_path[self.rows(questions)[0]].astype(np.float32))
+
+    def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
+
+
+def on_right_paths(graphs: QuestionGraphs) -> Bools:
+    """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): ends of right triples."""
+    found = np.zeros(len(graphs.text_of), dtype=np.bool_)
+    found[graphs.heads[graphs.is_positive]] = True
+    found[graphs.tails[graphs.is_positive]] = True
+    return found
+
+
+NEAR_ONE = 1.0 - 1e-6
+"""Keeps the logarithm of what is left finite."""
+
+
+def group_softmax(scores: Tensor, groups: Tensor, num_groups: int) -> Tensor:
+    """Return the softmax of each score within its group, (num_rows,)."""
+    highest = scores.new_full((num_groups,), float("-inf")).scatter_reduce(0, groups, scores.detach(), "amax")
+    powers = (scores - highest[groups]).exp()
+    return powers / powers.new_zeros(num_groups).index_add(0, groups, powers)[groups]
+
+
+def group_noisy_or(probabilities: Tensor, groups: Tensor, num_groups: int) -> Tensor:
+    """Return 1 − Π (1 − P) over each group, (num_groups,); 0 of an empty one."""
+    left = torch.log1p(-probabilities.clamp(max=NEAR_ONE))
+    return 1 - left.new_zeros(num_groups).index_add(0, groups, left).exp()
+
+
+def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
+    """Return how many rows of each group are flagged, (num_groups,) int64."""
+    return torch.zeros(num_groups, dtype=torch.int64, device=flags.device).index_add(0, groups, flags.long())
+
+
+def among_best(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
+    """Return which rows are among the `top_k` best of their group, (num_rows,); who equals the last is among them."""
+    if not len(values) or not top_k:
+        return torch.zeros_like(values, dtype=torch.bool)
+    order = torch.argsort(values.detach(), descending=True, stable=True)
+    order = order[torch.argsort(groups[order], stable=True)]
+    counts = group_count(torch.ones_like(groups, dtype=torch.bool), groups, num_groups)
+    starts = counts.cumsum(0) - counts
+    last = order[(starts + counts.clamp(max=top_k) - 1).clamp(min=0)]
+    return values >= values[last][groups]
+
+
+CLAMP = 1e-6
+"""The attention to an only neighbour is 1, whose logit is infinite. Ours."""
+
+
+def logit(probabilities: Tensor) -> Tensor:
+    """Return log P / (1 − P), of P clamped to [`CLAMP`, 1 − `CLAMP`]."""
+    clamped = probabilities.clamp(CLAMP, 1 - CLAMP)
+    return clamped.log() - torch.log1p(-clamped)
+
+
+def concrete_mask(probabilities: Tensor, temperature: float, noise: Tensor | None = None) -> Tensor:
+    """Return M = σ((log ε / (1 − ε) + log P / (1 − P)) / τ), shaped as `probabilities`.
+
+    noise: ε ~ Uniform(0, 1) of each; without it the mask is that of ε = ½, the median, and so deterministic: what is
+    done at inference. Deviations: P and ε are clamped; what is done at inference is ours.
+    """
+    drawn = 0.0 if noise is None else logit(noise)
+    return torch.sigmoid((drawn + logit(probabilities)) / temperature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +314,113 @@ class GraphRetriever(nn.Module):
         heard = heard.index_add(0, of[: len(edges.targets)], messages)
         changed = self.update_own(entities.index_select(0, places)) + self.update_neighbours(heard)
         return entities.index_copy(0, places, changed)
+
+
+TRIPLES_PER_HOP = 5
+"""The paper's: a reader is given 5 · c triples."""
+NO_HOPS = 0
+TIE_BREAK = 1e-3
+"""Of equal accuracy the lower cross-entropy counts."""
+
+
+class HopPredictor(nn.Module):
+    """A perceptron over question vectors; class c − 1 is c hops. The width of its hidden layer is ours."""
+
+    def __init__(self, dimension: int, hidden: int, max_hops: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(dimension, hidden)
+        self.out = nn.Linear(hidden, max_hops)
+
+    def forward(self, questions: Tensor) -> Tensor:
+        """Return the logit of each number of hops, (num_questions, max_hops)."""
+        logits: Tensor = self.out(self.inner(questions).relu())
+        return logits
+
+    @property
+    def max_hops(self) -> int:
+        """The most that it predicts."""
+        return self.out.out_features
+
+
+class HopModel:
+    """Predicts the hops of questions from their texts; `vectors` are of the encoder that it was trained with."""
+
+    def __init__(self, network: HopPredictor, vectors: TextVectors) -> None:
+        self._network = network
+        self._vectors = vectors
+
+    @property
+    def max_hops(self) -> int:
+        """The most that it predicts."""
+        return self._network.max_hops
+
+    def logits(self, questions: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the logits of each question's number of hops, from 1 on, (num_questions, max_hops)."""
+        if not questions:
+            return np.zeros((0, self.max_hops), dtype=np.float32)
+        self._vectors.encode(questions)
+        vectors = torch.stack([torch.from_numpy(self._vectors.sentence(each)) for each in questions])
+        with torch.no_grad():
+            logits: Tensor = self._network(vectors.to(self._network.out.weight.device))
+        return logits.float().cpu().numpy()
+
+
+def hops_of(graphs: QuestionGraphs, max_hops: int) -> Ints:
+    """Return the hops of each question, (num_questions,), `NO_HOPS` where no topic leads to an answer.
+
+    The paper's: the shortest path between topics and answers. Ours, where there are several: the farthest of what the
+    topics have for their nearest answers, so that there is room for each topic's path; triples, mediators included; at
+    most `max_hops`.
+    """
+    found = []
+    for question in range(len(graphs)):
+        nodes, triples = graphs.nodes_of(question), graphs.triples_of(question)
+        heads, tails = graphs.heads[triples] - nodes.start, graphs.tails[triples] - nodes.start
+        farthest = NO_HOPS
+        for topic in np.flatnonzero(graphs.is_topic[nodes]).tolist():
+            hops = hops_from(heads, tails, graphs.is_literal[nodes], topic)
+            reached = hops[graphs.is_answer[nodes] & (hops != UNREACHED)]
+            farthest = max(farthest, int(reached.min(initial=max_hops)) if len(reached) else NO_HOPS)
+        found.append(farthest)
+    return np.array(found, dtype=np.int64)
+
+
+class HopObjective(Shuffled[HopPredictor, int]):
+    """An `Objective`: cross-entropy over the questions whose answers can be reached."""
+
+    def __init__(
+        self,
+        network: HopPredictor,
+        train: Sequence[EncodedQuestions],
+        dev: Sequence[EncodedQuestions],
+        options: TrainingOptions,
+        batch_size: int,
+    ) -> None:
+        self._train, self._dev = (_known(sets, network.max_hops) for sets in (train, dev))
+        super().__init__(network, range(len(self._train[1])), options, batch_size)
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        """Return the mean loss of a batch of questions."""
+        batch = self.batch(step, shard)
+        questions, hops = self._train
+        return cross_entropy(network(questions[batch]), hops[batch] - 1)
+
+    def evaluate(self) -> Figures:
+        """Return the share of dev questions whose hops are predicted, and what the commonest number would have."""
+        questions, hops = self._dev
+        if not len(hops) or not len(self._train[1]):
+            return {ACCURACY: 0.0, MAJORITY: 0.0, "choose_by": 0.0}
+        with torch.no_grad():
+            logits = self.network(questions)
+            accuracy = float((logits.argmax(dim=1) + 1 == hops).float().mean())
+            loss = float(cross_entropy(logits, hops - 1))
+        commonest = torch.bincount(self._train[1]).argmax()
+        majority = float((hops == commonest).float().mean())
+        return {ACCURACY: accuracy, MAJORITY: majority, "choose_by": accuracy - TIE_BREAK * loss}
+
+
+def _known(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:
+    """Return the vectors of the questions whose hops are known, and the hops."""
+    hops = [torch.from_numpy(hops_of(each.graphs, max_hops)) for each in sets]
+    questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])
+    return questions, torch.cat([of[of != NO_HOPS] for of in hops]).to(questions.device)

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..causal_lm import WHERE, CausalLMError
 from ..one_line import one_line
-from ..training.options import LoraOptions
+from ..training.objective import LoraOptions
+from .causal_lm import WHERE, CausalLMError
 
 VALUES = 64
 """Of each weight, that a fingerprint looks at."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from ..training.description import STAR, ModelDescription
-from ..training.options import TrainingOptions, check_ranges
+from ..training.objective import TrainingOptions, check_ranges
 
 Scorer = Literal["cross", "similarity"]
 Positives = Literal["f1", "hard", "single"]

@@ -15,14 +15,13 @@ if TYPE_CHECKING:
 
 
 def _train(config: StarConfig, inputs: Inputs[Mined]) -> Training:
-    from .train_star import star_training
+    from .training import star_training
 
     return star_training(config, inputs)
 
 
 def _open(folder: Path, opening: Opening) -> StarModel:
-    from .checkpoint import read_checkpoint
-    from .scoring import StarModel
+    from .scoring import StarModel, read_checkpoint
 
     return StarModel(read_checkpoint(folder, opening.device, opening.dtype))
 

@@ -17,10 +17,9 @@ from pydantic import Field, FiniteFloat
 from typing_extensions import TypeAliasType
 
 from ..f1 import f1_of
-from ..mined.lines import header_of, read_lines, write_lines
-from ..training.decoding import decoded
-from ..training.description import QuestionKey, TrainedOn
-from ..verbalise import Directed, Hop, RelationWords
+from ..mined import header_of, read_lines, write_lines
+from ..text.verbalise import Directed, Hop, RelationWords
+from ..training.description import QuestionKey, TrainedOn, decoded
 
 THROUGH = " → "
 INVERSE = "^"

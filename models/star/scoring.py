@@ -1,27 +1,168 @@
-"""A checkpoint at work: questions and paths to scores, everything that is encoded once kept."""
+"""Open a checkpoint of STAR and score relation paths with it.
+
+`cross/` is missing where the scorer is `similarity`.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..kept import Kept
 from ..splitting import Splitting
-from ..verbalise import Hop, verbalise_hop
-from .checkpoint import Checkpoint
-from .inputs.batches import cross_batch, parted, path_words
-from .inputs.texts import PairBatch, TextBatch
-from .networks.backbone import device_of
+from ..text.vectors import TextVectors
+from ..text.verbalise import Hop, verbalise_hop, verbalise_path
+from ..training.checkpoint import checked, read_weights, readable, write_folder, write_weights
+from ..training.description import described
+from .backbone import Backbone, describe_backbone, device_of, stored_backbone
+from .batches import cross_batch, parted, path_words
+from .config import Description
+from .examples import Example, ExampleSet, Floats
+from .mined import Hops
+from .networks import CrossAttentiveScorer, DualEncoder
+from .texts import PairBatch, TextBatch, Texts
 
-Floats = npt.NDArray[np.float32]
-Hops = tuple[Hop, ...]
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint in memory, ready to score. `cross` is None where the scorer is `similarity`."""
+
+    description: Description
+    dual: DualEncoder
+    dual_texts: Texts
+    cross: CrossAttentiveScorer | None
+    cross_texts: Texts | None
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A trained network with its encoder, to be written."""
+
+    backbone: Backbone
+    network: nn.Module
+
+    def write(self, part: Path) -> None:
+        """Write the files of a part."""
+        describe_backbone(self.backbone, part)
+        write_weights(self.network.state_dict(), part)
+
+
+def write_checkpoint(folder: Path, description: Description, networks: Mapping[str, Network], card: str) -> None:
+    """Write a checkpoint, whole or not at all; what was in the folder's `star.json`, `dual` and `cross` is replaced."""
+    write_folder(folder, description, {name: each.write for name, each in networks.items()}, card)
+
+
+def read_description(folder: Path) -> Description:
+    """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
+    return described(folder, Description)[0]
+
+
+def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> Checkpoint:
+    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one.
+
+    precision: the type of the encoders' weights; what is on top of them stays float32.
+    """
+    description = checked(folder, Description, _parts)
+    with readable(folder):
+        dual_backbone = stored_backbone(description.encoder, folder / "dual")
+        dual = DualEncoder(dual_backbone)
+        dual.load_state_dict(read_weights(folder / "dual"))
+        cross, cross_texts = None, None
+        if description.scorer == "cross":
+            backbone = stored_backbone(description.encoder, folder / "cross")
+            cross = CrossAttentiveScorer(backbone)
+            cross.load_state_dict(read_weights(folder / "cross"))
+            cross_texts = Texts(backbone.tokenizer)
+    for network in (dual, cross):
+        if network is not None:
+            network.eval().to(device)
+            network.encoder.to(precision)
+    return Checkpoint(description, dual, Texts(dual_backbone.tokenizer), cross, cross_texts)
+
+
+def _parts(description: Description) -> tuple[str, ...]:
+    return Description.parts if description.scorer == "cross" else Description.parts[:1]
+
+
+TAIL = 0.2
+"""The least frequent 20 % of training paths are the long tail, and with them all that are as rare as the last of these:
+where most paths are met once, most are in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorShares:
+    """error: the first path leads to no right answer. shortcut: and its words are at least as similar to the question
+    as those of the best right path. long_tail: or the best right path is one of the long tail. union: either."""
+
+    error: float
+    shortcut: float
+    long_tail: float
+    union: float
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """How often each path is a positive in training, and up to which count it belongs to the long tail."""
+
+    counts: Mapping[Hops, int]
+    tail_count: int
+
+    def is_tail(self, path: Hops) -> bool:
+        """Whether a path is of the long tail; one that was never met is."""
+        return self.counts.get(path, 0) <= self.tail_count
+
+
+def frequencies(examples: ExampleSet) -> Frequencies:
+    """Return the frequencies of the positives of hard path mining."""
+    table = examples.table
+    counts = Counter(
+        table.written[path] for example in examples.examples for path in example.reachable.paths[example.positive]
+    )
+    ordered = sorted(counts.values())
+    return Frequencies(counts, ordered[max(0, round(TAIL * len(ordered)) - 1)] if ordered else 0)
+
+
+def error_shares(
+    ranked: Iterable[tuple[Example, Floats]], examples: ExampleSet, vectors: TextVectors, known: Frequencies
+) -> ErrorShares:
+    """Return the shares, given the scores of each example's reachable paths.
+
+    Our reading, the paper's threshold of a high similarity being lost: it is high where it is not below that of the
+    best right path, by F1. Similarity is the cosine of the question without its topic and the verbalised path.
+    """
+    rows: list[tuple[bool, bool, bool]] = []
+    for example, scores in ranked:
+        first, right = int(np.argmax(scores)), int(np.argmax(example.f1))
+        wrong = not example.is_right[first]
+        answered = bool(example.is_right[right])
+        shortcut = (
+            wrong
+            and answered
+            and _cosine(example, first, examples, vectors) >= _cosine(example, right, examples, vectors)
+        )
+        tail = wrong and answered and known.is_tail(examples.table.written[int(example.reachable.paths[right])])
+        rows.append((wrong, shortcut, tail))
+    found = np.array(rows, dtype=np.bool_)
+    shares = [*found.mean(axis=0), found[:, 1:].any(axis=1).mean()]
+    return ErrorShares(*(float(share) for share in shares))
+
+
+def _cosine(example: Example, row: int, examples: ExampleSet, vectors: TextVectors) -> float:
+    path = verbalise_path(examples.table.path_hops(int(example.reachable.paths[row])))
+    question = example.masked[int(example.reachable.topics[row])]
+    vectors.encode([question, path])
+    return float(vectors.sentence(question) @ vectors.sentence(path))
+
+
+HopSequence = tuple[Hop, ...]
 
 MAX_KEPT_PATHS = 100_000
 MAX_KEPT_TEXTS = 50_000
@@ -52,9 +193,9 @@ class StarModel:
         self._turn = threading.RLock()
         self._of_texts, self._of_pairs, self._of_paths = Splitting(), Splitting(), Splitting(PATHS_AT_ONCE)
         self._texts: Kept[str, Tensor] = Kept(MAX_KEPT_TEXTS)
-        self._paths: Kept[Hops, Tensor] = Kept(MAX_KEPT_PATHS)
+        self._paths: Kept[HopSequence, Tensor] = Kept(MAX_KEPT_PATHS)
 
-    def encode_ahead(self, questions: Iterable[str], paths: Iterable[Hops]) -> None:
+    def encode_ahead(self, questions: Iterable[str], paths: Iterable[HopSequence]) -> None:
         """Encode what was not met before in a few batches: questions, hops, and paths composed of them."""
         with self._turn:
             missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
@@ -74,11 +215,11 @@ class StarModel:
                 self._texts.keep(text, encoded[row].clone())
         self.encoding_s += time.perf_counter() - started
 
-    def _composed(self, paths: Iterable[Hops]) -> dict[Hops, Tensor]:
+    def _composed(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
         """Return the state of each path, composed from that of the path it begins with where it is not kept."""
         wanted = dict.fromkeys(paths)
         states = {path: self._paths[path] for path in wanted if path in self._paths}
-        missing: dict[int, list[Hops]] = {}
+        missing: dict[int, list[HopSequence]] = {}
         unknown = [path for path in wanted if path not in states]
         for part in dict.fromkeys(path[:length] for path in unknown for length in range(1, len(path) + 1)):
             if part in self._paths:
@@ -93,7 +234,7 @@ class StarModel:
                 self._paths.keep(path, state.clone())
         return states
 
-    def _stepped(self, paths: Sequence[Hops], states: Mapping[Hops, Tensor]) -> Tensor:
+    def _stepped(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
         """Return the states of paths of one length, composed from those without their last hops."""
         last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
         if len(paths[0]) == 1:
@@ -108,7 +249,7 @@ class StarModel:
             self._encode_texts([text])
         return self._texts[text]
 
-    def dual(self, question: str, paths: Sequence[Hops]) -> tuple[Floats, Floats]:
+    def dual(self, question: str, paths: Sequence[HopSequence]) -> tuple[Floats, Floats]:
         """Return stop and extend of the dual encoder, (num_paths,) each; `question` is without its topic's mention."""
         network = self.checkpoint.dual
         with self._turn, torch.inference_mode():
@@ -116,7 +257,7 @@ class StarModel:
             vector = self._text(question)
             scale = network.log_scale.exp()
 
-            def scored(some: Sequence[Hops]) -> Tensor:
+            def scored(some: Sequence[HopSequence]) -> Tensor:
                 states = torch.stack([composed[path] for path in some])
                 num_hops = torch.tensor([len(path) for path in some], device=self._device)
                 cost = network.hop_costs(vector.expand(len(some), -1), num_hops)
@@ -127,7 +268,7 @@ class StarModel:
             both = self._of_paths(paths, scored).cpu().numpy()
         return both[:, 0], both[:, 1]
 
-    def cross(self, pairs: Sequence[tuple[str, str, Hops]]) -> Floats:
+    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
         """Return the logits of the cross-attentive scorer, (num_pairs,), for (question, mention of the topic, path).
 
         Equal pairs are read once.
@@ -149,7 +290,7 @@ class StarModel:
         assert self.checkpoint.cross
         return self.checkpoint.cross.read(pairs.to(self._device))[0].float()
 
-    def attention(self, question: str, mention: str, path: Hops) -> PairAttention:
+    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
         """Return what the cross-attentive scorer attended to; raise `ValueError` where the checkpoint has none."""
         network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
         if network is None or texts is None:

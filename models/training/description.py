@@ -1,17 +1,38 @@
-"""What a checkpoint of any kind says of itself, in the file ``KIND.json``: its fields, their ranges, how it is read."""
+"""Describe a checkpoint: its kind, its data, its options."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
 from ..one_line import one_line
-from .decoding import decoded
+
+T = TypeVar("T")
+
+
+def decoded(kind: type[T], text: str | bytes) -> T:
+    """Return what a text describes; raise `ValueError` for the first field that is missing, unknown, of another type
+    or out of its range."""
+    try:
+        found: T = _adapter(kind).validate_json(text, strict=True, extra="forbid")  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = one_line(".".join(map(str, first["loc"])), 80)
+        said = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
+        raise ValueError(one_line(f"{place}: {said}".removeprefix(": "))) from error
+    return found
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
 
 FORMAT = 2
 """Format 1 named no kind: all were STAR's."""

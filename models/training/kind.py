@@ -20,11 +20,10 @@ from .description import CheckpointError, ModelDescription, QuestionKey, Trained
 if TYPE_CHECKING:
     import torch
 
-    from ..text_vectors import TextVectors
+    from ..text.vectors import TextVectors
     from .checkpoint import Writer
     from .loop import Trained
-    from .objective import Objective
-    from .options import TrainingOptions
+    from .objective import Objective, TrainingOptions
 
 LearnsFrom = Literal["paths", "subgraphs", "pools", "links"]
 PATHS: LearnsFrom = "paths"
@@ -34,7 +33,7 @@ SUBGRAPHS: LearnsFrom = "subgraphs"
 POOLS: LearnsFrom = "pools"
 """Candidate chains of questions: `models.mined.pool.Pool`."""
 LINKS: LearnsFrom = "links"
-"""Entities that the words of questions may name: `models.linking.candidates.LinkedCandidates`."""
+"""Entities that the words of questions may name: `models.linker.config.LinkedCandidates`."""
 
 
 class LearningSet(Protocol):
@@ -199,15 +198,18 @@ KINDS = {
         "lodestar.models.star.kind:KIND",
         "Train STAR's path scorer: a dual encoder and a cross-attentive scorer.",
     ),
-    "reg-triple": ("lodestar.models.reg.kind:KIND", "Train ReG's scorer of triples on the subgraphs of questions."),
+    "reg-triple": (
+        "lodestar.models.reg_triple.kind:KIND",
+        "Train ReG's scorer of triples on the subgraphs of questions.",
+    ),
     "reg-entity": (
-        "lodestar.models.reg.entities.kind:KIND",
+        "lodestar.models.reg_entity.kind:KIND",
         "Train ReG's scorer of entities on the subgraphs of questions.",
     ),
-    "reg-path": ("lodestar.models.reg.paths.kind:KIND", "Train ReG's decoder of relation paths on candidate pools."),
-    "reg-path-lm": ("lodestar.models.reg.plans.kind:KIND", "Train a language model's LoRA to write relation paths."),
+    "reg-path": ("lodestar.models.reg_path.kind:KIND", "Train ReG's decoder of relation paths on candidate pools."),
+    "reg-path-lm": ("lodestar.models.reg_path_lm.kind:KIND", "Train a language model's LoRA to write relation paths."),
     "gril": ("lodestar.models.gril.kind:KIND", "Train GRIL's retriever, and with --reader what answers from it."),
-    "linker": ("lodestar.models.linking.kind:KIND", "Train how likely a question is about what its words may mean."),
+    "linker": ("lodestar.models.linker.kind:KIND", "Train how likely a question is about what its words may mean."),
 }
 """Where each kind is, and what `lodestar train` says of it. The modules are imported when they are used."""
 

@@ -1,23 +1,23 @@
-"""The training loop: one for every objective, resumable at any moment to the same weights."""
+"""Run epochs over shuffled examples on one or more processes."""
 
 from __future__ import annotations
 
 import math
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+import numpy as np
 import torch
 import torch.distributed
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from .objective import Objective
-from .options import TrainingOptions
-from .processes import shard
-from .state import (
+from .checkpoint import (
     TrainingState,
     copied,
     optimizer_tensors,
@@ -26,6 +26,97 @@ from .state import (
     restore_weights,
     write_state,
 )
+from .objective import Objective, ParameterGroup, TrainingOptions
+
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
+ExampleT = TypeVar("ExampleT")
+
+
+class Shuffled(Generic[NetworkT, ExampleT]):
+    """An `Objective` but for its `loss` and `evaluate`. All that learns does so at the head's rate."""
+
+    def __init__(
+        self, network: NetworkT, examples: Sequence[ExampleT], training: TrainingOptions, batch_size: int
+    ) -> None:
+        self.network = network
+        self.training = training
+        self.batch_size = batch_size
+        self.epoch = 0
+        self._examples = examples
+        self._order = list(range(len(examples)))
+
+    def groups(self) -> list[ParameterGroup]:
+        """Return the parameters that learn."""
+        learning = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
+        return [ParameterGroup(learning, self.training.head_learning_rate)]
+
+    def saved(self) -> Mapping[str, Tensor]:
+        """Return all weights."""
+        return self.network.state_dict()
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches of examples."""
+        return -(-len(self._examples) // self.batch_size)
+
+    def begin(self, epoch: int) -> None:
+        """Order the examples anew."""
+        self.epoch = epoch
+        rng = np.random.default_rng((self.training.seed, epoch))
+        self._order = rng.permutation(len(self._examples)).tolist()
+
+    def state(self) -> dict[str, Tensor]:
+        """Return nothing: an epoch depends on its number alone."""
+        return {}
+
+    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
+        """Order the examples as `begin` did."""
+        del state
+        self.begin(epoch)
+
+    def batch(self, step: int, shard: tuple[int, int]) -> list[ExampleT]:
+        """Return the examples of a step, or this rank's part of them, at least one. shard: (rank, number of ranks)."""
+        batch = self._order[step * self.batch_size : (step + 1) * self.batch_size]
+        return [self._examples[each] for each in batch[shard[0] :: shard[1]] or batch[:1]]
+
+
+@contextmanager
+def process_group() -> Iterator[bool]:
+    """Join the group that torchrun describes in the environment, if it does; yield whether this process is its first.
+
+    On GPUs each process takes the one of its local rank.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        yield True
+        return
+    on_gpu = torch.cuda.is_available()
+    if on_gpu:
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    torch.distributed.init_process_group("nccl" if on_gpu else "gloo")
+    try:
+        yield torch.distributed.get_rank() == 0
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def is_first_process() -> bool:
+    """Whether this is the first of the processes that torchrun started, or the only one."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def shard() -> tuple[int, int]:
+    """Return this process's rank and the number of ranks; (0, 1) outside of a process group."""
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    return 0, 1
+
+
+def wait_for_all() -> None:
+    """Return when every process of the group is here; at once outside of one."""
+    if shard()[1] > 1:
+        torch.distributed.barrier()
+
 
 Report = Callable[[int, int, int, float], None]
 """Called after each step with the epoch (from 0), the steps done and of all in the epoch, and the mean loss of it."""

@@ -1,22 +1,105 @@
-"""Train a model of any kind from its phases to a checkpoint, and continue a training that was stopped."""
+"""Train a kind's phases, calibrate, and write the model card."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from .card import model_card
-from .checkpoint import CARD, DRAFT, remove_checkpoint, write_folder
-from .description import CheckpointError, ModelDescription, described
+from .checkpoint import CARD, DRAFT, TrainingStateError, remove_checkpoint, write_folder
+from .description import CheckpointError, ModelDescription, TrainedOn, described
 from .kind import Config, ConfigT, DescriptionT, Inputs, ModelKind, ModelT_co, SetT
-from .loop import Trained, train
-from .processes import shard
-from .state import TrainingStateError
+from .loop import Trained, shard, train
+
+MAX_ITERATIONS = 200
+PENALTY = 1e-3
+"""Keeps the slope finite where the scores part right from wrong without an exception."""
+
+
+def fitted(scored: Sequence[tuple[float, float]], weights: Sequence[float] | None = None) -> tuple[float, float]:
+    """Return slope and intercept of P = σ(slope · score + intercept), by logistic regression (Platt 1999).
+
+    scored: the score of each question's first path, and 1 where it is right, else 0. weights: of each, adding up to 1;
+    None for all the same.
+    """
+    scores, right = torch.tensor(list(scored), dtype=torch.float64).T
+    weight = torch.full_like(right, 1 / len(right)) if weights is None else right.new_tensor(list(weights))
+    mean, spread = scores.mean(), scores.std(unbiased=False).clamp(min=1e-6)
+    standard = (scores - mean) / spread
+    line = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([line], max_iter=MAX_ITERATIONS, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        logits = line[0] * standard + line[1]
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(logits, right, reduction="none")
+        value: torch.Tensor = weight @ losses + PENALTY * line.square().sum()
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    slope = float(line[0].detach() / spread)
+    intercept = float(line[1].detach()) - slope * float(mean)
+    return slope, intercept
+
+
+def model_card(
+    title: str,
+    about: Iterable[str],
+    description: ModelDescription,
+    trained: Mapping[str, Trained],
+    figures: Sequence[str],
+    beside: Mapping[str, int],
+) -> str:
+    """Return the card as Markdown. about: paragraphs. figures: which are shown. beside: how many pieces of what else
+    it learned from."""
+    return "\n\n".join(
+        [
+            f"# {title}",
+            *about,
+            "## Learned from",
+            "\n".join(_sources(description, beside)),
+            "## Dev figures of each epoch",
+            "\n".join(_epochs(trained, figures)),
+            "The dev questions chose the epoch, so these figures flatter. `lodestar eval` measures on questions that "
+            "chose nothing.",
+            f"Training took: {_minutes(description)}. Every option is in `{description.kind}.json`.\n",
+        ]
+    )
+
+
+def _sources(description: ModelDescription, beside: Mapping[str, int]) -> Iterator[str]:
+    yield "| | question set | questions | hops | SHA-256 of the set | graph |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for split, parts in (("train", description.train), ("dev", description.dev)):
+        yield from (_source(split, part) for part in parts)
+    for name, number in beside.items():
+        yield f"| pairs | {name} | {number:,} | | | |"
+
+
+def _source(split: str, part: TrainedOn) -> str:
+    return (
+        f"| {split} | {part.questions} | {part.num_questions:,} | {part.max_hop} | `{part.questions_sha256[:12]}` "
+        f"| `{part.graph[:12]}` |"
+    )
+
+
+def _epochs(trained: Mapping[str, Trained], names: Sequence[str]) -> Iterator[str]:
+    yield f"| network | epoch | {' | '.join(names)} | |"
+    yield f"| --- | --- |{' --- |' * len(names)} --- |"
+    for name, each in trained.items():
+        for epoch, figures in enumerate(each.history):
+            values = " | ".join(f"{figures[metric]:.3f}" if metric in figures else "" for metric in names)
+            yield f"| {name} | {epoch + 1} | {values} | {'kept' if epoch == each.best_epoch else ''} |"
+
+
+def _minutes(description: ModelDescription) -> str:
+    return ", ".join(f"{name} {seconds / 60:.1f} minutes" for name, seconds in description.seconds.items())
+
 
 OTHERWISE = "name another --out, or give --fresh to begin anew"
 

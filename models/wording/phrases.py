@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .forms import Property, plural, property_of, singular
-from .lexicon import Entry, Kind, english
+from .english import Entry, Kind, Property, english, plural, property_of, singular
 
 _WH: dict[Kind, str] = {"person": "who", "place": "where", "time": "when", "number": "how much", "thing": "what"}
 _THINGS = ("thing", "one")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from .forms import plural, property_of, singular
-from .lexicon import Kind
+from .english import Kind, plural, property_of, singular
 from .phrases import AskedHop, Phrases, phrases_of, wh_word
 
 OTHER_WORDS = 0.4

@@ -10,11 +10,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 from lodestar.engine.answering.reply import parse_reply
-from lodestar.engine.chat import bounded
-from lodestar.engine.chat.body import completion_in
-from lodestar.engine.chat.bounded import UnreadableReplyError, unpacked
-from lodestar.engine.chat.prompts import Prompt, usage_of
 from lodestar.engine.errors import LLMError
+from lodestar.engine.llm import limits as bounded
+from lodestar.engine.llm.limits import UnreadableReplyError, completion_in, unpacked
+from lodestar.engine.llm.prompts import Prompt, usage_of
 
 PLAIN = Prompt("q")
 FULL = Prompt("q", json=True, logprobs=True, max_tokens=5)

@@ -20,11 +20,11 @@ with atheris.instrument_imports(  # pyright: ignore[reportAttributeAccessIssue]
     include=[
         "lodestar.loaders",
         "lodestar.engine.answering",
-        "lodestar.engine.chat",
+        "lodestar.engine.llm",
         "lodestar.engine.recipes",
         "lodestar.engine.resolving",
         "lodestar.engine.settings",
-        "lodestar.models.star.checkpoint",
+        "lodestar.models.star.scoring",
         "lodestar.models.star.mined",
         "lodestar.models.training",
         "tests.reference_parsers",

@@ -16,12 +16,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats import delimited, ntriples
+from lodestar.loaders.formats import delimited, freebase, ntriples
 from lodestar.loaders.formats.by_name import detect
-from lodestar.loaders.formats.delimited import CsvSource, TsvSource
-from lodestar.loaders.formats.delimited_columns import Layout
-from lodestar.loaders.formats.freebase import dump as freebase
-from lodestar.loaders.formats.freebase.noise import noise_parameters, read_noise_rules
+from lodestar.loaders.formats.delimited import CsvSource, Layout, TsvSource
+from lodestar.loaders.formats.freebase import noise_parameters, read_noise_rules
 from lodestar.loaders.formats.graphml import GraphmlSource
 from lodestar.loaders.formats.ntriples import ALIASES, NAMES
 from lodestar.loaders.formats.question_subgraphs import RogSource

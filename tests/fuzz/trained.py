@@ -9,14 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lodestar.models.mined.lines import MinedFileError
-from lodestar.models.star.checkpoint import read_description
+from lodestar.models.mined import MinedFileError
 from lodestar.models.star.config import Description
-from lodestar.models.star.inputs.examples import examples_of
+from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read
-from lodestar.models.training.checkpoint import read_weights, readable
+from lodestar.models.star.scoring import read_description
+from lodestar.models.training.checkpoint import TrainingStateError, read_state, read_weights, readable
 from lodestar.models.training.description import FORMAT, CheckpointError, TrainedOn
-from lodestar.models.training.state import TrainingStateError, read_state
 
 from tests.mined_examples import MINING, questions
 

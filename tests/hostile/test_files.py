@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lodestar.engine.database.catalogue import read_catalogue
-from lodestar.engine.database.gateway import Gateway
-from lodestar.models.mined.pool import write_pool
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.models.mined import write_pool
 
 from tests.e2e.conftest import Lodestar
 from tests.pool_examples import candidate_pool

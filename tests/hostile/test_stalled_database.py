@@ -14,9 +14,9 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
-from lodestar.engine.database.catalogue import read_edition
-from lodestar.engine.database.gateway import GRACE_S, AsyncGateway, Connection, Gateway
 from lodestar.engine.errors import DatabaseUnavailableError
+from lodestar.engine.neo4j.catalogue import read_edition
+from lodestar.engine.neo4j.gateway import GRACE_S, AsyncGateway, Connection, Gateway
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 

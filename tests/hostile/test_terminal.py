@@ -7,8 +7,8 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from lodestar.engine.database.catalogue import read_catalogue
-from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.neo4j.gateway import Gateway
 
 from tests.e2e.conftest import Lodestar
 from tests.tiny_checkpoint import write_tiny_checkpoint

@@ -6,10 +6,10 @@ from itertools import permutations, product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.database.chains import ExpansionBounds
 from lodestar.engine.evidence.bridges import triples_of
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.reorganising.chaining import ChainExpansion
 from lodestar.engine.reorganising.expansion import columns_of, expanded
 from lodestar.engine.steps import drive

@@ -12,16 +12,15 @@ import duckdb
 import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from lodestar.engine.database.statements import HeadTriples, StatedTail
 from lodestar.engine.errors import InputError
-from lodestar.loaders.export.ntriples_writer import NTriples
+from lodestar.engine.neo4j.statements import HeadTriples, StatedTail
 from lodestar.loaders.export.output import appearing
-from lodestar.loaders.export.tsv_writer import TsvNames, TsvTriples
+from lodestar.loaders.export.writers import NTriples, TsvNames, TsvTriples
 from lodestar.loaders.formats.by_name import source_class
 from lodestar.loaders.ids_and_names import fault_of_id, fault_of_relation
 from lodestar.loaders.parsers.parser import parser
 from lodestar.loaders.source import LinePart, Source
-from lodestar.loaders.writing.stored_names import Name
+from lodestar.loaders.writing.names import Name
 
 from tests.examples import examples
 from tests.property.test_term_laws import datatypes, ids, languages, texts

@@ -11,28 +11,32 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.metrics.abstention import abstention_scores
-from lodestar.engine.evaluation.metrics.answers import answer_counts, micro_f1, strict_scores
-from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error, reliability
-from lodestar.engine.evaluation.metrics.matching import Predicted, distinct_gold, matched, normalised_answer
+from lodestar.engine.evaluation.metrics.answers import (
+    Predicted,
+    answer_counts,
+    distinct_gold,
+    matched,
+    micro_f1,
+    normalised_answer,
+    rog_scores,
+    strict_scores,
+)
+from lodestar.engine.evaluation.metrics.confidence import abstention_scores, expected_calibration_error, reliability
 from lodestar.engine.evaluation.metrics.paths import (
     FoundPath,
+    Ranking,
     answer_recall_at_k,
     gold_path_hit_at_k,
     hits_any_at_k,
     hits_at_1_any,
     hits_at_1_expected,
+    ndcg_at_k,
     path_recall_at_k,
+    reciprocal_rank,
     triple_recall_at_k,
 )
-from lodestar.engine.evaluation.metrics.ranking import (
-    Ranking,
-    ndcg_at_k,
-    reciprocal_rank,
-)
-from lodestar.engine.evaluation.metrics.rog import rog_scores
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, macro_by, paired_test
-from lodestar.engine.questions.gold import GoldAnswer, GoldPath
+from lodestar.engine.gold_questions import GoldAnswer, GoldPath
 
 from tests.examples import examples
 

@@ -11,20 +11,19 @@ from pathlib import Path
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.reachable import reachable
+from lodestar.engine.evaluation.diagnosis import reachable
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
-from lodestar.engine.relations.index import open_index
-from lodestar.engine.relations.words import words_of_relation
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
+from lodestar.engine.indexes.relation_index import open_index
+from lodestar.engine.indexes.relation_words import words_of_relation
 from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.supervision.mining.hops import written_hop, written_trie
-from lodestar.engine.supervision.mining.labelling import Labeller
-from lodestar.engine.supervision.mining.miner import Miner, Walked
-from lodestar.engine.supervision.mining.options import MiningOptions
-from lodestar.engine.supervision.mining.placing import LeftOut
+from lodestar.engine.supervision.answer_paths import written_hop, written_trie
+from lodestar.engine.supervision.labels import Labeller
+from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
+from lodestar.engine.supervision.placing import LeftOut
 from lodestar.engine.values import Entity
 from lodestar.models.star.mined import INVERSE, THROUGH, MinedQuestion, walks
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.text.vectors import TextVectors
 
 from tests.examples import examples
 from tests.letter_encoder import LetterEncoder

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.loaders.formats.freebase.noise import NoiseRule, read_noise_rules
-from lodestar.loaders.formats.tail_values import value_pattern
+from lodestar.loaders.formats.delimited import value_pattern
+from lodestar.loaders.formats.freebase import NoiseRule, read_noise_rules
 
 from tests import line_strategies as lines
 from tests import reference_parsers as reference

@@ -6,11 +6,9 @@ import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.loaders.formats import delimited, ntriples
-from lodestar.loaders.formats.delimited_columns import Layout
-from lodestar.loaders.formats.freebase import dump as freebase
-from lodestar.loaders.formats.freebase.noise import NoiseRule, read_noise_rules
-from lodestar.loaders.formats.tail_values import value_pattern
+from lodestar.loaders.formats import delimited, freebase, ntriples
+from lodestar.loaders.formats.delimited import Layout, value_pattern
+from lodestar.loaders.formats.freebase import NoiseRule, read_noise_rules
 
 from tests import line_strategies as lines
 from tests.examples import examples

@@ -13,8 +13,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.path_pooling.pooling import Kernel, Pooling, pooled_scores, reselected
-from lodestar.models.path_pooling.triples import ScoredTriples
+from lodestar.models.path_pooling import Kernel, Pooling, ScoredTriples, pooled_scores, reselected
 
 from tests.reference_pooling import PlainTriple, reference_scores
 

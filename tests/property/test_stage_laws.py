@@ -20,8 +20,8 @@ from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, LinePart, Part, Source
 from lodestar.loaders.stage.stage import Counts, Stage
 from lodestar.loaders.subset import Subset
-from lodestar.loaders.writing.signatures import signatures
-from lodestar.loaders.writing.stored_names import Name, read_names, with_load, without_load, write_names
+from lodestar.loaders.writing.bulk_writer import signatures
+from lodestar.loaders.writing.names import Name, read_names, with_load, without_load, write_names
 
 from tests.examples import examples
 from tests.graphs import RowSource, TripleSource

@@ -13,11 +13,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from lodestar.models.kept import Kept
-from lodestar.models.mined.lines import MinedFileError
-from lodestar.models.star.inputs.batches import part_of
-from lodestar.models.star.inputs.paths import ROOT, PathTable
-from lodestar.models.star.learning.losses import listwise, path_weighted_contrastive
-from lodestar.models.star.learning.path_weights import path_weights
+from lodestar.models.mined import MinedFileError
+from lodestar.models.star.batches import part_of
+from lodestar.models.star.examples import ROOT, PathTable
+from lodestar.models.star.losses import listwise, mixed, path_weighted_contrastive, path_weights
 from lodestar.models.star.mined import (
     AnswerPath,
     MinedQuestion,
@@ -30,8 +29,7 @@ from lodestar.models.star.mined import (
     walks,
     write,
 )
-from lodestar.models.star.mixing import mixed
-from lodestar.models.verbalise import RelationWords
+from lodestar.models.text.verbalise import RelationWords
 
 from tests.examples import examples
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
-from lodestar.loaders.export.terms import (
+from lodestar.loaders.export.writers import (
     XSD_STRING,
     Iris,
     is_absolute_iri,
@@ -17,7 +17,7 @@ from lodestar.loaders.export.terms import (
     tsv_literal,
     tsv_text,
 )
-from lodestar.loaders.formats.freebase.ids import FREEBASE
+from lodestar.loaders.formats.freebase import FREEBASE
 
 HOSTILE = "\t\n\r \"\\<>{}|^`_:#.@'\x01\x7f\x85\u2028\ufeff\U0001f600é"
 characters = st.one_of(st.sampled_from(HOSTILE), st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

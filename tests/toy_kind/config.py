@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lodestar.models.reg.config import SubgraphOptions
-from lodestar.models.reg.graphs import QuestionGraphs
-from lodestar.models.reg.judging import FIGURES
+from lodestar.models.reg_triple.config import SubgraphOptions
+from lodestar.models.reg_triple.training import FIGURES
+from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.training.description import ModelDescription
 from lodestar.models.training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.objective import TrainingOptions
 
 if TYPE_CHECKING:
     from tests.toy_kind.network import ToyModel

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
-from lodestar.models.reg.network import TripleInputs
-from lodestar.models.reg.scoring import TripleColumns
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.reg_triple.network import TripleColumns, TripleInputs
+from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.checkpoint import checked, read_weights
 from lodestar.models.training.kind import Opening
 from torch import Tensor, nn

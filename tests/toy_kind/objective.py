@@ -7,15 +7,13 @@ from functools import partial
 
 import numpy as np
 import torch
-from lodestar.models.reg.graphs import QuestionGraphs
-from lodestar.models.reg.inputs import EncodedGraphs
-from lodestar.models.reg.judging import calibration_pairs
-from lodestar.models.reg.learning import SubgraphObjective
-from lodestar.models.reg.network import TripleInputs
-from lodestar.models.training.calibration import fitted
+from lodestar.models.reg_triple.network import EncodedGraphs, TripleInputs
+from lodestar.models.reg_triple.training import SubgraphObjective, calibration_pairs
+from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.training.checkpoint import write_weights
 from lodestar.models.training.kind import Inputs, Outcome, Phase, Training
 from lodestar.models.training.loop import Trained
+from lodestar.models.training.trainer import fitted
 from torch import Tensor, nn
 
 from tests.toy_kind.config import ToyConfig

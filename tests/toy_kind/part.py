@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from lodestar.engine.evidence.evidence import Kind
 from lodestar.engine.recipes.part import RetrieverPart, option
-from lodestar.engine.recipes.triples import subgraph_scorer
+from lodestar.engine.recipes.retrieving import subgraph_scorer
 from lodestar.engine.resources import GraphResources
 from lodestar.engine.stages import Retriever
 from lodestar.models.training.kind import AnyKind

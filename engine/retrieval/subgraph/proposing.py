@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ....models.similarity import UNKNOWN_TYPE, Weights, mask_topic, score, support, type_phrase
-from ....models.text_vectors import TextVectors
-from ....models.verbalise import Directed, Hop, RelationWords, reached_type, verbalise_hop
+from ....models.text.vectors import TextVectors
+from ....models.text.verbalise import Directed, Hop, RelationWords, reached_type, verbalise_hop
 
 Ints = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]

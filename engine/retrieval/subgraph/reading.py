@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ...database.neighbours import Described, Neighbours, Part, Signatures, read_hub_neighbours, read_neighbours
-from ...database.requests import Request
 from ...errors import UnknownRelationError
+from ...neo4j.neighbours import Described, Neighbours, Part, Signatures, read_hub_neighbours, read_neighbours
+from ...neo4j.requests import Request
 from ...steps import Steps, together
 from .batch import Bools, EntityTable
 

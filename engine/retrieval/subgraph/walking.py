@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ...database.neighbours import read_signature_counts
+from ...neo4j.neighbours import read_signature_counts
 from ...steps import Steps, one
 from .batch import BOUNDS, Bools, EntityTable, Subgraph, SubgraphBatch
 from .bounds import SubgraphBounds, limited

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from lodestar.engine.server.instance import Instance
+from lodestar.engine.neo4j.instance import Instance
 
 from tests.e2e.conftest import Lodestar
 

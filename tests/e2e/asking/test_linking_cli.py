@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.relations.index import index_folder
+from lodestar.engine.indexes.relation_index import index_folder
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 
 from tests.e2e.conftest import Lodestar

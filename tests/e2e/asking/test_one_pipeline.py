@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.database.catalogue import read_catalogue
-from lodestar.engine.database.gateway import Gateway
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 
 from tests.e2e.conftest import Lodestar

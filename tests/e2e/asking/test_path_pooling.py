@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from lodestar import Engine
-from lodestar.engine.recipes.pooling import PathPooling
-from lodestar.engine.recipes.searching import Similarity
+from lodestar.engine.recipes.reorganising import PathPooling
+from lodestar.engine.recipes.retrieving import Similarity
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Triple
 

@@ -11,8 +11,8 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.database.gateway import Connection
 from lodestar.engine.errors import UsageError
+from lodestar.engine.neo4j.gateway import Connection
 
 from tests.e2e.conftest import Lodestar
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.errors import EntityNotFoundError
+from lodestar.engine.neo4j.gateway import Connection, Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import neo4j
 import pytest
-from lodestar.engine.database.gateway import Connection, Gateway
+from lodestar.engine.neo4j.gateway import Connection, Gateway
 from playwright.sync_api import Locator, Page, Route, sync_playwright
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -184,8 +184,7 @@ def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
 
 @pytest.mark.browser
 def test_browser_takes_the_style_from_a_link(page: Page, loaded: dict[str, str], connection: Connection) -> None:
-    from lodestar.engine.browsing.browser import browser_link
-    from lodestar.engine.browsing.style import style_command
+    from lodestar.engine.show.browser import browser_link, style_command
 
     ran = lodestar(loaded, "browse", "--json", "--no-open", "--topic", "m.lima", QUESTION)
     browser_url = json.loads(ran.stdout)["link"].partition("?")[0]

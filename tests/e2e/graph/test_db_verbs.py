@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lodestar.engine.server.instance import Instance
+from lodestar.engine.neo4j.instance import Instance
 
 COMMAND = [sys.executable, "-c", "from lodestar.engine.cli.main import run; run()", "db"]
 

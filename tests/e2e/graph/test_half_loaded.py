@@ -6,8 +6,8 @@ import json
 
 import neo4j
 import pytest
-from lodestar.engine.database.gateway import Gateway
-from lodestar.loaders.loads.load_lock import load_lock
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.loaders.loads.loading import load_lock
 
 from tests.e2e.conftest import Lodestar
 from tests.graphs import COUNTRIES, COUNTRY_NAMES

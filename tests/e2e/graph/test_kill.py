@@ -17,10 +17,10 @@ from pathlib import Path
 
 import neo4j
 import pytest
-from lodestar.engine.database.catalogue import read_graph_state
-from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import DatabaseUnavailableError, GraphError
-from lodestar.engine.server.instance import Instance
+from lodestar.engine.neo4j.catalogue import read_graph_state
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.instance import Instance
 from lodestar.loaders.loads.verifying import verify
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied

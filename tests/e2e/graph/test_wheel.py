@@ -18,8 +18,8 @@ from tests.places import ROOT
 USE = """
 import engine, models, loaders, lodestar
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.database.templates import all_names, template
-from lodestar.engine.server.jars.pinned import pinned
+from lodestar.engine.neo4j.templates import all_names, template
+from lodestar.engine.neo4j.jars import pinned
 assert (engine.MINE, models.MINE, loaders.MINE) == (1, 2, 3)
 assert [template(name).text for name in all_names()] and pinned()
 print(lodestar.__file__)
@@ -48,9 +48,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         "lodestar/py.typed",
         "lodestar/cypher/asking/expand_steps.cypher",
         "lodestar/cypher/parts/relation_sizes.cypher",
-        "lodestar/engine/server/jars/jars.tsv",
+        "lodestar/engine/neo4j/jars.tsv",
         "lodestar/engine/answering/prompt.txt",
-        "lodestar/loaders/formats/freebase/noise.txt",
+        "lodestar/loaders/formats/freebase_noise.txt",
         "lodestar/loaders/parsers/delimited.sql",
         "lodestar/loaders/stage/queries/reading/take.sql",
     ):

@@ -10,13 +10,13 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.evaluation.reporting.report import report_of
-from lodestar.engine.evaluation.running import RunOptions, run_all
+from lodestar.engine.evaluation.report import report_of
+from lodestar.engine.evaluation.runs import RunOptions, run_all
+from lodestar.engine.neo4j.gateway import Connection, Gateway
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.mining.mine_file import mine_file
-from lodestar.engine.supervision.mining.options import MiningOptions
+from lodestar.engine.supervision.mine_file import mine_file
+from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.questions.reading import read_questions
 from lodestar.models.star.mined import read

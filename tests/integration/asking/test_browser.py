@@ -7,15 +7,14 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.browsing.browser import BrowserView
-from lodestar.engine.browsing.picture import picture_of, question_id
-from lodestar.engine.database.browser_view import ClearReport, picture_query
-from lodestar.engine.database.catalogue import read_catalogue, read_graph_state
-from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.database.requests import Request
-from lodestar.engine.database.templates import template
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.neo4j.templates import template
+from lodestar.engine.show.browser import BrowserView
+from lodestar.engine.show.picture import ClearReport, picture_of, picture_query, question_id
 from lodestar.engine.values import Entity, Path, Question, Triple
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -132,7 +131,7 @@ def test_clear_counts_right_over_several_batches(
 ) -> None:
     view.show(country_retrieval())
     picture = picture_of(country_retrieval())
-    monkeypatch.setattr("lodestar.engine.browsing.browser._CLEAR_BATCH", 4)
+    monkeypatch.setattr("lodestar.engine.show.browser._CLEAR_BATCH", 4)
     assert view.clear() == ClearReport(1, len(picture.nodes), len(picture.arrows) + 6)
 
 

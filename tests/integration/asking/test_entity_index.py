@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.entities.index import DESCRIPTION, VECTORS, open_entity_index, read_meta
-from lodestar.engine.entities.indexing import index_entities
 from lodestar.engine.errors import UsageError
-from lodestar.engine.relations.index import index_folder
+from lodestar.engine.indexes.entity_building import index_entities
+from lodestar.engine.indexes.entity_index import DESCRIPTION, VECTORS, open_entity_index, read_meta
+from lodestar.engine.indexes.relation_index import index_folder
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
-from lodestar.models.encoder import FloatArray, SentenceEncoder
+from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 
 from tests.graphs import COUNTRY_NAMES, TripleSource, load
 from tests.letter_encoder import LetterEncoder
@@ -60,7 +60,7 @@ def test_interrupted_it_goes_on_and_the_one_before_is_left(
     engine: Engine, gateway: Gateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert engine.link("Peru")
-    monkeypatch.setattr("lodestar.engine.entities.building.BATCH", 2)
+    monkeypatch.setattr("lodestar.engine.indexes.entity_building.BATCH", 2)
     with pytest.raises(KeyboardInterrupt):
         index_entities(gateway, tmp_path, Interrupted(ENCODER, device="cpu"))
     assert read_meta(tmp_path) is None

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.database.catalogue import read_catalogue
-from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration
-from lodestar.engine.explaining.attention import OCCLUSION
-from lodestar.engine.explaining.page import explanation_page
-from lodestar.engine.explaining.svg import svg
-from lodestar.engine.recipes.searching import Star
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.recipes.retrieving import Star
 from lodestar.engine.settings import Settings
+from lodestar.engine.show.explanation import OCCLUSION
+from lodestar.engine.show.page import explanation_page, svg
 from lodestar.engine.values import Question
 from lodestar.models.star.scoring import StarModel
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.database.graph import Expansion, expand_values
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.plain import answer_data, topic_data
 from lodestar.engine.forms.ends import Bound, Combination, EndSet, combine_ends
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.graph import Expansion, expand_values
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Step
 from lodestar.loaders.formats.by_name import source_class

@@ -8,31 +8,29 @@ import numpy as np
 import pytest
 import torch
 from lodestar import Engine
-from lodestar.engine.browsing.browser import BrowserView
-from lodestar.engine.browsing.growth_picture import picture_of_growth
-from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.bridges import to_triples
-from lodestar.engine.explaining.growth_svg import growth_svg
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.recipes.growing import Gril
-from lodestar.engine.recipes.paths import RegPath
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.reorganising import Reorganise
+from lodestar.engine.recipes.retrieving import Gril, RegPath
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.pools.candidates import PoolOptions
-from lodestar.engine.supervision.pools.mine_pool import mine_pool
+from lodestar.engine.show.browser import BrowserView
+from lodestar.engine.show.growth import growth_svg
+from lodestar.engine.show.picture import picture_of_growth
+from lodestar.engine.supervision.pools import PoolOptions, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.engine.training.reg_path import graph_vocabulary
+from lodestar.engine.training.pool_sets import graph_vocabulary
 from lodestar.engine.training.running import training_config
 from lodestar.engine.training.sources import labels_of_sets
 from lodestar.engine.values import Question, Triple
-from lodestar.models.gril.checkpoint import read_graph_retriever
-from lodestar.models.gril.inputs import EncodedQuestions
 from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
-from lodestar.models.reg.config import SubgraphOptions
-from lodestar.models.reg.graphs import QuestionGraphs, read_graphs
-from lodestar.models.reg.paths.kind import KIND as PATH_KIND
-from lodestar.models.star.networks.backbone import describe_backbone
+from lodestar.models.gril.network import EncodedQuestions
+from lodestar.models.gril.training import read_graph_retriever
+from lodestar.models.reg_path.kind import KIND as PATH_KIND
+from lodestar.models.reg_triple.config import SubgraphOptions
+from lodestar.models.star.backbone import describe_backbone
+from lodestar.models.subgraphs import QuestionGraphs, read_graphs
 
 from tests.tiny_checkpoint import tiny_backbone
 from tests.trainings import grow_weights, train_in

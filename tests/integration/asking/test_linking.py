@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.errors import EntityNotFoundError
 from lodestar.engine.linking.full_text import FullTextLinker
+from lodestar.engine.neo4j.gateway import Connection, Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 

@@ -8,12 +8,12 @@ import neo4j
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.path_pooling.pooling import Pooling
+from lodestar.models.path_pooling import Pooling
 
 from tests.conftest import emptied
 from tests.plain_graph import write_graph

@@ -10,16 +10,15 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.recipes.paths import RegPath
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.recipes.retrieving import RegPath
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.pools.candidates import PoolOptions
-from lodestar.engine.supervision.pools.mine_pool import mine_pool
-from lodestar.engine.training.reg_path import graph_vocabulary, refined_sets
+from lodestar.engine.supervision.pools import PoolOptions, mine_pool
+from lodestar.engine.training.pool_sets import graph_vocabulary, refined_sets
 from lodestar.engine.training.running import training_config
 from lodestar.engine.values import Question
-from lodestar.models.mined.pool import Pool, write_pool
-from lodestar.models.reg.paths.kind import KIND
+from lodestar.models.mined import Pool, write_pool
+from lodestar.models.reg_path.kind import KIND
 
 from tests.trainings import train_in
 

@@ -14,21 +14,20 @@ from lodestar import Engine
 from lodestar.engine.errors import CheckpointError, GraphError, UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.recipes.searching import Similarity
-from lodestar.engine.recipes.triples import ChooseEnds, RegEntity, RegTriple
+from lodestar.engine.recipes.retrieving import ChooseEnds, RegEntity, RegTriple, Similarity
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
 from lodestar.engine.retrieval.triples import first_pairs
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training.running import training_config
 from lodestar.engine.values import Question, Triple
-from lodestar.models.reg.config import SubgraphOptions
-from lodestar.models.reg.entities.kind import KIND as ENTITIES
-from lodestar.models.reg.graphs import QuestionGraphs, read_graphs
-from lodestar.models.reg.kind import KIND as TRIPLES
+from lodestar.models.reg_entity.kind import KIND as ENTITIES
+from lodestar.models.reg_triple.config import SubgraphOptions
+from lodestar.models.reg_triple.kind import KIND as TRIPLES
+from lodestar.models.subgraphs import QuestionGraphs, read_graphs
 
 from tests.trainings import grow_weights, train_in
 

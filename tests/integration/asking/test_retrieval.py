@@ -8,9 +8,9 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.database.gateway import AsyncGateway, Connection, Gateway
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.linking.full_text import FullTextLinker
+from lodestar.engine.neo4j.gateway import AsyncGateway, Connection, Gateway
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.values import Question
@@ -26,7 +26,7 @@ HUB_EDGES = 100_000
 
 
 def numbered(gateway: Gateway) -> dict[int, str]:
-    from lodestar.engine.database.catalogue import read_catalogue
+    from lodestar.engine.neo4j.catalogue import read_catalogue
 
     return {r.number: r.name for r in gateway.fetch(read_catalogue()).relations}
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lodestar.engine.chat.cache import ReplyCache
-from lodestar.engine.chat.endpoint import ChatEndpoint
-from lodestar.engine.chat.gateway import MAX_CONCURRENT, ChatGateway
-from lodestar.engine.chat.prompts import ChatUsage, Completed, Completion, Message, Prompt
-from lodestar.engine.database.requests import Request as DatabaseRequest
 from lodestar.engine.errors import LLMError
+from lodestar.engine.llm.cache import ReplyCache
+from lodestar.engine.llm.endpoint import ChatEndpoint
+from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway
+from lodestar.engine.llm.prompts import ChatUsage, Completed, Completion, Message, Prompt
+from lodestar.engine.neo4j.requests import Request as DatabaseRequest
 from lodestar.engine.running import AsyncRunner, Runner
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import TokenUsage

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from lodestar.engine.chat.bounded import MAX_BODY_BYTES
-from lodestar.engine.chat.endpoint import ChatEndpoint
-from lodestar.engine.chat.gateway import ChatGateway
-from lodestar.engine.chat.prompts import Completed, Completion, Prompt
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
+from lodestar.engine.llm.endpoint import ChatEndpoint
+from lodestar.engine.llm.gateway import ChatGateway
+from lodestar.engine.llm.limits import MAX_BODY_BYTES
+from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.settings import Settings
 
 from tests.scripted_llm import Reply, ScriptedLLM, raw, says, status, streamed

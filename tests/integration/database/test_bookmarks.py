@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.holding import hold_load_lock
-from lodestar.engine.database.requests import Request
-from lodestar.engine.database.templates import template
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.load_lock import hold_load_lock
+from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.neo4j.templates import template
 
 from tests.graphs import COUNTRIES, TripleSource, load
 

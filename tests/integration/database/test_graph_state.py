@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import neo4j
 import pytest
-from lodestar.engine.database.catalogue import LoadManifest, read_graph_state, read_loads
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.whole_state import whole_state
 from lodestar.engine.errors import GraphError
-from lodestar.loaders.loads.load_lock import load_lock
+from lodestar.engine.neo4j.catalogue import LoadManifest, read_graph_state, read_loads, whole_state
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.loaders.loads.loading import load_lock
 from lodestar.loaders.loads.verifying import verify
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES

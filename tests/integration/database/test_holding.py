@@ -13,16 +13,16 @@ from dataclasses import replace
 
 import neo4j
 import pytest
-from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.database.holding import Hold, hold_load_lock
-from lodestar.engine.database.requests import Request
-from lodestar.engine.database.templates import template
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.load_lock import Hold, hold_load_lock
+from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.neo4j.templates import template
 
 HOLDER = """
 import sys, time
-from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.database.holding import Hold, hold_load_lock
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.load_lock import Hold, hold_load_lock
 
 connection = Connection(sys.argv[1], sys.argv[2], sys.stdin.readline().strip(), sys.argv[3])
 with Gateway(connection) as gateway, gateway.holding(hold_load_lock()):
@@ -102,7 +102,7 @@ def test_a_load_can_work_while_the_lock_is_held(gateway: Gateway, other: Gateway
 def test_a_hold_keeps_its_connection_from_being_idle(
     gateway: Gateway, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lodestar.engine.database.holding.KEEP_ALIVE_S", 0.1)
+    monkeypatch.setattr("lodestar.engine.neo4j.load_lock.KEEP_ALIVE_S", 0.1)
     asked: list[bool] = []
     alive = Hold.alive
 

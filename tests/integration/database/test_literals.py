@@ -8,18 +8,13 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.browsing.browser import BrowserView
-from lodestar.engine.database.catalogue import (
-    check_signatures,
-    read_catalogue,
-    read_graph_state,
-    read_relation_counts,
-)
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.graph import MAX_VALUE_CHARS, Expansion, expand_hub_step, expand_steps
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.neo4j.catalogue import check_signatures, read_catalogue, read_graph_state, read_relation_counts
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.graph import MAX_VALUE_CHARS, Expansion, expand_hub_step, expand_steps
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.show.browser import BrowserView
 from lodestar.engine.values import Question, Step
 
 from tests.memory_graph import MemoryGraph

@@ -11,9 +11,9 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.database.catalogue import read_edition
-from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.errors import GraphError
+from lodestar.engine.neo4j.catalogue import read_edition
+from lodestar.engine.neo4j.gateway import Connection, Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 

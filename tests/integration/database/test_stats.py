@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import neo4j
 import pytest
-from lodestar.engine.database.figures.stats import SizeBin, graph_stats
-from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import GraphError
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.statistics import SizeBin, graph_stats
 from lodestar.engine.values import Entity
 
 from tests.written_graphs import Literal, Load, Names, WrittenGraph, of_base_load
@@ -49,10 +49,10 @@ def test_components_are_not_counted_unasked_for_in_a_large_graph(
     gateway: Gateway, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     WrittenGraph(TRIPLES).write(driver)
-    monkeypatch.setattr("lodestar.engine.database.figures.stats.MAX_TRIPLES_UNASKED", 6)
+    monkeypatch.setattr("lodestar.engine.neo4j.statistics.MAX_TRIPLES_UNASKED", 6)
     assert graph_stats(gateway).components is None
     assert graph_stats(gateway, components=True).components is not None
-    monkeypatch.setattr("lodestar.engine.database.figures.stats.MAX_TRIPLES_UNASKED", 7)
+    monkeypatch.setattr("lodestar.engine.neo4j.statistics.MAX_TRIPLES_UNASKED", 7)
     assert graph_stats(gateway).components is not None
     assert graph_stats(gateway, components=False).components is None
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import neo4j
 import pytest
-from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.database.requests import Request
-from lodestar.engine.database.templates import parse
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, QueryTimeoutError
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.neo4j.templates import parse
 
 HEADER = "// Numbers.\n// mode:    read\n// params:  $last :: INTEGER\n// returns: n :: INTEGER\n// needs:   nothing\n"
 COUNTING = parse("counting", HEADER + "UNWIND range(1, $last) AS n\nRETURN n, toString(n) AS text")

@@ -11,16 +11,16 @@ import neo4j
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from lodestar.engine.database.catalogue import check_signatures
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.holding import hold_load_lock
 from lodestar.engine.errors import InputError, LoadInProgressError, UsageError
-from lodestar.engine.server.instance import Instance
+from lodestar.engine.neo4j.catalogue import check_signatures
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.load_lock import hold_load_lock
 from lodestar.loaders.loads.loading import LoadOptions, Mode, WriterChoice, load_embedded
 from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
-from lodestar.loaders.writing import relation_types
+from lodestar.loaders.writing import relations as relation_types
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, RowSource, TripleSource, load

@@ -9,11 +9,11 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.database.templates import template
 from lodestar.engine.errors import GraphError, InputError, StorageError, UsageError
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.templates import template
 from lodestar.loaders.export.exporting import ExportReport, ExportRequest, export
-from lodestar.loaders.formats.freebase.ids import FREEBASE
+from lodestar.loaders.formats.freebase import FREEBASE
 from pyarrow import parquet
 
 from tests.property.test_term_laws import read_iri, read_literal, read_node, read_tsv_literal

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import neo4j
 import pytest
-from lodestar.engine.database.catalogue import read_catalogue, read_graph_state, read_loads
-from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import GraphError, UsageError
+from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state, read_loads
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.loads.loading import LoadOptions, Mode, Plan, chosen_writer
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.stage.stage import Counts
-from lodestar.loaders.writing import relation_counts
-from lodestar.loaders.writing.relation_counts import counts_in_graph
+from lodestar.loaders.writing import relations as relation_counts
+from lodestar.loaders.writing.relations import counts_in_graph
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import neo4j
 import pytest
-from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import GraphError
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.loads.indexing_names import NamesReport, index_names
 
 from tests.graphs import TripleSource, load

@@ -11,26 +11,12 @@ import neo4j
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lodestar.engine.database.catalogue import (
-    Catalogue,
-    check_signatures,
-    read_catalogue,
-    read_graph_state,
-    read_loads,
-)
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.requests import Request
-from lodestar.engine.errors import (
-    DatabaseError,
-    GraphError,
-    InputError,
-    LoadInProgressError,
-    StorageError,
-    UsageError,
-)
+from lodestar.engine.errors import DatabaseError, GraphError, InputError, LoadInProgressError, StorageError, UsageError
+from lodestar.engine.neo4j.catalogue import Catalogue, check_signatures, read_catalogue, read_graph_state, read_loads
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.requests import Request
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.loads.load_lock import load_lock
-from lodestar.loaders.loads.loading import LoadOptions, Mode
+from lodestar.loaders.loads.loading import LoadOptions, Mode, load_lock
 from lodestar.loaders.loads.loading import load as load_source
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify

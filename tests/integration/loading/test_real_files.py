@@ -16,12 +16,12 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.server.instance import Instance
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.instance import Instance
 from lodestar.loaders.export.exporting import ExportRequest, export
-from lodestar.loaders.export.terms import tsv_literal
+from lodestar.loaders.export.writers import tsv_literal
 from lodestar.loaders.formats.by_name import source_class
-from lodestar.loaders.formats.freebase.noise import read_noise_rules
+from lodestar.loaders.formats.freebase import read_noise_rules
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.source import Source

@@ -7,11 +7,11 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.database.gateway import Gateway
-from lodestar.engine.database.snippets import MENTIONED_WITH, read_snippets
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.graph import MENTIONED_WITH, read_snippets
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
-from lodestar.loaders.formats.text.text_source import TextSource
+from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
 

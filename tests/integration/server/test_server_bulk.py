@@ -15,12 +15,11 @@ import psutil
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import ServerError
-from lodestar.engine.server.bulk_import.import_files import ImportFile, ImportFiles
-from lodestar.engine.server.bulk_import.import_writer import ImportFileWriter
-from lodestar.engine.server.embedded import EmbeddedServer
-from lodestar.engine.server.incoming import Incoming
-from lodestar.engine.server.instance import Instance
-from lodestar.engine.server.processes.process import wait_for_end
+from lodestar.engine.neo4j.bulk_import import Incoming
+from lodestar.engine.neo4j.embedded import EmbeddedServer
+from lodestar.engine.neo4j.import_files import ImportFile, ImportFiles, ImportFileWriter
+from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.process import wait_for_end
 
 pytestmark = [
     pytest.mark.database,
@@ -211,9 +210,9 @@ def run(code: str, real: Instance, *arguments: object) -> subprocess.Popen[str]:
     opening = """
         import os, sys
         from pathlib import Path
-        from lodestar.engine.server.processes import admin_tool
-        from lodestar.engine.server.instance import Instance
-        from lodestar.engine.server.bulk_import.import_files import ImportFile, ImportFiles
+        from lodestar.engine.neo4j import admin_tool
+        from lodestar.engine.neo4j.instance import Instance
+        from lodestar.engine.neo4j.import_files import ImportFile, ImportFiles
         real = Instance("bulk", Path(sys.argv[1]), Path(sys.argv[2]))
         num_rows = sum(1 for _ in open(Path(sys.argv[3]) / "Entity.csv", "rb")) - 1
         files = ImportFiles(Path(sys.argv[3]), (("Entity", ImportFile("Entity.csv", num_rows)),))

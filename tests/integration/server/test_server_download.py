@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import DownloadError
-from lodestar.engine.server.jars import download
-from lodestar.engine.server.jars.download import MIRROR_VARIABLE
-from lodestar.engine.server.jars.jar_cache import JarCache
-from lodestar.engine.server.jars.pinned import Jar
+from lodestar.engine.neo4j import jars as download
+from lodestar.engine.neo4j.jars import MIRROR_VARIABLE, Jar, JarCache
 
 CONTENTS = {f"part{n}": bytes([n]) * (200_000 + n) for n in range(12)}
 JARS = tuple(

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import (
     AuthenticationError,
     DatabaseUnavailableError,
@@ -21,9 +20,9 @@ from lodestar.engine.errors import (
     ServerError,
     StorageError,
 )
-from lodestar.engine.server.connecting import connection_of
-from lodestar.engine.server.instance import Instance
-from lodestar.engine.server.status import Status
+from lodestar.engine.neo4j.embedded import Status
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.instance import Instance, connection_of
 from lodestar.engine.settings import Settings
 
 pytestmark = pytest.mark.database

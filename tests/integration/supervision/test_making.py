@@ -9,20 +9,20 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.errors import GraphError, UsageError
-from lodestar.engine.progress.phases import progress_bar
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.progress import progress_bar
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.making.made_set import apart, made_questions
-from lodestar.engine.supervision.making.options import MakingOptions
-from lodestar.engine.supervision.mining.mine_file import mine_file
-from lodestar.engine.supervision.mining.options import MiningOptions
-from lodestar.engine.training.mined_sets import made_sets
+from lodestar.engine.supervision.drawing import MakingOptions
+from lodestar.engine.supervision.made_set import apart, made_questions
+from lodestar.engine.supervision.mine_file import mine_file
+from lodestar.engine.supervision.miner import MiningOptions
+from lodestar.engine.training.path_sets import made_sets
 from lodestar.engine.values import Question
 from lodestar.models.star.config import DualOptions, StarConfig
 from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import read
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.objective import TrainingOptions
 
 from tests.conftest import emptied
 from tests.graphs import COUNTRIES, TripleSource, load

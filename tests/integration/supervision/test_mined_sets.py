@@ -10,14 +10,14 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.database.gateway import Connection, Gateway
 from lodestar.engine.errors import DatabaseUnavailableError, StorageError, UsageError
-from lodestar.engine.progress.phases import Progress
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.progress import Progress
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.mining.options import MiningOptions
-from lodestar.engine.training.mined_sets import mined_set
+from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.engine.training.of_graph import Say
+from lodestar.engine.training.path_sets import mined_set
 from lodestar.models.star.mined import Mined
 
 from tests.conftest import emptied

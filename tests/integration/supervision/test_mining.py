@@ -10,9 +10,10 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.database.catalogue import read_catalogue
-from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.database.mining import (
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.mining import (
     AnswerPair,
     AnswerSteps,
     LastSteps,
@@ -21,13 +22,11 @@ from lodestar.engine.database.mining import (
     find_last_steps,
     stream_mediator_relations,
 )
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.mining.hops import written_trie
-from lodestar.engine.supervision.mining.mine_file import mine_file
-from lodestar.engine.supervision.mining.miner import Miner, Walked
-from lodestar.engine.supervision.mining.options import MiningOptions
-from lodestar.engine.supervision.mining.placing import LeftOut
+from lodestar.engine.supervision.answer_paths import written_trie
+from lodestar.engine.supervision.mine_file import mine_file
+from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
+from lodestar.engine.supervision.placing import LeftOut
 from lodestar.engine.values import Step
 from lodestar.models.star.mined import read, walks
 

@@ -8,17 +8,9 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import LLMError
-from lodestar.engine.questions.gold import GoldQuestion
+from lodestar.engine.gold_questions import GoldQuestion
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.making.paraphrasing import (
-    A_PROMPT,
-    LOST,
-    REWORDED,
-    SAME,
-    UNREADABLE,
-    checked,
-    paraphrased,
-)
+from lodestar.engine.supervision.paraphrasing import A_PROMPT, LOST, REWORDED, SAME, UNREADABLE, checked, paraphrased
 
 from tests.scripted_llm import Reply, Request, ScriptedLLM, refuses, says, status
 

@@ -9,13 +9,12 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import GraphError, UsageError
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.supervision.mining.placing import LeftOut
-from lodestar.engine.supervision.pools.candidates import CUTS, PoolOptions, pooled
-from lodestar.engine.supervision.pools.mine_pool import mine_pool, pool_figures
-from lodestar.models.mined.pool import PoolChain, PooledQuestion, read_pool
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.supervision.placing import LeftOut
+from lodestar.engine.supervision.pools import CUTS, PoolOptions, mine_pool, pool_figures, pooled
+from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
 
 from tests.plain_graph import write_graph
 

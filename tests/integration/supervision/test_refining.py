@@ -12,11 +12,20 @@ import pytest
 from lodestar.engine.errors import InputError, LLMError, UsageError
 from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.pools.by_llm import FAILED, RETRIED, UNREADABLE, LLMRefiner, written
-from lodestar.engine.supervision.pools.by_scorer import ScorerRefiner
-from lodestar.engine.supervision.pools.joining import DISJOINT, joined
-from lodestar.engine.supervision.pools.refine_pool import BATCH, chosen_figures, pool_of, refined_by_llm
-from lodestar.models.mined.pool import Pool, write_pool
+from lodestar.engine.supervision.pools import DISJOINT, joined
+from lodestar.engine.supervision.refine import (
+    BATCH,
+    FAILED,
+    RETRIED,
+    UNREADABLE,
+    LLMRefiner,
+    ScorerRefiner,
+    chosen_figures,
+    pool_of,
+    refined_by_llm,
+    written,
+)
+from lodestar.models.mined import Pool, write_pool
 
 from tests.pool_examples import CHAINS, candidate_pool, pooled_question
 from tests.scripted_llm import Reply, Request, ScriptedLLM, refuses, says, status

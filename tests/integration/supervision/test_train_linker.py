@@ -9,11 +9,11 @@ import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.settings import Settings
-from lodestar.engine.training.linker import linked_candidates
+from lodestar.engine.training.link_sets import linked_candidates
 from lodestar.engine.training.running import training_config
 from lodestar.loaders.questions.reading import read_questions
-from lodestar.models.linking.checkpoint import read_linker
-from lodestar.models.linking.kind import KIND
+from lodestar.models.linker.kind import KIND
+from lodestar.models.linker.training import read_linker
 
 from tests.trainings import train_in
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.errors import LLMError
-from lodestar.engine.supervision.pools.chosen_numbers import chosen_numbers
+from lodestar.engine.supervision.refine import chosen_numbers
 
 
 @pytest.mark.parametrize(

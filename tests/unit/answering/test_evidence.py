@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.evidence.prompt_text import Order, arranged, evidence_text
-from lodestar.engine.evidence.text import (
-    MAX_NAME_CHARS,
-    chain_text,
-    item_text,
-    one_line,
-    relation_words,
-)
+from lodestar.engine.evidence.text import MAX_NAME_CHARS, chain_text, item_text, one_line, relation_words
 from lodestar.engine.values import Entity, Path, Scored, Triple
 
 from tests.evidence import chain_of, ranked

@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from lodestar.engine.answering.closed_book import ClosedBook
-from lodestar.engine.answering.integrating import Integrating, WithOwnKnowledge, claims_of
+from lodestar.engine.answering.integrating import ClosedBook, Integrating, WithOwnKnowledge, claims_of
 from lodestar.engine.answering.llm import LLMAnswerer
-from lodestar.engine.chat.prompts import Completed, Completion, Prompt
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.answer import Answer, failed
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.steps import drive
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage
-from lodestar.models.graphrag_fi.integration import Thresholds
+from lodestar.models.graphrag_fi import Thresholds
 
 from tests.evidence import evidence_of, leads
 

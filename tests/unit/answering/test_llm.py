@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.answering.llm import LLMAnswerer, default_prompt, filled, load_prompt
-from lodestar.engine.chat.endpoint import ChatEndpoint
-from lodestar.engine.chat.gateway import ChatGateway
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.llm.endpoint import ChatEndpoint
+from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Scored
 

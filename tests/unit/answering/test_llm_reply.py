@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.answering.reply import MAX_CLAIMS, Claim, cited, normalised, parse_reply, sure_of
-from lodestar.engine.chat.body import MAX_REPLY_CHARS
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.llm.limits import MAX_REPLY_CHARS
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.evidence import evidence_of, ranked

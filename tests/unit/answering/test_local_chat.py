@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from lodestar.engine.chat.gateway import ChatGateway
-from lodestar.engine.chat.prompts import Completion, Message, Prompt
 from lodestar.engine.errors import LLMError
+from lodestar.engine.llm.gateway import ChatGateway
+from lodestar.engine.llm.prompts import Completion, Message, Prompt
 from lodestar.engine.settings import Settings
-from lodestar.models.causal_lm import CausalLM
+from lodestar.models.language.causal_lm import CausalLM
 
 from tests.tiny_causal_lm import write_tiny_causal_lm
 

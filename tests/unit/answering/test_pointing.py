@@ -7,21 +7,20 @@ from dataclasses import replace
 import pytest
 import torch
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.answering.pointing import PointingAnswerer
-from lodestar.engine.answering.reading import Passages
+from lodestar.engine.answering.gril_answers import Passages, PointingAnswerer
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.recipes.growing import GrilReader
+from lodestar.engine.recipes.retrieving import GrilReader
 from lodestar.engine.stages import ReadingAnswerer
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+from lodestar.models.gril.choosing import PointingReader
 from lodestar.models.gril.config import GrilDescription, GrowOptions, ReaderDescription
-from lodestar.models.gril.hops import HopModel, HopPredictor
-from lodestar.models.gril.reading.model import ReaderModel
-from lodestar.models.gril.reading.pointing import PointingReader
-from lodestar.models.reg.config import SubgraphOptions
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.gril.network import HopModel, HopPredictor
+from lodestar.models.gril.readers import ReaderModel
+from lodestar.models.reg_triple.config import SubgraphOptions
+from lodestar.models.text.vectors import TextVectors
 
 from tests.letter_encoder import LetterEncoder
 from tests.tiny_checkpoint import DIMENSION, tiny_backbone

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from click.testing import CliRunner
-from lodestar.engine.cli.setup.db import command
+from lodestar.engine.cli.db import command
 
 
 def test_a_server_that_is_not_there_is_not_deleted(tmp_path: Path) -> None:

@@ -9,19 +9,22 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import neo4j.exceptions
 import pytest
-from lodestar.engine.browsing.browser import BrowserView, browser_link, browser_url_at, checked_url, open_link
-from lodestar.engine.browsing.picture import picture_of, question_id
-from lodestar.engine.browsing.style import (
+from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, UsageError
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.show.browser import (
+    BrowserView,
+    browser_link,
+    browser_url_at,
+    checked_url,
+    open_link,
     post_connect_command,
     style_command,
     style_rules,
     style_sheet,
     styles_pictures,
 )
-from lodestar.engine.database.browser_view import Picture, picture_query
-from lodestar.engine.database.gateway import Connection, Gateway
-from lodestar.engine.database.requests import Request
-from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, UsageError
+from lodestar.engine.show.picture import Picture, picture_of, picture_query, question_id
 from lodestar.engine.values import Question
 
 from tests.evidence import evidence_of

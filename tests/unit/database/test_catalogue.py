@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from lodestar.engine.database.catalogue import (
+from lodestar.engine.errors import GraphError
+from lodestar.engine.neo4j.catalogue import (
     GRAPH_VERSION,
     Catalogue,
     GraphState,
@@ -12,7 +13,6 @@ from lodestar.engine.database.catalogue import (
     read_graph_state,
     read_loads,
 )
-from lodestar.engine.errors import GraphError
 
 WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_loads=1)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.database.gateway import Connection, Gateway, checked_version, translated
 from lodestar.engine.errors import AuthenticationError, DatabaseError, UnsupportedVersionError
+from lodestar.engine.neo4j.gateway import Connection, Gateway, checked_version, translated
 from neo4j.exceptions import Neo4jError
 
 SECRET = "not-to-be-shown"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.reply import Claim, cited
-from lodestar.engine.browsing.picture import picture_of
 from lodestar.engine.cli.render import answer_lines, chain_line
-from lodestar.engine.database.browser_view import write_picture
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.plain import entity_data, evidence_data
@@ -15,6 +13,7 @@ from lodestar.engine.evidence.text import chain_text
 from lodestar.engine.langchain import documents
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.show.picture import picture_of, write_picture
 from lodestar.engine.values import Entity, Question, Scored
 
 from tests.evidence import CERTAIN, evidence_of, leads

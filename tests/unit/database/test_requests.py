@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.database.requests import MAX_REQUEST_CHARS, Request, in_requests
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
-from lodestar.engine.supervision.mining.placing import placed_questions
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
+from lodestar.engine.neo4j.requests import MAX_REQUEST_CHARS, Request, in_requests
+from lodestar.engine.supervision.placing import placed_questions
 
 
 @pytest.mark.parametrize(

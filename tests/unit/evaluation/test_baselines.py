@@ -6,11 +6,14 @@ import random
 from collections.abc import Callable
 
 import pytest
-from lodestar.engine.evaluation.baselines.chance import RandomRetriever
-from lodestar.engine.evaluation.baselines.nearest import ShortestPathRetriever
-from lodestar.engine.evaluation.baselines.oracle import OracleRetriever
-from lodestar.engine.evaluation.baselines.pagerank import DAMPING, PageRankRetriever
-from lodestar.engine.evaluation.baselines.searching import WholeGraphRetriever
+from lodestar.engine.evaluation.baselines import (
+    DAMPING,
+    OracleRetriever,
+    PageRankRetriever,
+    RandomRetriever,
+    ShortestPathRetriever,
+    WholeGraphRetriever,
+)
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error
+from lodestar.engine.evaluation.metrics.confidence import expected_calibration_error
 from lodestar.engine.evidence.calibration import sigmoid
 
 from benchmarks.accuracy.calibration import Scored, fitted, log_loss, rows, scored, weighted_ece

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from benchmarks.accuracy.triple_recall import Right, chains_within

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.baselines.chains import chain_of
 from lodestar.engine.evaluation.diagnosis import Diagnosis
-from lodestar.engine.evaluation.gold_ids import GoldIds
-from lodestar.engine.evaluation.records.record import Miss
+from lodestar.engine.evaluation.judging import GoldIds
+from lodestar.engine.evaluation.noise import chain_of
+from lodestar.engine.evaluation.record import Miss
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.answer import Answer
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.values import Entity, RelationPath, Scored, Step, Topic
 
 from tests.evidence import evidence_of

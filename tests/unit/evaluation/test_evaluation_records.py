@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.evaluation.records.record import AnswerRecord, Miss, PathRecord, Record
-from lodestar.engine.evaluation.records.records_file import RecordsFile
+from lodestar.engine.evaluation.record import AnswerRecord, Miss, PathRecord, Record, RecordsFile
 
 PATH = PathRecord(0.5, "m.1", ("r", "^s"), 2, ("m.2",), 30, 1, "One —[r]→ Two")
 RECORDS = [

@@ -8,12 +8,12 @@ from lodestar.engine.evaluation.metrics.answers import (
     ALL_WRONG,
     AnswerScores,
     Counted,
+    Predicted,
     answer_counts,
     micro_f1,
     strict_scores,
 )
-from lodestar.engine.evaluation.metrics.matching import Predicted
-from lodestar.engine.questions.gold import GoldAnswer
+from lodestar.engine.gold_questions import GoldAnswer
 
 LIMA, CUSCO, PUNO = (GoldAnswer(None, (name,)) for name in ("Lima", "Cusco", "Puno"))
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import astuple
 
 import pytest
-from lodestar.engine.evaluation.metrics.abstention import AbstentionScores, abstention_scores
-from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error, reliability
-from lodestar.engine.evaluation.metrics.selective import FalseAnswers, false_answers, risk_coverage
+from lodestar.engine.evaluation.metrics.confidence import (
+    AbstentionScores,
+    FalseAnswers,
+    abstention_scores,
+    expected_calibration_error,
+    false_answers,
+    reliability,
+    risk_coverage,
+)
 
 CONFIDENCES = [0.0, 0.1, 0.5, 0.75, 1.0]
 RIGHT = [False, True, True, False, True]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.metrics.matching import Predicted, distinct_gold, matched, normalised_answer
-from lodestar.engine.questions.gold import GoldAnswer
+from lodestar.engine.evaluation.metrics.answers import Predicted, distinct_gold, matched, normalised_answer
+from lodestar.engine.gold_questions import GoldAnswer
 
 
 @pytest.mark.parametrize(

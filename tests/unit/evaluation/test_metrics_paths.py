@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.metrics.matching import Predicted
+from lodestar.engine.evaluation.metrics.answers import Predicted
 from lodestar.engine.evaluation.metrics.paths import (
     FoundPath,
     answer_recall_at_k,
@@ -15,7 +15,7 @@ from lodestar.engine.evaluation.metrics.paths import (
     path_recall_at_k,
     triple_recall_at_k,
 )
-from lodestar.engine.questions.gold import GoldAnswer, GoldPath
+from lodestar.engine.gold_questions import GoldAnswer, GoldPath
 
 PERU, LIMA, CUSCO, SOL = (Predicted(name, f"m.{name}") for name in ("Peru", "Lima", "Cusco", "Sol"))
 CITIES = FoundPath(("city",), (LIMA, CUSCO, SOL), ((PERU, "city", LIMA), (PERU, "city", CUSCO)))

@@ -5,14 +5,9 @@ from __future__ import annotations
 from math import log2
 
 import pytest
-from lodestar.engine.evaluation.metrics.matching import Predicted
-from lodestar.engine.evaluation.metrics.ranking import (
-    Ranking,
-    answer_ranking,
-    ndcg_at_k,
-    reciprocal_rank,
-)
-from lodestar.engine.questions.gold import GoldAnswer
+from lodestar.engine.evaluation.metrics.answers import Predicted
+from lodestar.engine.evaluation.metrics.paths import Ranking, answer_ranking, ndcg_at_k, reciprocal_rank
+from lodestar.engine.gold_questions import GoldAnswer
 
 # Relevant at ranks 2 and 4, a third relevant thing is not ranked.
 RANKING = Ranking((False, True, False, True), 3)

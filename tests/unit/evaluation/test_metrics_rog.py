@@ -6,10 +6,8 @@ import re
 import string
 
 import pytest
-from lodestar.engine.evaluation.metrics.answers import ALL_RIGHT, ALL_WRONG, strict_scores
-from lodestar.engine.evaluation.metrics.matching import Predicted
-from lodestar.engine.evaluation.metrics.rog import rog_scores
-from lodestar.engine.questions.gold import GoldAnswer
+from lodestar.engine.evaluation.metrics.answers import ALL_RIGHT, ALL_WRONG, Predicted, rog_scores, strict_scores
+from lodestar.engine.gold_questions import GoldAnswer
 
 
 def plain(text: str) -> str:

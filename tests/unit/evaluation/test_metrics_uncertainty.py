@@ -6,7 +6,7 @@ from math import comb, sqrt
 
 import numpy as np
 import pytest
-from lodestar.engine.evaluation.metrics.calibration import expected_calibration_error
+from lodestar.engine.evaluation.metrics.confidence import expected_calibration_error
 from lodestar.engine.evaluation.metrics.uncertainty import (
     Interval,
     bootstrap_interval,

@@ -6,13 +6,20 @@ import json
 from typing import Any
 
 import pytest
-from lodestar.engine.evaluation.baselines.parts import Noise
-from lodestar.engine.evaluation.noise_curve import NoiseCurve, NoiseRun, with_noise, without_filter
-from lodestar.engine.evaluation.records.record import Record
-from lodestar.engine.evaluation.reporting.noise import noise_page, noise_report, noise_rows
-from lodestar.engine.evaluation.running import Run
-from lodestar.engine.recipes.filtering import Filter
+from lodestar.engine.evaluation.baselines import Noise
+from lodestar.engine.evaluation.noise_curve import (
+    NoiseCurve,
+    NoiseRun,
+    noise_page,
+    noise_report,
+    noise_rows,
+    with_noise,
+    without_filter,
+)
+from lodestar.engine.evaluation.record import Record
+from lodestar.engine.evaluation.runs import Run
 from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes.reorganising import Filter
 
 STATED: dict[str, Any] = {
     "what": {"dataset": {"name": "<set>"}, "recipe": {"seed": 0}, "topics": "given"},

@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.evaluation.judging import failed, judged
-from lodestar.engine.evaluation.records.record import Miss, Record
-from lodestar.engine.evaluation.reporting.comparing import compared
-from lodestar.engine.evaluation.reporting.folder import read_records, read_report
-from lodestar.engine.evaluation.reporting.page import report_page
-from lodestar.engine.evaluation.reporting.report import report_of
-from lodestar.engine.evaluation.reporting.table import results_table
-from lodestar.engine.evaluation.running import Run
+from lodestar.engine.evaluation.page import report_page
+from lodestar.engine.evaluation.record import Miss, Record
+from lodestar.engine.evaluation.report import read_records, read_report, report_of
+from lodestar.engine.evaluation.runs import Run
+from lodestar.engine.evaluation.table import compared, results_table
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.evidence import Cost
-from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic
 

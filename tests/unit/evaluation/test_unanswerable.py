@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evaluation.gold_ids import GoldIds
+from lodestar.engine.evaluation.judging import GoldIds
 from lodestar.engine.evaluation.unanswerable import check_left_out, without_their_relations
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.values import Entity, Scored
 
 from tests.evidence import evidence_of, leads

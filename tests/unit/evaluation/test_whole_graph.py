@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.baselines.chains import chain_of, distances_from, shortest_path
-from lodestar.engine.evaluation.reachable import reachable
+from lodestar.engine.evaluation.diagnosis import reachable
+from lodestar.engine.evaluation.noise import chain_of, distances_from, shortest_path
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.values import Entity
 

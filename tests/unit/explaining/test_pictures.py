@@ -9,10 +9,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.explaining.explanation import Explanation
-from lodestar.engine.explaining.page import explanation_page
-from lodestar.engine.explaining.svg import WIDTH, svg
-from lodestar.engine.explaining.text_width import text_width
+from lodestar.engine.show.explanation import Explanation
+from lodestar.engine.show.page import WIDTH, explanation_page, svg, text_width
 
 from tests.explanations import PERU, explained_path, explanation
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.explaining.words import Spelling, joined_words, spelling_of
+from lodestar.engine.show.explanation import Spelling, joined_words, spelling_of
 
 from tests.tiny_checkpoint import tiny_backbone
 

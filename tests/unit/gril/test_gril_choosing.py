@@ -8,36 +8,28 @@ from pathlib import Path
 
 import pytest
 import torch
-from lodestar.engine.answering.choosing import ChoosingAnswerer
-from lodestar.engine.answering.reading import Passages
-from lodestar.engine.answering.writing import WritingAnswerer
+from lodestar.engine.answering.gril_answers import ChoosingAnswerer, Passages, WritingAnswerer
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.steps import Steps, drive
 from lodestar.engine.training.running import training_config
 from lodestar.engine.training.sources import labels_of_sets
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.gril.bridge import Bridge
-from lodestar.models.gril.checkpoint import read_reader
+from lodestar.models.gril.choosing import ChoosingReader
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions, ReaderDescription, Reads
-from lodestar.models.gril.hops import HopModel, HopPredictor
-from lodestar.models.gril.inputs import EncodedQuestions
 from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
-from lodestar.models.gril.network import GraphRetriever
-from lodestar.models.gril.reading.asked import Asked, JointReader, Wanted
-from lodestar.models.gril.reading.choosing import ChoosingReader
-from lodestar.models.gril.reading.joint import JointNetwork
-from lodestar.models.gril.reading.kinds import new_reader
-from lodestar.models.gril.reading.model import ReaderModel
-from lodestar.models.gril.reading.passages import Passage
-from lodestar.models.gril.train_retriever import wanted_of
-from lodestar.models.reg.graphs import QuestionGraphs
-from lodestar.models.star.networks.backbone import describe_backbone
-from lodestar.models.text_vectors import TextVectors
-from lodestar.models.training.objective import NothingToLearnError
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.gril.network import EncodedQuestions, GraphRetriever, HopModel, HopPredictor
+from lodestar.models.gril.passages import Asked, JointReader, Passage, Wanted
+from lodestar.models.gril.reader_training import JointNetwork
+from lodestar.models.gril.readers import ReaderModel, new_reader
+from lodestar.models.gril.scoring import Bridge
+from lodestar.models.gril.training import read_reader, wanted_of
+from lodestar.models.star.backbone import describe_backbone
+from lodestar.models.subgraphs import QuestionGraphs
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
 from tests.letter_encoder import LetterEncoder

@@ -8,9 +8,15 @@ from dataclasses import replace
 import pytest
 import torch
 from lodestar.models.gril.config import GrowOptions
-from lodestar.models.gril.groups import among_best, group_noisy_or, group_softmax
-from lodestar.models.gril.mask import concrete_mask, logit
-from lodestar.models.gril.network import GraphRetriever, GrowInputs
+from lodestar.models.gril.network import (
+    GraphRetriever,
+    GrowInputs,
+    among_best,
+    concrete_mask,
+    group_noisy_or,
+    group_softmax,
+    logit,
+)
 
 from tests.gril_graphs import inputs_of, set_attention
 

@@ -9,22 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.bridge import Bridge, mask_of
-from lodestar.models.gril.checkpoint import read_bridge, read_graph_retriever, read_reader
+from lodestar.models.gril.choosing import Pointed, PointingReader, reading_loss
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
-from lodestar.models.gril.inputs import EncodedQuestions
 from lodestar.models.gril.kind import KIND
-from lodestar.models.gril.network import GraphRetriever
-from lodestar.models.gril.reading.asked import Judged
-from lodestar.models.gril.reading.joint import JointNetwork, given_triples, passage_of
-from lodestar.models.gril.reading.kinds import new_reader
-from lodestar.models.gril.reading.learning import f1_at, is_answer
-from lodestar.models.gril.reading.model import ReaderModel
-from lodestar.models.gril.reading.passages import Passage, written
-from lodestar.models.gril.reading.pointing import Pointed, PointingReader, reading_loss
-from lodestar.models.star.networks.backbone import describe_backbone
+from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
+from lodestar.models.gril.passages import Judged, Passage, written
+from lodestar.models.gril.reader_training import JointNetwork, f1_at, given_triples, is_answer, passage_of
+from lodestar.models.gril.readers import ReaderModel, new_reader
+from lodestar.models.gril.scoring import Bridge, mask_of
+from lodestar.models.gril.training import read_bridge, read_graph_retriever, read_reader
+from lodestar.models.star.backbone import describe_backbone
 from lodestar.models.training.description import CheckpointError
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.objective import TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
 from tests.gril_graphs import inputs_of

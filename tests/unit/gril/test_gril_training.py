@@ -8,20 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.checkpoint import read_graph_retriever, read_hop_predictor
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions
-from lodestar.models.gril.hops import HopObjective, HopPredictor, hops_of
-from lodestar.models.gril.inputs import EncodedQuestions, on_right_paths
 from lodestar.models.gril.kind import KIND
-from lodestar.models.gril.learning import graph_supervision
-from lodestar.models.gril.network import GraphRetriever
+from lodestar.models.gril.network import (
+    EncodedQuestions,
+    GraphRetriever,
+    HopObjective,
+    HopPredictor,
+    hops_of,
+    on_right_paths,
+)
+from lodestar.models.gril.objective import graph_supervision
 from lodestar.models.gril.scoring import GrilModel
-from lodestar.models.reg.scoring import TripleColumns
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.gril.training import read_graph_retriever, read_hop_predictor
+from lodestar.models.reg_triple.network import TripleColumns
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.training.checkpoint import TrainingStateError
 from lodestar.models.training.description import CheckpointError
-from lodestar.models.training.objective import NothingToLearnError
-from lodestar.models.training.options import TrainingOptions
-from lodestar.models.training.state import TrainingStateError
+from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
 from tests.letter_encoder import LetterEncoder

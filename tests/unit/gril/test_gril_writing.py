@@ -7,20 +7,18 @@ from pathlib import Path
 
 import pytest
 import torch
-from lodestar.models.causal_lm import CausalLMError
-from lodestar.models.gril.bridge import Bridge
-from lodestar.models.gril.checkpoint import read_reader
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
-from lodestar.models.gril.inputs import EncodedQuestions
 from lodestar.models.gril.kind import KIND
-from lodestar.models.gril.network import GraphRetriever
-from lodestar.models.gril.reading.asked import Wanted
-from lodestar.models.gril.reading.joint import JointNetwork
-from lodestar.models.gril.reading.kinds import new_reader
-from lodestar.models.gril.reading.model import ReaderModel
-from lodestar.models.gril.reading.writing import WritingReader
+from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
+from lodestar.models.gril.passages import Wanted
+from lodestar.models.gril.reader_training import JointNetwork
+from lodestar.models.gril.readers import ReaderModel, new_reader
+from lodestar.models.gril.scoring import Bridge
+from lodestar.models.gril.training import read_reader
+from lodestar.models.gril.writing import WritingReader
+from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.training.description import CheckpointError
-from lodestar.models.training.options import LoraOptions, TrainingOptions
+from lodestar.models.training.objective import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
 from tests.letter_encoder import LetterEncoder

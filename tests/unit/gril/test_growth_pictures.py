@@ -7,11 +7,19 @@ from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from lodestar.engine.browsing.growth_picture import picture_of_growth, width_type
-from lodestar.engine.browsing.picture import question_id
-from lodestar.engine.browsing.style import style_rules
-from lodestar.engine.explaining.growth import MAX_EDGES, GrownEdge, Growth, growth_data, growth_lines, shown
-from lodestar.engine.explaining.growth_svg import MAX_STROKE, growth_page, growth_svg
+from lodestar.engine.show.browser import style_rules
+from lodestar.engine.show.growth import (
+    MAX_EDGES,
+    MAX_STROKE,
+    GrownEdge,
+    Growth,
+    growth_data,
+    growth_lines,
+    growth_page,
+    growth_svg,
+    shown,
+)
+from lodestar.engine.show.picture import picture_of_growth, question_id, width_type
 from lodestar.engine.values import Entity, Question, Topic
 
 PERU, LIMA, SOL = Entity("m.peru", "Peru"), Entity("m.lima", "Lima <&>"), Entity("m.sol", "Sol")

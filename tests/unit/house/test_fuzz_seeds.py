@@ -28,6 +28,6 @@ def test_a_target_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("tests.fuzz.targets.reference_lines", lambda raw, limit: ([], []))
     with pytest.raises(AssertionError):
         TARGETS["lines"]((SEEDS / "lines/plain").read_bytes(), tmp_path)
-    monkeypatch.setattr("lodestar.engine.chat.body._is_count", lambda value: isinstance(value, int))
+    monkeypatch.setattr("lodestar.engine.llm.limits._is_count", lambda value: isinstance(value, int))
     with pytest.raises(AssertionError):
         TARGETS["replies"]((SEEDS / "replies/body-huge-usage").read_bytes(), tmp_path)

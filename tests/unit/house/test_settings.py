@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lodestar.engine.database.gateway import translated
 from lodestar.engine.errors import DatabaseUnavailableError, InputError, UsageError
-from lodestar.engine.server.connecting import connection_of
+from lodestar.engine.neo4j.gateway import translated
+from lodestar.engine.neo4j.instance import connection_of
 from lodestar.engine.settings import Settings, resolve, sends_openai_env
 from neo4j.exceptions import ConfigurationError
 

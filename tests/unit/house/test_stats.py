@@ -7,10 +7,8 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.cli.graph.stats import BAR_CHARS, bar
-from lodestar.engine.database.figures.components import component_sizes
-from lodestar.engine.database.figures.sizes import DegreeCount
-from lodestar.engine.database.figures.stats import SizeBin, degrees_of, log_bins
+from lodestar.engine.cli.stats import BAR_CHARS, bar
+from lodestar.engine.neo4j.statistics import DegreeCount, SizeBin, component_sizes, degrees_of, log_bins
 
 
 def sizes_by_walking(num_nodes: int, edges: list[tuple[int, int]]) -> dict[int, int]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.database.templates import TemplateError, all_names, parse, quoted, template
+from lodestar.engine.neo4j.templates import TemplateError, all_names, parse, quoted, template
 
 from tests.places import ROOT
 

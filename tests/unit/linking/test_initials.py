@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.linking.initials import initials
-from lodestar.loaders.writing.stored_names import search_names
+from lodestar.loaders.writing.names import search_names
 
 
 @pytest.mark.parametrize(

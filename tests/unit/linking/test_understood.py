@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.cli.understood import about, close_ones
+from lodestar.engine.cli.render import about, close_ones
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.values import Entity, Question, Topic
@@ -28,6 +28,6 @@ def test_no_chain_says_nothing() -> None:
 
 @pytest.mark.parametrize(("score", "said"), [(0.3, "Paris Hilton, m.2"), (0.1, "")])
 def test_the_runner_up_is_named_where_it_is_close(score: float, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.engine.cli.understood.topics_of", lambda _: [PARIS, FRANCE])
+    monkeypatch.setattr("lodestar.engine.cli.render.topics_of", lambda _: [PARIS, FRANCE])
     other = topic("m.2", "Paris_Hilton", score, (10, 15))
     assert understood(PARIS, FRANCE, other) == ("Paris (city), France", said)

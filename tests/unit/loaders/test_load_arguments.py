@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 import pytest
-from lodestar.engine.cli.graph.load import command
+from lodestar.engine.cli.load import command
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 import pytest
-from lodestar.loaders.formats.geonames import freebase_vocabulary as fb
-from lodestar.loaders.formats.geonames.place_names import aliases, folded_name
-from lodestar.loaders.formats.geonames.places import GeonamesSource
+from lodestar.loaders.formats import geonames as fb
+from lodestar.loaders.formats.geonames import GeonamesSource, aliases, folded_name
 
 from tests.read_source import ReadSource, read_source
 

@@ -15,16 +15,12 @@ import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.loaders.formats.by_name import FORMATS, detect, source_class
-from lodestar.loaders.formats.delimited import CsvSource, DelimitedSource, TsvSource
-from lodestar.loaders.formats.freebase.dump import FreebaseSource
-from lodestar.loaders.formats.freebase.ids import FREEBASE_ID
-from lodestar.loaders.formats.freebase.noise import noise_parameters, read_noise_rules
+from lodestar.loaders.formats.delimited import CsvSource, DelimitedSource, MetaqaSource, PathquestionSource, TsvSource
+from lodestar.loaders.formats.freebase import FREEBASE_ID, FreebaseSource, noise_parameters, read_noise_rules
 from lodestar.loaders.formats.graphml import GraphmlSource
-from lodestar.loaders.formats.metaqa_kb import MetaqaSource
 from lodestar.loaders.formats.ntriples import NtriplesSource
-from lodestar.loaders.formats.pathquestion_kb import PathquestionSource
 from lodestar.loaders.formats.question_subgraphs import RogSource
-from lodestar.loaders.formats.text.text_source import TextSource
+from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.ids_and_names import (
     MAX_ID_BYTES,

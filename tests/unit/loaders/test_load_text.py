@@ -10,12 +10,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from lodestar.engine.database.snippets import MENTIONED_IN, MENTIONED_WITH
 from lodestar.engine.errors import InputError, LodestarError, UsageError
-from lodestar.loaders.formats.text.concepts import ListedConcepts, RecurringPhrases, concept_id
-from lodestar.loaders.formats.text.gliner_concepts import GlinerConcepts
-from lodestar.loaders.formats.text.snippets import snippets
-from lodestar.loaders.formats.text.text_source import MAX_CONCEPTS, TextSource
+from lodestar.engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
+from lodestar.loaders.formats.text import MAX_CONCEPTS, TextSource, snippets
+from lodestar.loaders.formats.text_concepts import GlinerConcepts, ListedConcepts, RecurringPhrases, concept_id
 
 from tests.read_source import ReadSource, read_source
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.loaders.formats.freebase.dump import FreebaseSource
-from lodestar.loaders.formats.freebase.noise import read_noise_rules
+from lodestar.loaders.formats.freebase import FreebaseSource, read_noise_rules
 from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.parsers.parser import ParserError, parser
 

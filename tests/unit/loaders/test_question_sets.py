@@ -14,9 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.loaders.questions.choosing import chosen_file
-from lodestar.loaders.questions.reading import FORMATS, read_questions
+from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.loaders.questions.reading import FORMATS, chosen_file, read_questions
 from pyarrow import parquet
 
 from tests.places import DATA

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.formats.freebase.dump import FreebaseSource
+from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
 from lodestar.loaders.stage.rejects import Rejects, check_free, check_place

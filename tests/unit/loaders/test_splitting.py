@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.splitting import Splitting, is_out_of_memory
-from lodestar.models.star.checkpoint import read_checkpoint
-from lodestar.models.star.scoring import Hops, StarModel
-from lodestar.models.verbalise import Directed, RelationWords
+from lodestar.models.star.scoring import HopSequence, StarModel, read_checkpoint
+from lodestar.models.text.verbalise import Directed, RelationWords
 from torch import Tensor, nn
 
 from tests.tiny_checkpoint import write_tiny_checkpoint
@@ -67,7 +66,7 @@ def test_a_processor_without_memory_says_so_too() -> None:
     assert not is_out_of_memory(RuntimeError("shapes do not fit"))
 
 
-def paths() -> list[Hops]:
+def paths() -> list[HopSequence]:
     words = [RelationWords("country", (name,)) for name in ("capital", "currency used", "official", "lima", "peru")]
     hops = [(Directed(each, inverse),) for each in words for inverse in (False, True)]
     return [(hop,) for hop in hops] + [(first, second) for first in hops for second in hops]

@@ -13,7 +13,7 @@ from lodestar.engine.errors import StorageError
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
-from lodestar.loaders.reading.spooling import spooled, spooling_in
+from lodestar.loaders.reading.byte_file import spooled, spooling_in
 
 
 def test_it_goes_where_it_is_told_and_leaves_nothing(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_full_disk_is_said_and_not_taken_for_a_fault_of_the_input(tmp_path: Pa
         "import resource, sys; from pathlib import Path\n"
         "from lodestar.engine.errors import StorageError\n"
         "from lodestar.loaders.formats.delimited import TsvSource\n"
-        "from lodestar.loaders.reading.spooling import spooling_in\n"
+        "from lodestar.loaders.reading.byte_file import spooling_in\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))\n"
         "try:\n"
         "    with spooling_in(Path(sys.argv[1])):\n"

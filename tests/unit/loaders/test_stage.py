@@ -11,12 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 from lodestar.engine.errors import StorageError
-from lodestar.engine.server.file_lock import locked
+from lodestar.engine.neo4j.file_lock import locked
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.plain_lines.encoded_files import EncodedFiles
-from lodestar.loaders.stage.abandoned import ABANDONED_S, sweep
-from lodestar.loaders.stage.query_files import query
-from lodestar.loaders.stage.stage import Stage
+from lodestar.loaders.stage.queries import query
+from lodestar.loaders.stage.stage import ABANDONED_S, Stage, sweep
 from lodestar.loaders.subset import Subset
 
 

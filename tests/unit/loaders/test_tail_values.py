@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from lodestar.loaders.formats.delimited import CsvSource, TsvSource
-from lodestar.loaders.formats.tail_values import value_pattern
+from lodestar.loaders.formats.delimited import CsvSource, TsvSource, value_pattern
 from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats.text.documents import files_of
-from lodestar.loaders.formats.text.text_source import TextSource
+from lodestar.loaders.formats.text import TextSource, files_of
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
 from lodestar.loaders.reading.byte_file import ByteFile

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.chat.prompts import ChatUsage, Completion, Prompt
 from lodestar.engine.combinators import RANK_CONSTANT, Cached, Then, Traced, TracedReorganiser, Union
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Cost, Evidence, Item, Kind
+from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt
 from lodestar.engine.steps import Call, Steps, drive, in_step
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lodestar.engine.cli.recipes import listed_parts, listed_recipes
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.recipes.answering import Extractive, LanguageModel
 from lodestar.engine.recipes.expression import parsed
-from lodestar.engine.recipes.listing import listed_parts, listed_recipes
 from lodestar.engine.recipes.recipe import Recipe, read_recipe, recipe_names
 from lodestar.engine.recipes.registry import ANSWERERS, LINKERS, PARTS
-from lodestar.engine.recipes.searching import Merge, Similarity, Star
+from lodestar.engine.recipes.retrieving import Merge, Similarity, Star
 
 
 @pytest.mark.parametrize("name", recipe_names())

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from lodestar.engine.chat.prompts import ChatUsage, Completion, Prompt, prompted
-from lodestar.engine.database.requests import Request
-from lodestar.engine.database.templates import parse
 from lodestar.engine.errors import LLMError
+from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt, prompted
+from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.neo4j.templates import parse
 from lodestar.engine.running import AsyncRunner, Runner
 from lodestar.engine.steps import Call, Steps, alongside, charged, counted, drive, drive_async, requests_in
 from lodestar.engine.values import TokenUsage

@@ -8,16 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lodestar.models.reg.entities.checkpoint import read_entity_scorer
-from lodestar.models.reg.entities.config import EntityConfig, EntityDescription
-from lodestar.models.reg.entities.kind import KIND
-from lodestar.models.reg.entities.learning import degree_histogram
-from lodestar.models.reg.entities.network import AGGREGATORS, SCALERS, EntityScorer, node_questions, triple_logits
-from lodestar.models.reg.entities.scoring import EntityModel
-from lodestar.models.reg.inputs import EncodedGraphs
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.reg_entity.config import EntityConfig, EntityDescription
+from lodestar.models.reg_entity.kind import KIND
+from lodestar.models.reg_entity.network import (
+    AGGREGATORS,
+    SCALERS,
+    EntityModel,
+    EntityScorer,
+    node_questions,
+    triple_logits,
+)
+from lodestar.models.reg_entity.training import degree_histogram, read_entity_scorer
+from lodestar.models.reg_triple.network import EncodedGraphs
+from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.description import CheckpointError
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.objective import TrainingOptions
 from lodestar.models.training.trainer import Watcher
 from torch_geometric.nn.aggr import DegreeScalerAggregation
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from lodestar.models.reg import network as reg_network
-from lodestar.models.reg.distances import distance_encoding, encoding_width
-from lodestar.models.reg.network import TripleInputs, TripleScorer
-from lodestar.models.reg.shortest_paths import on_shortest_paths
+from lodestar.models.reg_triple import network as reg_network
+from lodestar.models.reg_triple.network import TripleInputs, TripleScorer
+from lodestar.models.subgraphs import distance_encoding, encoding_width, on_shortest_paths
 
 
 def nodes(*numbers: int) -> np.ndarray:

@@ -11,20 +11,16 @@ import torch
 from lodestar.engine.retrieval.path_decoder import PathDecoderScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
-from lodestar.models.mined.pool import Pool, PoolChain, PooledQuestion, PoolHeader
-from lodestar.models.reg.paths.checkpoint import read_path_decoder
-from lodestar.models.reg.paths.config import PathConfig, PathDescription
-from lodestar.models.reg.paths.kind import KIND
-from lodestar.models.reg.paths.learning import examples_of
-from lodestar.models.reg.paths.network import NO_TOKEN, PathDecoder
-from lodestar.models.reg.paths.scoring import PathModel
-from lodestar.models.reg.paths.vocabulary import Vocabulary
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.models.reg_path.config import PathConfig, PathDescription
+from lodestar.models.reg_path.kind import KIND
+from lodestar.models.reg_path.network import NO_TOKEN, PathDecoder, PathModel, Vocabulary
+from lodestar.models.reg_path.training import examples_of, read_path_decoder
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.description import CheckpointError
-from lodestar.models.training.objective import NothingToLearnError
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
-from lodestar.models.verbalise import RelationWords
 
 from tests.letter_encoder import LetterEncoder
 from tests.trainings import train_sets

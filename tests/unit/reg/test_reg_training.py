@@ -8,18 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lodestar.models.reg.checkpoint import read_triple_scorer
-from lodestar.models.reg.config import TripleConfig, TripleDescription
-from lodestar.models.reg.graphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
-from lodestar.models.reg.inputs import EncodedGraphs
-from lodestar.models.reg.judging import answers_found, judged
-from lodestar.models.reg.kind import KIND
-from lodestar.models.reg.scoring import TripleColumns, TripleModel
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.reg_triple.config import TripleConfig, TripleDescription
+from lodestar.models.reg_triple.kind import KIND
+from lodestar.models.reg_triple.network import EncodedGraphs, TripleColumns, TripleModel
+from lodestar.models.reg_triple.training import answers_found, judged, read_triple_scorer
+from lodestar.models.subgraphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.training.checkpoint import TrainingStateError
 from lodestar.models.training.description import CheckpointError
-from lodestar.models.training.objective import NothingToLearnError
-from lodestar.models.training.options import TrainingOptions
-from lodestar.models.training.state import TrainingStateError
+from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
 from tests.letter_encoder import LetterEncoder

@@ -8,12 +8,12 @@ import pytest
 import torch
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.recipes.growing import AdaptiveK as Part
+from lodestar.engine.recipes.retrieving import AdaptiveK as Part
 from lodestar.engine.reorganising.adaptive import AdaptiveK, number_kept
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.gril.hops import HopModel, HopPredictor
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.gril.network import HopModel, HopPredictor
+from lodestar.models.text.vectors import TextVectors
 
 from tests.evidence import evidence_of, leads, ranked
 from tests.letter_encoder import LetterEncoder

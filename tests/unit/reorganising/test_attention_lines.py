@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import click
 import pytest
-from lodestar.engine.cli.asking.attention_lines import PATH_SHADES, QUESTION_SHADES, explanation_lines
+from lodestar.engine.cli.explain import PATH_SHADES, QUESTION_SHADES, explanation_lines
 from lodestar.engine.cli.terminal import in_colour
 
 from tests.explanations import PERU, explained_path, explanation

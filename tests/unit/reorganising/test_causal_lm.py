@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.models.causal_lm import CausalLM, CausalLMError, Messages
+from lodestar.models.language.causal_lm import CausalLM, CausalLMError, Messages
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.engine.chat.prompts import Completed, Completion, Prompt
 from lodestar.engine.errors import LLMError, UsageError
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.recipes.filtering import FI, Filter
+from lodestar.engine.indexes.relation_words import words_of_name
+from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
-from lodestar.engine.relations.words import words_of_name
+from lodestar.engine.recipes.reorganising import FI, Filter
 from lodestar.engine.reorganising.filtering import Filtering
 from lodestar.engine.reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
 from lodestar.engine.reorganising.simple_relevance import ByPageRank, BySimilarity
@@ -28,12 +28,11 @@ from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.settings import Settings
 from lodestar.engine.steps import Steps, drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.causal_lm import CausalLM
+from lodestar.models.language.causal_lm import CausalLM
 from lodestar.models.reranker import RerankerUnavailableError, loaded_reranker
-from lodestar.models.star.checkpoint import read_checkpoint
 from lodestar.models.star.config import Scorer
-from lodestar.models.star.scoring import StarModel
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.star.scoring import StarModel, read_checkpoint
+from lodestar.models.text.vectors import TextVectors
 from transformers import BertConfig, BertForSequenceClassification
 
 from tests.evidence import evidence_of, leads, ranked

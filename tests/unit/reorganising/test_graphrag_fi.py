@@ -8,11 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.models.graphrag_fi.confidence import answer_confidences, sequence_confidence
-from lodestar.models.graphrag_fi.integration import Claim, Thresholds, integrated
-from lodestar.models.graphrag_fi.priorities import Priorities, coarse_filtered, prioritised
-from lodestar.models.graphrag_fi.relevance import attention_relevance, relevance_layer, token_spans
-from lodestar.models.graphrag_fi.thresholds import Answered, fitted
+from lodestar.models.graphrag_fi import (
+    Answered,
+    Claim,
+    Priorities,
+    Thresholds,
+    answer_confidences,
+    attention_relevance,
+    coarse_filtered,
+    fitted,
+    integrated,
+    prioritised,
+    relevance_layer,
+    sequence_confidence,
+    token_spans,
+)
 
 
 class TestRelevance:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evaluation.baselines.noise import Injecting
-from lodestar.engine.evaluation.baselines.parts import Noise
+from lodestar.engine.evaluation.baselines import Noise
+from lodestar.engine.evaluation.noise import Injecting
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import to_triples
 from lodestar.engine.evidence.chain import Chain

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lodestar.models.path_pooling.pooling import Pooling, pooled_scores, reselected
-from lodestar.models.path_pooling.triples import ScoredTriples
+from lodestar.models.path_pooling import Pooling, ScoredTriples, pooled_scores, reselected
 
 MEAN = Pooling()
 BFS = Pooling(kernel="bfs")
@@ -150,7 +149,7 @@ def test_columns_that_do_not_fit_are_refused() -> None:
 def test_many_paths_are_written_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     triples = [(h, t, (3 * h + t) / 40) for h in range(9) for t in range(9) if h != t]
     at_once = pooled(triples, [0, 4], BFS)
-    monkeypatch.setattr("lodestar.models.path_pooling.written.BLOCK_PATHS", 5)
+    monkeypatch.setattr("lodestar.models.path_pooling.BLOCK_PATHS", 5)
     assert pooled(triples, [0, 4], BFS) == at_once
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from lodestar.engine.database.chains import ExpansionBounds
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.reorganising.chaining import ChainExpansion

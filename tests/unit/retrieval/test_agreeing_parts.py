@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.forms.agreeing import KEPT, Weighted, agreeing
+from lodestar.engine.forms.forming import KEPT, Weighted, agreeing
 from lodestar.engine.values import Entity, Scored
 
 TOPIC = Entity("t", "Topic")

@@ -15,8 +15,8 @@ from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.retrieval.scoring import FloatArray
 from lodestar.engine.retrieval.shortlisting import RelationShortlist
 from lodestar.engine.values import Entity, EntityCandidate, Question, RelationPath, Scored, Step, Topic
-from lodestar.models.encoder import SentenceEncoder
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
 
 from tests.evidence import retrieved
 from tests.memory_graph import MemoryGraph

@@ -12,12 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lodestar.models.encoder import MANY, EncoderUnavailableError, FloatArray, SentenceEncoder
-from lodestar.models.encoding import plain
-from lodestar.models.encoding.any_model import AnyEncoder
-from lodestar.models.encoding.bert import gelu
-from lodestar.models.encoding.plain import PlainEncoder, plain_encoder
 from lodestar.models.placement import Placement
+from lodestar.models.text import numpy_bert as plain
+from lodestar.models.text.encoders import MANY, AnyEncoder, EncoderUnavailableError, FloatArray, SentenceEncoder
+from lodestar.models.text.numpy_bert import PlainEncoder, gelu, plain_encoder
 from scipy.special import erf
 
 MODEL = Path(SentenceEncoder("all-MiniLM-L6-v2").location)
@@ -81,7 +79,7 @@ def test_gelu_is_exact_to_single_precision() -> None:
 
 def test_the_bundled_encoder_imports_neither_torch_nor_transformers() -> None:
     program = (
-        "import sys; from lodestar.models.encoder import SentenceEncoder as E\n"
+        "import sys; from lodestar.models.text.encoders import SentenceEncoder as E\n"
         "e = E('all-MiniLM-L6-v2'); assert e.encode(['a', 'b']).shape == (2, 384); e.encode_tokens(['a'])\n"
         "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'sklearn', 'scipy') if m in sys.modules])"
     )

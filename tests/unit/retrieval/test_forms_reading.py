@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.forms.plan import Range
+from lodestar.models.forms.plan import Range, date_range, is_value, number_of
 from lodestar.models.forms.reading import read
-from lodestar.models.forms.values import date_range, is_value, number_of
 
 from tests.forms_of_geonames import form_questions
 

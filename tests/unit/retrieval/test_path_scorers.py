@@ -22,18 +22,16 @@ from lodestar.engine.retrieval.path_writer import PathWriterScorer
 from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
-from lodestar.models.encoder import SentenceEncoder
 from lodestar.models.language.lora import load_language_model, with_lora
-from lodestar.models.reg.paths.config import PathDescription
-from lodestar.models.reg.paths.network import PathDecoder
-from lodestar.models.reg.paths.scoring import PathModel
-from lodestar.models.reg.plans.config import PlanDescription
-from lodestar.models.reg.plans.writing import PlanModel
-from lodestar.models.star.checkpoint import read_checkpoint
-from lodestar.models.star.scoring import StarModel
-from lodestar.models.text_vectors import TextVectors
-from lodestar.models.training.options import LoraOptions
-from lodestar.models.verbalise import RelationWords
+from lodestar.models.reg_path.config import PathDescription
+from lodestar.models.reg_path.network import PathDecoder, PathModel
+from lodestar.models.reg_path_lm.config import PlanDescription
+from lodestar.models.reg_path_lm.writing import PlanModel
+from lodestar.models.star.scoring import StarModel, read_checkpoint
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.verbalise import RelationWords
+from lodestar.models.training.objective import LoraOptions
 
 from tests.letter_encoder import LetterEncoder
 from tests.tiny_causal_lm import write_tiny_causal_lm

@@ -9,12 +9,12 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.bridges import to_triples
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.recipes.pooling import PathPooling
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.recipes.reorganising import PathPooling
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.path_pooling.pooling import Pooling
+from lodestar.models.path_pooling import Pooling
 
 from tests.evidence import evidence_of, leads
 

@@ -11,21 +11,18 @@ import torch
 from lodestar.engine.retrieval.path_writer import PathWriterScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
-from lodestar.models.causal_lm import CausalLMError
+from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import load_language_model
-from lodestar.models.mined.pool import Pool, PoolChain, PooledQuestion, PoolHeader
-from lodestar.models.reg.paths.vocabulary import Vocabulary
-from lodestar.models.reg.plans.checkpoint import read_plan_writer
-from lodestar.models.reg.plans.config import PlanConfig, PlanDescription
-from lodestar.models.reg.plans.kind import KIND
-from lodestar.models.reg.plans.likelihood import log_probabilities
-from lodestar.models.reg.plans.text import PlanText
-from lodestar.models.reg.plans.trie import Trie
-from lodestar.models.reg.plans.writing import PlanModel, Prefix
+from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.models.reg_path.network import Vocabulary
+from lodestar.models.reg_path_lm.config import PlanConfig, PlanDescription
+from lodestar.models.reg_path_lm.kind import KIND
+from lodestar.models.reg_path_lm.training import read_plan_writer
+from lodestar.models.reg_path_lm.writing import PlanModel, PlanText, Prefix, Trie, log_probabilities
+from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.description import CheckpointError
-from lodestar.models.training.options import LoraOptions, TrainingOptions
+from lodestar.models.training.objective import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import Watcher
-from lodestar.models.verbalise import RelationWords
 
 from tests.tiny_causal_lm import write_tiny_causal_lm
 from tests.trainings import train_sets

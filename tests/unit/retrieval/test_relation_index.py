@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from lodestar.engine.database.catalogue import Catalogue, RelationInfo
-from lodestar.engine.relations.index import RelationIndex, index_state, open_index
+from lodestar.engine.indexes.relation_index import RelationIndex, index_state, open_index
+from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 
 from tests.letter_encoder import LetterEncoder
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
-from lodestar.engine.training.relation_pairs import relation_pairs
-from lodestar.models.star.inputs.pairs import sampled
+from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
+from lodestar.engine.training.path_sets import relation_pairs
+from lodestar.models.star.examples import sampled
 
 
 def gold(id_: str, text: str, *relations: str, topic: str = "Peru", paths: int = 1) -> GoldQuestion:

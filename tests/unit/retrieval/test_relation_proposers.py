@@ -19,9 +19,9 @@ from lodestar.engine.retrieval.subgraph.proposing import (
     best_relations,
 )
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
-from lodestar.models.encoder import SentenceEncoder
-from lodestar.models.text_vectors import TextVectors
-from lodestar.models.verbalise import RelationWords
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.verbalise import RelationWords
 
 from tests.number_proposer import NumberProposer
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.models.shortlist import GAP, others_below
+from lodestar.models.similarity import GAP, others_below
 
 SCORES = st.lists(st.floats(-50, 50, width=32), min_size=1, max_size=12)
 

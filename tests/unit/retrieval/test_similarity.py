@@ -6,15 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from lodestar.models.similarity import (
-    Weights,
-    composed_cosine,
-    mask_topic,
-    score,
-    support,
-    type_phrase,
-)
-from lodestar.models.verbalise import (
+from lodestar.models.similarity import Weights, composed_cosine, mask_topic, score, support, type_phrase
+from lodestar.models.text.verbalise import (
     Directed,
     RelationWords,
     reached_type,

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.models.encoder import FloatArray, SentenceEncoder
-from lodestar.models.encoding.vector_store import Entry, VectorStore
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.text.encoders import FloatArray, SentenceEncoder
+from lodestar.models.text.vectors import Entry, TextVectors, VectorStore
 
 
 class CountingEncoder(SentenceEncoder):
@@ -200,7 +199,7 @@ def test_a_full_store_keeps_what_it_has(tmp_path: Path) -> None:
 def test_another_process_that_writes_is_not_waited_for_long(
     store: VectorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lodestar.models.encoding.vector_store.WAIT_S", 0.01)
+    monkeypatch.setattr("lodestar.models.text.vectors.WAIT_S", 0.01)
     other = VectorStore(store.path)
     writing = sqlite3.connect(store.path, isolation_level=None)
     writing.execute("BEGIN IMMEDIATE")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import ServerError
-from lodestar.engine.server.files import graph_files
-from lodestar.engine.server.files.home import ServerHome
+from lodestar.engine.neo4j import graph_files
+from lodestar.engine.neo4j.home import ServerHome
 
 PARTS = ("databases", "transactions")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import ServerError, UsageError
-from lodestar.engine.server.files.home import ServerHome, ServerState, checked_name, configuration
+from lodestar.engine.neo4j.home import ServerHome, ServerState, checked_name, configuration
 
 STATE = ServerState("5.26.30", 7687, 7474, 512, 256, pid=41, started_s=1.5)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.server.bulk_import.import_output import Imported, StageReader, failure, imported, lacked_room
+from lodestar.engine.neo4j.bulk_import import Imported, StageReader, failure, imported, lacked_room
 
 BAR = "[*Nodes:0B/s 63.75MiB" + "-" * 73 + "]"
 OUTPUT = f"""  Property type of 'degree' normalized from 'INT' --> 'LONG' in nodes.parquet

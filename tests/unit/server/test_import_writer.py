@@ -7,8 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import StorageError
-from lodestar.engine.server.bulk_import.import_files import ImportFile
-from lodestar.engine.server.bulk_import.import_writer import ImportFileWriter
+from lodestar.engine.neo4j.import_files import ImportFile, ImportFileWriter
 
 LISTS = pa.list_(pa.string())
 

@@ -11,14 +11,12 @@ from typing import ClassVar
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import LoadInProgressError, ServerError, StorageError
-from lodestar.engine.server.bulk_import import offline_import
-from lodestar.engine.server.bulk_import.import_files import ImportFiles
-from lodestar.engine.server.bulk_import.import_writer import ImportFileWriter
-from lodestar.engine.server.bulk_import.offline_import import import_graph
-from lodestar.engine.server.files import graph_files
-from lodestar.engine.server.files.home import ServerHome, ServerState
-from lodestar.engine.server.instance import Instance
-from lodestar.engine.server.processes import machine
+from lodestar.engine.neo4j import bulk_import as offline_import
+from lodestar.engine.neo4j import graph_files, machine
+from lodestar.engine.neo4j.bulk_import import import_graph
+from lodestar.engine.neo4j.home import ServerHome, ServerState
+from lodestar.engine.neo4j.import_files import ImportFiles, ImportFileWriter
+from lodestar.engine.neo4j.instance import Instance
 
 STATE = ServerState("5.26.30", 9000, 9001, 512, 256)
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import DownloadError
-from lodestar.engine.server.jars import download
-from lodestar.engine.server.jars.jar_cache import JarCache
-from lodestar.engine.server.jars.pinned import NEO4J_VERSION, Jar, pinned
+from lodestar.engine.neo4j import jars as download
+from lodestar.engine.neo4j.jars import NEO4J_VERSION, Jar, JarCache, pinned
 
 
 def a_jar(name: str, content: bytes) -> Jar:

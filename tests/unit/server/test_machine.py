@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import PortTakenError, UsageError
-from lodestar.engine.server.instance import Instance
-from lodestar.engine.server.processes import machine
+from lodestar.engine.neo4j import machine
+from lodestar.engine.neo4j.instance import Instance
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lodestar.engine.server.files.home import ServerHome
-from lodestar.engine.server.processes.process import environment, failure_reason, held_interrupt, wait_for_end
+from lodestar.engine.neo4j.home import ServerHome
+from lodestar.engine.neo4j.process import environment, failure_reason, held_interrupt, wait_for_end
 
 STACK = """2026-01-01 00:00:00.000+0000 INFO  Starting...
 2026-01-01 00:00:01.000+0000 ERROR Failed to start Neo4j on localhost:7474.

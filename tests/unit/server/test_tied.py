@@ -9,11 +9,11 @@ import sys
 
 import psutil
 import pytest
-from lodestar.engine.server.processes.tied import tied
+from lodestar.engine.neo4j.tied import tied
 
 STARTER = """
 import subprocess, sys
-from lodestar.engine.server.processes.tied import tied
+from lodestar.engine.neo4j.tied import tied
 child = subprocess.Popen(tied([sys.executable, "-c", "import sys, time; print('ready', flush=True); time.sleep(60)"]))
 print(child.pid, flush=True)
 child.wait()

@@ -6,15 +6,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.engine.relations.index import open_index
-from lodestar.engine.relations.words import words_of_relation
-from lodestar.engine.supervision.mining.labelling import Labeller
-from lodestar.engine.supervision.mining.mine_file import counts_of
-from lodestar.engine.supervision.mining.miner import Miner, Walked
-from lodestar.engine.supervision.mining.options import MiningOptions
+from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.indexes.relation_index import open_index
+from lodestar.engine.indexes.relation_words import words_of_relation
+from lodestar.engine.supervision.labels import Labeller
+from lodestar.engine.supervision.mine_file import counts_of
+from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
 from lodestar.models.star.mined import Mining, write
-from lodestar.models.text_vectors import TextVectors
+from lodestar.models.text.vectors import TextVectors
 
 from tests.letter_encoder import LetterEncoder
 from tests.memory_graph import MemoryGraph

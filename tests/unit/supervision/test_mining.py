@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import QueryTimeoutError, UsageError
-from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.steps import Steps
-from lodestar.engine.supervision.mining.hops import steps_of, written_hop, written_trie
-from lodestar.engine.supervision.mining.mine_file import Mined, mine_batch
-from lodestar.engine.supervision.mining.miner import Miner, Walked
-from lodestar.engine.supervision.mining.options import MiningOptions
-from lodestar.engine.supervision.mining.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, LeftOut
+from lodestar.engine.supervision.answer_paths import steps_of, written_hop, written_trie
+from lodestar.engine.supervision.mine_file import Mined, mine_batch
+from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
+from lodestar.engine.supervision.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, LeftOut
 from lodestar.models.star.mined import MinedTopic, walks
 
 from tests.memory_graph import MemoryGraph

@@ -8,13 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lodestar.engine.database.catalogue import Catalogue, RelationInfo
-from lodestar.engine.relations.index import open_index
-from lodestar.engine.supervision.mining.answer_paths import RightPath
-from lodestar.engine.supervision.mining.hops import HopTrie, WalkedPath, steps_of, written_hop
-from lodestar.engine.supervision.mining.labelling import NearestRelations
-from lodestar.engine.supervision.mining.negatives import negatives, replaced
-from lodestar.engine.supervision.mining.positives import labels
+from lodestar.engine.indexes.relation_index import open_index
+from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
+from lodestar.engine.supervision.answer_paths import HopTrie, RightPath, WalkedPath, steps_of, written_hop
+from lodestar.engine.supervision.labels import NearestRelations, labels, negatives, replaced
 from lodestar.models.star.mined import NegativePath
 
 from tests.letter_encoder import LetterEncoder

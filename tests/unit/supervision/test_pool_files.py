@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lodestar.models.mined.lines import MAX_RATIO, MinedFileError
-from lodestar.models.mined.pool import is_pool, read_pool, write_pool
+from lodestar.models.mined import MAX_RATIO, MinedFileError, is_pool, read_pool, write_pool
 from lodestar.models.star.mined import is_mined
 from lodestar.models.star.mined import read as read_mined
 
@@ -68,8 +67,8 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
 def test_a_small_file_that_is_large_when_it_is_unpacked_is_not_taken_in(
     tmp_path: Path, read: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lodestar.models.mined.lines.FREE_BYTES", 1 << 20)
-    monkeypatch.setattr("lodestar.models.mined.lines.MAX_LINE_BYTES", 1 << 18)
+    monkeypatch.setattr("lodestar.models.mined.FREE_BYTES", 1 << 20)
+    monkeypatch.setattr("lodestar.models.mined.MAX_LINE_BYTES", 1 << 18)
     path = tmp_path / "bomb.jsonl.gz"
     (write_pool(path, candidate_pool(1)) if read is read_pool else mined_file(path))
     with gzip.open(path, "rb") as file:

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from lodestar.models.mined.pool import Pool, PoolChain, PooledQuestion, PoolHeader
-from lodestar.models.reg.supervised import on_walks, relabelled
+from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.models.subgraphs import on_walks, relabelled
 
 from tests.reg_graphs import question_graphs
 

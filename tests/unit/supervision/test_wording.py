@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from lodestar.models.wording.forms import base_of, plural, property_of, singular
-from lodestar.models.wording.lexicon import english
+from lodestar.models.wording.english import base_of, english, plural, property_of, singular
 from lodestar.models.wording.phrases import AskedHop, phrases_of
 from lodestar.models.wording.questions import joint_question, question_of
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 import torch
-from lodestar.engine.database.gateway import Connection
 from lodestar.engine.errors import CheckpointError
+from lodestar.engine.neo4j.gateway import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.file_hash import file_sha256
-from lodestar.models.star.checkpoint import read_checkpoint, read_description
+from lodestar.models.star.scoring import read_checkpoint, read_description
 from safetensors.torch import load_file, save_file
 
 from tests.tiny_checkpoint import write_tiny_checkpoint

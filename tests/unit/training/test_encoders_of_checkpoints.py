@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from lodestar.engine.database.gateway import Connection
 from lodestar.engine.errors import CheckpointError
+from lodestar.engine.neo4j.gateway import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
-from lodestar.models.causal_lm import CausalLMError
-from lodestar.models.encoder import SentenceEncoder
+from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import load_language_model
-from lodestar.models.linking.config import LinkerDescription
+from lodestar.models.linker.config import LinkerDescription
+from lodestar.models.text.encoders import SentenceEncoder
 
 SAID = LinkerDescription(
     calibration=(1, 0),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from lodestar.models.causal_lm import CausalLMError
+from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import (
     LanguageModel,
     adapter_weights,
@@ -16,7 +16,7 @@ from lodestar.models.language.lora import (
     with_lora,
 )
 from lodestar.models.training.checkpoint import read_weights, write_weights
-from lodestar.models.training.options import LoraOptions
+from lodestar.models.training.objective import LoraOptions
 from torch import Tensor, nn
 
 from tests.tiny_causal_lm import KINDS, write_tiny_causal_lm

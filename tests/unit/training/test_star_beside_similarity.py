@@ -11,21 +11,20 @@ from lodestar.engine.errors import InputError
 from lodestar.engine.retrieval.dual_encoder import star_scorer
 from lodestar.engine.retrieval.scoring import PathQuery, masked_question
 from lodestar.engine.retrieval.similarity import SimilarityScorer
-from lodestar.engine.training.mined_sets import mined_apart
+from lodestar.engine.training.path_sets import mined_apart
 from lodestar.engine.training.running import check_apart
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
-from lodestar.models.encoder import SentenceEncoder
-from lodestar.models.star.checkpoint import read_checkpoint
 from lodestar.models.star.config import DualOptions, StarConfig
-from lodestar.models.star.inputs.similar import UNIT, with_similarity
-from lodestar.models.star.inputs.unanswerable import relations_of, remaining
+from lodestar.models.star.dual_training import UNIT, with_similarity
+from lodestar.models.star.examples import relations_of, remaining
 from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import INVERSE, THROUGH, Mined, words_of
-from lodestar.models.star.scoring import StarModel
-from lodestar.models.text_vectors import TextVectors
-from lodestar.models.training.calibration import fitted
+from lodestar.models.star.scoring import StarModel, read_checkpoint
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.description import ModelDescription
-from lodestar.models.training.options import TrainingOptions
+from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.training.trainer import fitted
 
 from tests.mined_examples import MINING, REACH, example_set, mined, questions, tiny_encoder
 from tests.trainings import train_sets

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lodestar.models.encoder import SentenceEncoder
-from lodestar.models.star.biases import ErrorShares, Frequencies, error_shares, frequencies
-from lodestar.models.text_vectors import TextVectors
-from lodestar.models.verbalise import verbalise_path
+from lodestar.models.star.scoring import ErrorShares, Frequencies, error_shares, frequencies
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.verbalise import verbalise_path
 
 from tests.mined_examples import example_set
 

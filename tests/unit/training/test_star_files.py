@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 import torch
-from lodestar.engine.database.catalogue import Catalogue, RelationInfo
-from lodestar.engine.database.gateway import Connection
 from lodestar.engine.errors import CheckpointError as EngineCheckpointError
+from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
+from lodestar.engine.neo4j.gateway import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
-from lodestar.models.mined.lines import MinedFileError
-from lodestar.models.star.checkpoint import Network, read_checkpoint, read_description, write_checkpoint
-from lodestar.models.star.inputs.examples import examples_of
+from lodestar.models.mined import MinedFileError
+from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read
-from lodestar.models.star.networks.dual_encoder import DualEncoder
+from lodestar.models.star.networks import DualEncoder
+from lodestar.models.star.scoring import Network, read_checkpoint, read_description, write_checkpoint
 from lodestar.models.training.description import CheckpointError
 from safetensors.torch import load_file
 

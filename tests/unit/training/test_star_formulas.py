@@ -9,19 +9,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lodestar.models.shortlist import GAP
-from lodestar.models.star.inputs.batches import part_of
-from lodestar.models.star.inputs.paths import ROOT, PathTable
-from lodestar.models.star.learning.dual_objective import promises
-from lodestar.models.star.learning.figures import first_path_figures
-from lodestar.models.star.learning.losses import listwise, path_weighted_contrastive
-from lodestar.models.star.learning.path_weights import path_weights
-from lodestar.models.star.learning.pool import pool_of
-from lodestar.models.star.learning.shares import shares_of
-from lodestar.models.star.mixing import best_mix, mixed
-from lodestar.models.star.networks.attention import attend
-from lodestar.models.training.calibration import PENALTY, fitted
-from lodestar.models.verbalise import RelationWords
+from lodestar.models.similarity import GAP
+from lodestar.models.star.backbone import attend
+from lodestar.models.star.batches import part_of
+from lodestar.models.star.cross_training import pool_of
+from lodestar.models.star.dual_training import promises
+from lodestar.models.star.examples import ROOT, PathTable
+from lodestar.models.star.losses import (
+    best_mix,
+    first_path_figures,
+    listwise,
+    mixed,
+    path_weighted_contrastive,
+    path_weights,
+    shares_of,
+)
+from lodestar.models.text.verbalise import RelationWords
+from lodestar.models.training.trainer import PENALTY, fitted
 from torch import nn
 
 from tests.mined_examples import example, example_set

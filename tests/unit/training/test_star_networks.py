@@ -17,32 +17,29 @@ from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, RelationPath, Scored, Step, Topic
-from lodestar.models.star.checkpoint import Checkpoint, read_checkpoint
-from lodestar.models.star.config import DualOptions, PoolOptions
-from lodestar.models.star.inputs.batches import cross_batch, dual_batch
-from lodestar.models.star.inputs.pairs import RelationPair, RelationPairs
-from lodestar.models.star.inputs.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, Texts
-from lodestar.models.star.learning.dual_objective import DualObjective
-from lodestar.models.star.learning.pool_objective import PoolObjective
-from lodestar.models.star.learning.readers import CrossReader, DualReader
-from lodestar.models.star.networks.backbone import (
+from lodestar.models.star.backbone import (
     END,
     PATH,
     QUESTION,
     Backbone,
+    Bert,
+    PlainTokenizer,
     describe_backbone,
     hidden_states,
+    is_plain,
     pretrained_backbone,
     stored_backbone,
 )
-from lodestar.models.star.networks.bert import Bert, is_plain
-from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
-from lodestar.models.star.networks.dual_encoder import DualEncoder
-from lodestar.models.star.networks.plain_tokenizer import PlainTokenizer
-from lodestar.models.star.scoring import Hops, StarModel
-from lodestar.models.training.objective import Objective
-from lodestar.models.training.options import TrainingOptions
-from lodestar.models.verbalise import Directed, RelationWords
+from lodestar.models.star.batches import cross_batch, dual_batch
+from lodestar.models.star.config import DualOptions, PoolOptions
+from lodestar.models.star.cross_training import CrossReader, DualReader, PoolObjective
+from lodestar.models.star.dual_training import DualObjective
+from lodestar.models.star.examples import RelationPair, RelationPairs
+from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
+from lodestar.models.star.scoring import Checkpoint, HopSequence, StarModel, read_checkpoint
+from lodestar.models.star.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, Texts
+from lodestar.models.text.verbalise import Directed, RelationWords
+from lodestar.models.training.objective import Objective, TrainingOptions
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 from transformers import BertConfig, BertTokenizer
@@ -57,7 +54,9 @@ WORDS = {
     "official": RelationWords("", ("official language of the country",)),
 }
 HOPS = {(name, inverse): (Directed(WORDS[name], inverse),) for name in WORDS for inverse in (False, True)}
-PATHS: list[Hops] = [(hop,) for hop in HOPS.values()] + [(a, b) for a in HOPS.values() for b in list(HOPS.values())[:2]]
+PATHS: list[HopSequence] = [(hop,) for hop in HOPS.values()] + [
+    (a, b) for a in HOPS.values() for b in list(HOPS.values())[:2]
+]
 PAIRS = [
     ("What is the capital of Peru?", "peru, capital"),
     ("Is it?", "lima, country capital, capital country, official language of the country"),

@@ -16,11 +16,10 @@ from lodestar.engine.training.running import check_apart, training_config
 from lodestar.models.star.config import PAPER, StarConfig
 from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import Mined
-from lodestar.models.star.train_star import CROSS, DUAL
+from lodestar.models.star.training import CROSS, DUAL
+from lodestar.models.training.checkpoint import TrainingState, TrainingStateError, read_state, write_state
 from lodestar.models.training.loop import _Training, train
-from lodestar.models.training.objective import Figures, ParameterGroup, encoder_and_heads, learned
-from lodestar.models.training.options import TrainingOptions
-from lodestar.models.training.state import TrainingState, TrainingStateError, read_state, write_state
+from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned
 from lodestar.models.training.trainer import Watcher
 from safetensors.torch import load_file
 from torch import Tensor, nn

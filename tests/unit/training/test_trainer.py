@@ -10,13 +10,11 @@ from typing import Any, ClassVar
 
 import pytest
 import torch
-from lodestar.models.training.checkpoint import checked, read_weights, write_weights
+from lodestar.models.training.checkpoint import TrainingStateError, checked, read_weights, write_weights
 from lodestar.models.training.description import CheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
 from lodestar.models.training.kind import PATHS, Inputs, ModelKind, Outcome, Phase, Training
 from lodestar.models.training.loop import Trained
-from lodestar.models.training.objective import Figures, ParameterGroup, learned
-from lodestar.models.training.options import TrainingOptions
-from lodestar.models.training.state import TrainingStateError
+from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, learned
 from lodestar.models.training.trainer import Watcher, begin_anew
 from safetensors import safe_open
 from torch import Tensor, nn

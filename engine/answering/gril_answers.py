@@ -1,0 +1,188 @@
+"""Answer with the reader that was trained jointly with GRIL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...models.gril.network import TRIPLES_PER_HOP, HopModel
+from ...models.gril.passages import Passage
+from ...models.gril.readers import ReaderModel
+from ..errors import UsageError
+from ..evidence.answer import NO_ANSWER, Answer
+from ..evidence.bridges import to_triples
+from ..evidence.evidence import Evidence, Item
+from ..reorganising.adaptive import predict_hops
+from ..steps import Steps
+from ..values import AnswerEntity, Entity, Triple, check_finite
+from .reply import Claim, cited
+
+
+class Passages:
+    """Makes passages of evidence, as many of the best triples of each question as the reader was trained with: five for
+    each hop that the question seems to take, or a fixed number. relation_texts: the words of each relation, by name."""
+
+    def __init__(self, reader: ReaderModel, hops: HopModel, relation_texts: Mapping[str, str]) -> None:
+        self.reader = reader
+        self._hops = hops
+        self._relation_texts = relation_texts
+
+    @property
+    def most(self) -> int:
+        """The most triples of a question that are read."""
+        return self.reader.description.num_triples or TRIPLES_PER_HOP * self._hops.max_hops
+
+    def taken(self, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Triple]]:
+        """Return the triples that are read; raise `UsageError` for evidence without the graph token it reads."""
+        said = self.reader.description
+        hops = [] if said.num_triples else predict_hops(self._hops, [each.question.text for each in evidence])
+        numbers = [said.num_triples] * len(evidence) if said.num_triples else [TRIPLES_PER_HOP * c for c in hops]
+        found = [to_triples(each).cut_to(number) for each, number in zip(evidence, numbers, strict=True)]
+        if said.token and not all(each.graph_token for each in found):
+            raise UsageError(
+                "answerer gril: expected evidence with a graph token, found none: use it with the recipe gril and the "
+                "same checkpoint, or train with --set joint.token=false for evidence of any retriever"
+            )
+        return found
+
+    def passage(self, evidence: Evidence[Triple]) -> tuple[Passage, list[Entity]]:
+        """Return the passage of a question, and what may be pointed at in it: named entities that are no topics."""
+        triples = [item.value for item in evidence.items]
+        place: dict[Entity, int] = {}
+        for triple in triples:
+            place.setdefault(triple.head, len(place))
+            place.setdefault(triple.tail, len(place))
+        topics = {topic.entity.id for topic in evidence.topics}
+        candidates = [each for each in place if not each.is_mediator and each.id not in topics]
+        passage = Passage(
+            evidence.question.text,
+            tuple(None if each.is_mediator else each.label for each in place),
+            tuple((place[t.head], self._relation_texts.get(t.relation, t.relation), place[t.tail]) for t in triples),
+            tuple(place[each] for each in candidates),
+        )
+        return passage, candidates
+
+
+def rests_on(evidence: Evidence[Triple], name: str) -> tuple[int, ...]:
+    """Return the triples that have an entity of this name, case aside."""
+    name = name.casefold()
+    return tuple(
+        place
+        for place, item in enumerate(evidence.items)
+        if name in (item.value.head.label.casefold(), item.value.tail.label.casefold())
+    )
+
+
+class ChoosingAnswerer:
+    """Answers with the option that the reader finds most likely; where it is an entity of the triples, with these."""
+
+    def __init__(self, passages: Passages) -> None:
+        self._passages = passages
+
+    @property
+    def reads(self) -> int:
+        """The most triples of a question that it reads."""
+        return self._passages.most
+
+    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+        """Return an answer to each question; raises `UsageError` for one without options, or without the graph token
+        that the reader takes."""
+        yield from ()
+        for each in evidence:
+            if not each.question.options:
+                raise UsageError(
+                    "answerer gril: expected a question with options, found none: the reader was trained to choose"
+                )
+        taken = self._passages.taken(evidence)
+        passages = [self._passages.passage(each)[0] for each in taken]
+        options = [each.question.options for each in taken]
+        said = self._passages.reader.choose(passages, options, [each.graph_token for each in taken])
+        found = []
+        for each, some, scores in zip(taken, options, said, strict=True):
+            check_finite(scores, "the reader of a checkpoint of kind gril")
+            best, probability = some[int(scores.argmax())], float(scores.max())
+            items = rests_on(each, best)
+            entity = AnswerEntity(best, None, probability, "graph" if items else "model", items)
+            found.append(Answer(each, (entity,), best, "gril", confidence=probability))
+        return found
+
+
+MAX_NAMED = 10
+
+
+class PointingAnswerer:
+    """Answers with the entities that the reader points at, each with the triples that name it.
+
+    An entity's confidence is the reader's probability; that of the answer the best one's.
+    """
+
+    def __init__(self, passages: Passages) -> None:
+        self._passages = passages
+
+    @property
+    def reads(self) -> int:
+        """The most triples of a question that it reads."""
+        return self._passages.most
+
+    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+        """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
+        yield from ()
+        taken = self._passages.taken(evidence)
+        made = [self._passages.passage(each) for each in taken]
+        said = self._passages.reader.read([passage for passage, _ in made], [each.graph_token for each in taken])
+        found: list[Answer] = []
+        for each, (_, candidates), (scores, is_answer) in zip(taken, made, said, strict=True):
+            check_finite(scores, "the reader of a checkpoint of kind gril")
+            named = [(float(scores[place]), candidates[place]) for place in is_answer.nonzero()[0].tolist()]
+            found.append(self._answer(each, sorted(named, key=lambda pair: (-pair[0], pair[1].id))))
+        return found
+
+    def _answer(self, evidence: Evidence[Triple], named: Sequence[tuple[float, Entity]]) -> Answer:
+        entities = tuple(
+            AnswerEntity(
+                entity.label,
+                entity.id,
+                probability,
+                "graph",
+                tuple(n for n, item in enumerate(evidence.items) if entity in (item.value.head, item.value.tail)),
+            )
+            for probability, entity in named
+        )
+        if not entities:
+            reason = evidence.note or "nothing in it can be pointed at"
+            return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "gril", confidence=0.0)
+        text = ", ".join(entity.name for entity in entities[:MAX_NAMED])
+        more = len(entities) - MAX_NAMED
+        text += f" and {more:,} more" if more > 0 else ""
+        return Answer(evidence, entities, text, "gril", confidence=entities[0].confidence)
+
+
+class WritingAnswerer:
+    """Answers with the names that the model writes, held against the triples as any language model's are.
+
+    The confidence of all of them is the geometric mean of the tokens' probabilities.
+    """
+
+    def __init__(self, passages: Passages) -> None:
+        self._passages = passages
+
+    @property
+    def reads(self) -> int:
+        """The most triples of a question that it reads."""
+        return self._passages.most
+
+    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+        """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
+        yield from ()
+        taken = self._passages.taken(evidence)
+        passages = [self._passages.passage(each)[0] for each in taken]
+        found = []
+        for each, reply in zip(
+            taken, self._passages.reader.write(passages, [each.graph_token for each in taken]), strict=True
+        ):
+            check_finite(np.array([reply.probability]), "the reader of a checkpoint of kind gril")
+            entities = cited(tuple(Claim(name, reply.probability) for name in reply.names), each)
+            text = ", ".join(reply.names) or f"{NO_ANSWER}: the language model wrote none"
+            found.append(Answer(each, entities, text, "gril", confidence=reply.probability if entities else 0.0))
+        return found

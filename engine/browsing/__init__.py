@@ -1,1 +1,0 @@
-"""Retrievals in Neo4j Browser."""

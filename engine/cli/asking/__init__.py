@@ -1,1 +1,0 @@
-"""Verbs that ask questions."""

@@ -1,0 +1,102 @@
+"""`lodestar demo`: the whole way, from nothing to answers."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import json_option, server_options, settings_from
+from .terminal import echo
+
+if TYPE_CHECKING:
+    from ..evidence.answer import Answer
+
+DEMO_NAME = "demo"
+"""The embedded server of the demonstration: a graph of its own, so that nobody's data is touched."""
+
+QUESTIONS = (
+    "What is the capital of Peru?",
+    "Which currency is used in the country whose capital is Lima?",
+    "Which countries share a border with Switzerland?",
+    "Nairobi is the capital of which country?",
+    "Who is the president of Kenya?",
+)
+"""One hop; two hops; several answers; against the direction of the relation; not in the graph."""
+
+FORMS = (
+    "How many official languages does Switzerland have?",
+    "Does Spain border Portugal?",
+    "Which country in South America has the largest area?",
+    "Which neighbouring country of Germany has the smallest population?",
+    "Which cities in Italy have a population over 1,000,000?",
+    "Which countries in South America border Chile?",
+    "Which countries border both Brazil and Argentina?",
+    "Which countries border Portugal or Spain?",
+    "Which countries border France but not Germany?",
+    "How big is Bolivia?",
+)
+"""One of each form (docs/forms.md)."""
+
+
+@click.command()
+@json_option
+@server_options
+def command(as_json: bool, **flags: Any) -> None:
+    """Load a small world into a Neo4j of its own, ask five questions and ten of other forms, show the answers.
+
+    Safe to run again: what is there already is used.
+
+    \b
+    Example:
+      lodestar demo
+    """
+    flags["name"] = flags["name"] or DEMO_NAME
+    settings = settings_from(**flags)
+    started = time.perf_counter()
+
+    from ...loaders.formats.by_name import source_class
+    from ...loaders.loads.loading import LoadOptions, load
+    from ..api import Engine
+    from ..evidence.plain import answer_data
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.instance import Instance, loading_connection
+    from ..progress import progress_bar
+    from ..show.browser import BrowserView
+    from ..values import Question
+    from .render import answer_lines
+
+    _say(f"1. Neo4j, embedded, called {settings.name!r}")
+    instance = Instance.of(settings)
+    status = instance.start()
+    _say(f"   {status.version} at {status.bolt_uri}")
+
+    _say("2. The world: countries, capitals, borders, currencies, languages, cities")
+    with Gateway(loading_connection(settings)) as gateway:
+        source = source_class("geonames")()
+        with progress_bar(source.name) as (progress, _):
+            report = load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)
+    _say(f"   {report}")
+
+    _say("3. The sentence encoder")
+    with Engine(settings, options={"forms": True}, connection=instance.connection()) as engine:
+        engine.prepare()
+        _say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
+        answers: list[Answer] = []
+        for text in QUESTIONS + FORMS:
+            question = Question(text)
+            answers.append(engine.ask_batch([question])[0])
+            if as_json:
+                echo(json.dumps(answer_data(answers[-1]), ensure_ascii=False))
+            else:
+                echo("\n".join(answer_lines(answers[-1], max_items=3)) + "\n")
+        link = BrowserView(engine.gateway(), status.browser_url).show(answers[1].evidence)
+    echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
+    echo(f"  user neo4j, password in {status.password_file}", err=as_json)
+    _say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')
+
+
+def _say(line: str) -> None:
+    echo(line, err=True)

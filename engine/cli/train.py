@@ -1,0 +1,329 @@
+"""`lodestar train KIND`: train a model of your own, of any kind that is installed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...models.training.kind import (
+    KINDS,
+    LINKS,
+    PATHS,
+    POOLS,
+    SUBGRAPHS,
+    AnyKind,
+    LearnsFrom,
+    TrainingOption,
+    installed_kinds,
+    load_kind,
+)
+from .options import LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
+from .terminal import echo
+from .train_fi import command as fi
+
+if TYPE_CHECKING:
+    from ...models.training.description import ModelDescription
+    from ...models.training.trainer import Watcher
+
+Options = Sequence[Callable[[Any], Any]]
+
+_SUPERVISION = click.option(
+    "--supervision",
+    multiple=True,
+    default=("weak",),
+    show_default=True,
+    help="What decides which triples are right: weak (all shortest paths), or a file that `lodestar refine` wrote of a "
+    "question set above; repeatable.",
+)
+_OF_SOURCE: Mapping[LearnsFrom, Options] = {
+    PATHS: (
+        click.option(
+            "--from-graph",
+            is_flag=True,
+            help="Learn from questions made from the graph; without --dev some of them select the epoch.",
+        ),
+        click.option("--questions", type=click.IntRange(2), help="With --from-graph: made questions (default: 3,000)."),
+        LENGTHS,
+        PARAPHRASE,
+        click.option(
+            "--max-hop", type=click.IntRange(1, 4), default=2, show_default=True, help="Of question sets: longest path."
+        ),
+        RETURN_TO_TOPIC,
+        click.option("--pairs", multiple=True, help="Question set over any graph whose relations are learned beside."),
+        click.option(
+            "--any-graph",
+            is_flag=True,
+            help="For graphs that it has never seen, too; without --dev one question in eight of each file selects the "
+            "epoch.",
+        ),
+        click.option(
+            "--leave-out", multiple=True, help="Question set whose questions are not taken from --pairs, as --dev."
+        ),
+    ),
+    SUBGRAPHS: (_SUPERVISION,),
+    POOLS: (_SUPERVISION,),
+    LINKS: (),
+}
+"""Options of each data source, see `engine/training/sources.py`."""
+
+
+def _common(kind: AnyKind) -> Options:
+    """Return the options that every kind has."""
+    is_optional = kind.learns_from == PATHS
+    mined = ", or what `lodestar mine` wrote" if is_optional else ""
+    encoder = [click.option("--encoder", help="Sentence encoder, by name or path (default: all-MiniLM-L6-v2).")]
+    presets = [
+        click.option(
+            "--preset",
+            type=click.Choice(tuple(kind.presets)),
+            default=next(iter(kind.presets)),
+            show_default=True,
+            help="Which defaults to begin from.",
+        )
+        for _ in [0]
+        if kind.presets
+    ]
+    return [
+        click.option(
+            "--dataset",
+            "train_files",
+            multiple=True,
+            required=not is_optional,
+            help=f"Questions to learn from: a question set{mined}; repeatable.",
+        ),
+        click.option(
+            "--dev",
+            "dev_files",
+            multiple=True,
+            required=not is_optional,
+            help="Questions that select the epoch; repeatable.",
+        ),
+        click.option("--limit", type=click.IntRange(1), help="Questions of each set, at most: a sample by the seed."),
+        *_OF_SOURCE[kind.learns_from],
+        click.option(
+            "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
+        ),
+        *(encoder if "encoder" in kind.config_fields else []),
+        *presets,
+        *map(_option_of_kind, kind.options),
+        *(_option_of_kind(option) for option in _other_options(kind)),
+        click.option("--epochs", type=click.IntRange(1), help="Epochs of each network, at most."),
+        click.option(
+            "--precision",
+            type=click.Choice(("fp32", "bf16", "fp16")),
+            help="What to compute in (default: that of the settings, else fp32).",
+        ),
+        click.option("--device", help="Where to compute: cpu, cuda, mps (default: a GPU where there is one)."),
+        click.option(
+            "--seed",
+            type=click.IntRange(0, 2**32 - 1),
+            default=0,
+            show_default=True,
+            help="Of everything that is left to chance.",
+        ),
+        click.option("--set", "changes", multiple=True, help="KEY=VALUE of the configuration, as training.patience=3."),
+        click.option("--fresh", is_flag=True, help="Begin anew, whatever was under way or finished in the folder."),
+        json_option,
+        database_options,
+    ]
+
+
+def _option_of_kind(option: TrainingOption) -> Callable[[Any], Any]:
+    if not isinstance(option.sets, str):
+        return click.option(option.flag, is_flag=True, help=option.help)
+    kind = click.Choice(option.choices) if option.choices else option.type
+    return click.option(option.flag, type=kind, help=option.help)
+
+
+def _other_options(kind: AnyKind) -> list[TrainingOption]:
+    """Return the options by which the command line selects another kind instead."""
+    others = [load_kind(name) for name in dict.fromkeys(kind.with_option.values())]
+    return [option for other in others for option in other.options if option.flag in kind.with_option]
+
+
+def train_command(name: str) -> click.Command:
+    """Return the command that trains a kind, by its name or as ``module:KIND``."""
+    try:
+        kind = load_kind(name)
+    except LookupError as error:
+        raise click.UsageError(str(error)) from error
+
+    def train(**given: Any) -> None:
+        _train(kind, **given)
+
+    for option in reversed(_common(kind)):
+        train = option(train)
+    examples = "\n".join(f"  {line}" for line in kind.examples)
+    text = f"{kind.summary}\n\nStopped, it continues where it was when the same command runs again." + (
+        f"\n\n\b\nExamples:\n{examples}" if examples else ""
+    )
+    return click.command(kind.name, help=text)(train)
+
+
+def _train(
+    kind: AnyKind,
+    train_files: Sequence[str],
+    dev_files: Sequence[str],
+    out: Path,
+    epochs: int | None,
+    precision: str | None,
+    seed: int,
+    limit: int | None,
+    changes: Sequence[str],
+    fresh: bool,
+    as_json: bool,
+    preset: str = "",
+    encoder: str | None = None,
+    **given: Any,
+) -> None:
+    from ...loaders.questions.reading import read_questions
+    from ...models.training.loop import is_first_process
+    from ..training.running import PRECISIONS, train_kind, training_config
+    from ..training.sources import Request
+
+    kind, values = _selected(kind, given, encoder)
+    source = {parameter: given.pop(parameter) for parameter in _names(_OF_SOURCE[kind.learns_from])}
+    settings = settings_from(**given)
+    if source.get("from_graph"):
+        values = {**kind.from_graph, **values}
+    config = training_config(
+        kind,
+        changes,
+        preset=preset,
+        values=values,
+        epochs=epochs,
+        precision=precision or PRECISIONS.get(settings.precision),
+        seed=seed,
+    )
+    request = Request(
+        train_files,
+        dev_files,
+        out,
+        settings,
+        read_questions,
+        seed=seed,
+        limit=limit,
+        fresh=fresh,
+        options=source,
+        say=lambda line: echo(line, err=True) if is_first_process() else None,
+    )
+    description = train_kind(kind, config, request, lambda: _watch(out, kind.figures))
+    _print_result(kind, description, out, as_json=as_json)
+
+
+def _selected(kind: AnyKind, given: dict[str, Any], encoder: str | None) -> tuple[AnyKind, dict[str, Any]]:
+    """Return the kind that the options select, and what they set in its configuration; take them out of `given`."""
+    from ..errors import UsageError
+
+    others = _other_options(kind)
+    flags = {option.flag: given.pop(_name(option)) for option in (*kind.options, *others)}
+    selecting = [option.flag for option in others if flags[option.flag]]
+    if selecting:
+        if encoder:
+            raise UsageError(f"--encoder: {selecting[0]} takes its place: leave one of them out")
+        kind = load_kind(kind.with_option[selecting[0]])
+    values = {"encoder": encoder} if encoder else {}
+    for option in kind.options:
+        if isinstance(option.sets, str):
+            values |= {option.sets: flags[option.flag]} if flags[option.flag] is not None else {}
+        elif flags[option.flag]:
+            values |= option.sets
+    return kind, values
+
+
+def _name(option: TrainingOption) -> str:
+    return option.flag.removeprefix("--").replace("-", "_")
+
+
+def _names(options: Options) -> list[str]:
+    """Return the names of the parameters that options make."""
+    command = click.command()(_with(options))
+    return [parameter.name or "" for parameter in command.params]
+
+
+def _with(options: Options) -> Callable[..., None]:
+    def function(**_given: Any) -> None:
+        pass
+
+    for option in options:
+        function = option(function)
+    return function
+
+
+@contextmanager
+def _watch(out: Path, figures: Sequence[str]) -> Iterator[Watcher]:
+    """Show a training under way; `figures` are said after each epoch."""
+    from ...models.training.trainer import Watcher
+    from ..progress import progress_bar
+
+    with progress_bar(out.name, "training") as (progress, say):
+
+        def step(name: str, epoch: int, done: int, total: int, loss: float) -> None:
+            progress(f"{name} {epoch + 1}, loss {loss:.2f}" if done == total else f"{name} {epoch + 1}", done, total)
+
+        def epoch_done(name: str, epoch: int, values: Mapping[str, float]) -> None:
+            say(f"{name}, epoch {epoch + 1}: {_figures_text(values, figures)} on dev")
+
+        yield Watcher(step, epoch_done)
+
+
+def _print_result(kind: AnyKind, description: ModelDescription, out: Path, *, as_json: bool) -> None:
+    """Print what a training led to, once for all processes."""
+    from ...models.training.loop import is_first_process
+
+    if not is_first_process():
+        return
+    if as_json:
+        figures = {name: dict(values) for name, values in description.figures.items()}
+        beside = {name: getattr(description, name) for name in ("supervision", "mix") if hasattr(description, name)}
+        echo(json.dumps({"out": str(out), **beside, "figures": figures}))
+    else:
+        for name, values in description.figures.items():
+            echo(f"{name:<24}{_figures_text(values, kind.figures)}")
+    minutes = sum(description.seconds.values()) / 60
+    echo(f"the checkpoint is in {out}, trained in {minutes:.1f} minutes", err=True)
+
+
+def _figures_text(figures: Mapping[str, float], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {figures[name]:.3f}" for name in names if name in figures)
+
+
+class _Kinds(click.Group):
+    """Has a command for each kind, whose module is imported when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of all installed kinds."""
+        return sorted([*installed_kinds(), *self.commands])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a kind."""
+        return super().get_command(ctx, cmd_name) or (
+            train_command(cmd_name) if cmd_name in installed_kinds() or ":" in cmd_name else None
+        )
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the kinds without importing them."""
+        with formatter.section("Commands"):
+            rows = {name: KINDS[name][1] if name in KINDS else place for name, place in installed_kinds().items()}
+            rows |= {name: command.get_short_help_str(100) for name, command in self.commands.items()}
+            formatter.write_dl(sorted(rows.items()))
+
+
+@click.group(cls=_Kinds)
+def command() -> None:
+    """Train a scorer on questions with answers.
+
+    A kind of your own is named as module:KIND.
+
+    \b
+    Example:
+      lodestar train star --dataset questions-train.jsonl.gz --dev questions-dev.jsonl.gz --out star
+    """
+
+
+command.add_command(fi, "fi")

@@ -1,1 +1,0 @@
-"""What a graph looks like in figures."""

@@ -1,1 +1,0 @@
-"""The entity index: vectors of the names of entities with what they are, for mentions that no name agrees with."""

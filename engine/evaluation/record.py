@@ -1,0 +1,147 @@
+"""Write and read the records of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Self
+
+from ...models.one_line import one_line
+from ...models.training.description import decoded
+from ..errors import InputError
+from ..whole_file import storing
+
+Scores = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PathRecord:
+    """A retrieved path: `relations` in walking order, ``^`` before one walked from tail to head.
+
+    `ends` are the ids of its first ends; `num_right` of its `num_ends` ends are right answers.
+    """
+
+    score: float
+    topic: str
+    relations: tuple[str, ...]
+    num_hops: int
+    ends: tuple[str, ...]
+    num_ends: int
+    num_right: int
+    text: str
+    """One entity path, to a right answer where there is one, as it is shown to a reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """One answer, in the order in which they were given."""
+
+    name: str
+    id: str | None
+    confidence: float | None
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Why the first answer is wrong: one of `diagnosis.KINDS`, with the hop of the loss or the rank of the find."""
+
+    kind: str
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One question of a run. A `failure` is the error in one line; such a question counts as answered wrongly.
+
+    `scores` are the figures of the question by metric, `rog_exceeded` whether the substring rule gave more than 1.
+    """
+
+    id: str
+    question: str
+    topics: tuple[str, ...]
+    paths: tuple[PathRecord, ...] = ()
+    answers: tuple[AnswerRecord, ...] = ()
+    text: str = ""
+    failure: str | None = None
+    scores: Scores = field(default_factory=dict)
+    counted: tuple[int, int, int] = (0, 0, 0)
+    """Right, given and gold answers, for micro-averages."""
+    rog_exceeded: bool = False
+    miss: Miss | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    round_trips: Mapping[str, int] = field(default_factory=dict)
+    confidence: float | None = None
+    """Of the answer as a whole, as the answerer holds it against its bounds; None where it knows none."""
+    without: tuple[str, ...] = ()
+    """Relations that the question was asked without: it has no right answer then."""
+    num_prompt_tokens: int | None = None
+    num_completion_tokens: int | None = None
+
+    @property
+    def shown_confidence(self) -> float | None:
+        """The confidence that stands beside the answer, in [0, 1]: its own, else the first entity's; None of none."""
+        if not self.answers:
+            return None
+        told = self.answers[0].confidence if self.confidence is None else self.confidence
+        return None if told is None else min(max(told, 0.0), 1.0)
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the system said that it has no answer; a failure is no abstention."""
+        return not self.answers and self.failure is None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the record as plain data."""
+        return dataclasses.asdict(self)
+
+
+class RecordsFile:
+    """Adds records behind those that are there. A line that a kill cut short is taken off first."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._adding = threading.Lock()
+        self._file: IO[bytes] | None = None
+
+    def read(self) -> list[Record]:
+        """Return the records that are whole, in the order they were written; raise `InputError` for what is none."""
+        if not self.path.exists():
+            return []
+        records = []
+        for number, line in enumerate(self._whole(), start=1):
+            try:
+                records.append(decoded(Record, line))
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{self.path}:{number}: expected a record of a run: {one_line(error)}") from error
+        return records
+
+    def add(self, record: Record) -> None:
+        """Write a record to the disk before returning; threads may share the file."""
+        line = json.dumps(record.as_json(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        with self._adding, storing(self.path):
+            assert self._file
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def __enter__(self) -> Self:
+        with storing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            whole = sum(map(len, self._whole())) if self.path.exists() else 0
+            self._file = self.path.open("ab")
+            self._file.truncate(whole)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            self._file.close()
+            self._file = None
+
+    def _whole(self) -> list[bytes]:
+        return [line for line in self.path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]

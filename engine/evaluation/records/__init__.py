@@ -1,1 +1,0 @@
-"""What each question of a run came to, kept as it finishes."""

@@ -1,1 +1,0 @@
-"""From the records of a run to figures, tables and a page."""

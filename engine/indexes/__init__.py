@@ -1,0 +1,1 @@
+"""Vector indexes of entities and relations."""

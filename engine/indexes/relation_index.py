@@ -1,0 +1,221 @@
+"""The relation index: embeddings of the verbalised relations in FAISS, kept on disk beside what they were made from.
+
+The folder holds ``relations.faiss`` and ``relations.json`` (encoder, catalogue fingerprint, the other file's SHA-256,
+and per row the relation's number and text). It is rebuilt when the catalogue or the encoder is another one or a file
+is damaged; vectors of unchanged texts are reused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...models.file_hash import file_sha256
+from ...models.text.encoders import FloatArray, SentenceEncoder
+from ...models.text.verbalise import without_repeats
+from ...models.whole_file import whole
+from ..neo4j.catalogue import Catalogue, RelationInfo
+from ..neo4j.gateway import Connection
+from ..settings import Settings
+from ..values import Scored
+from .relation_words import type_words, words_of_relation
+
+if TYPE_CHECKING:
+    import faiss
+
+FORMAT = 2
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """What is on disk, for `doctor`: whether it fits the catalogue and the encoder."""
+
+    present: bool
+    current: bool
+    num_relations: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Meta:
+    """What ``relations.json`` says of the vectors beside it."""
+
+    encoder: str
+    fingerprint: str
+    vectors_sha256: str
+    texts: tuple[str, ...]
+
+
+class RelationIndex:
+    """Nearest relations by cosine. Build or load it with `open_index`."""
+
+    def __init__(self, relations: Sequence[RelationInfo], index: faiss.Index, num_encoded: int) -> None:
+        self.relations = tuple(relations)
+        self.num_encoded = num_encoded
+        """How many texts had to be encoded anew when it was opened."""
+        self.index = index
+
+    def search(self, vectors: FloatArray, top_k: int) -> list[list[Scored[RelationInfo]]]:
+        """Return for each vector, (num_queries, dimension), the `top_k` nearest relations with their cosines.
+
+        Ties are broken by the relation's number.
+        """
+        if not self.relations or top_k < 1:
+            return [[] for _ in vectors]
+        scores, rows = self.index.search(vectors, min(top_k, len(self.relations)))
+        return [
+            sorted(
+                (Scored(self.relations[row], float(score)) for score, row in zip(line, places, strict=True)),
+                key=lambda s: (-s.score, s.value.number),
+            )
+            for line, places in zip(scores, rows, strict=True)
+        ]
+
+    def nearest(self, vectors: FloatArray, top_k: int) -> list[frozenset[str]]:
+        """Return for each vector the names of the `top_k` nearest relations."""
+        if not self.relations or top_k < 1:
+            return [frozenset() for _ in vectors]
+        _, rows = self.index.search(vectors, min(top_k, len(self.relations)))
+        return [frozenset(self.relations[row].name for row in line) for line in rows.tolist()]
+
+    def vectors(self) -> FloatArray:
+        """Return all vectors, (num_relations, dimension), in the order of `relations`."""
+        if not self.relations:
+            return np.zeros((0, self.index.d), dtype=np.float32)
+        return np.asarray(self.index.reconstruct_n(0, len(self.relations)), dtype=np.float32)
+
+
+def text_of(relation: RelationInfo) -> str:
+    """Return what is embedded for a relation: its words, its domain and its range."""
+    words = words_of_relation(relation)
+    return without_repeats((words.domain, *words.properties, type_words(relation.range)))
+
+
+def index_folder(settings: Settings, connection: Connection) -> Path:
+    """Return the folder of a graph's index: one for each database and encoder."""
+    key = hashlib.sha256("\n".join((connection.uri, connection.database, settings.encoder)).encode())
+    return settings.home_dir / "indexes" / key.hexdigest()[:16]
+
+
+def index_state(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> IndexState:
+    """Return whether the index in `folder` is there and current, without loading the encoder."""
+    meta = _read_meta(folder)
+    if meta is None:
+        return IndexState(present=False, current=False, num_relations=0)
+    fits = meta.fingerprint == catalogue.fingerprint and meta.encoder == encoder.revision
+    current = fits and len(meta.texts) == len(catalogue.relations) and _is_whole(folder, meta)
+    return IndexState(present=True, current=current, num_relations=len(meta.texts))
+
+
+def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder, device: str = "cpu") -> RelationIndex:
+    """Return the index for the catalogue, from disk where it is current, else built and stored in `folder`.
+
+    device: where it is searched; on CUDA by faiss-gpu, where that is installed.
+    """
+    opened = _opened_index(folder, catalogue, encoder)
+    return RelationIndex(opened.relations, _on_device(opened.index, device), opened.num_encoded)
+
+
+def _on_device(index: faiss.Index, device: str) -> faiss.Index:
+    import faiss
+
+    if not device.startswith("cuda") or not hasattr(faiss, "StandardGpuResources"):
+        return index
+    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), int(device.partition(":")[2] or 0), index)
+
+
+def _opened_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> RelationIndex:
+    import faiss
+
+    meta = _read_meta(folder)
+    stored = _read_vectors(folder, meta)
+    relations = catalogue.relations
+    known: dict[str, FloatArray] = {}
+    if meta is not None and stored is not None and meta.encoder == encoder.revision:
+        if meta.fingerprint == catalogue.fingerprint:
+            return RelationIndex(relations, stored, num_encoded=0)
+        old = np.asarray(stored.reconstruct_n(0, stored.ntotal), dtype=np.float32)
+        known = dict(zip(meta.texts, old, strict=True))
+    texts = [text_of(relation) for relation in relations]
+    missing = list(dict.fromkeys(text for text in texts if text not in known))
+    known |= dict(zip(missing, encoder.encode(missing), strict=True))
+    dimension = len(known[texts[0]]) if texts else encoder.dimension
+    index = faiss.IndexFlatIP(dimension)
+    if texts:
+        index.add(np.stack([known[text] for text in texts]))
+    _write(folder, index, catalogue, encoder, texts)
+    return RelationIndex(relations, index, num_encoded=len(missing))
+
+
+def _read_meta(folder: Path) -> _Meta | None:
+    """Return the description on disk; None where it is missing, damaged or of another format."""
+    try:
+        meta = json.loads((folder / "relations.json").read_text(encoding="utf-8"))
+        if meta["format"] != FORMAT:
+            return None
+        texts = tuple(str(row["text"]) for row in meta["rows"])
+        return _Meta(meta["encoder"], meta["fingerprint"], meta["vectors_sha256"], texts)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_whole(folder: Path, meta: _Meta) -> bool:
+    """Return whether the vectors on disk are, byte for byte, those that were described."""
+    try:
+        return file_sha256(folder / "relations.faiss") == meta.vectors_sha256
+    except OSError:
+        return False
+
+
+def _read_vectors(folder: Path, meta: _Meta | None) -> faiss.Index | None:
+    """Return the stored index; None where it is missing, damaged or not the one its meta file describes."""
+    import faiss
+
+    if meta is None or not _is_whole(folder, meta):
+        return None
+    try:
+        index = faiss.read_index(str(folder / "relations.faiss"))
+    except RuntimeError:
+        return None
+    return index if index.ntotal == len(meta.texts) else None
+
+
+def _write(
+    folder: Path, index: faiss.Index, catalogue: Catalogue, encoder: SentenceEncoder, texts: Sequence[str]
+) -> None:
+    """Write both files, each whole or not at all; of several writers at once the last one's pair stays.
+
+    Where they cannot be written that is logged: the index in memory serves as well.
+    """
+    import faiss
+
+    rows = [
+        {"number": relation.number, "text": text} for relation, text in zip(catalogue.relations, texts, strict=True)
+    ]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with whole(folder / "relations.json") as description, whole(folder / "relations.faiss") as vectors:
+            faiss.write_index(index, str(vectors))
+            meta = {
+                "format": FORMAT,
+                "encoder": encoder.revision,
+                "fingerprint": catalogue.fingerprint,
+                "vectors_sha256": file_sha256(vectors),
+                "rows": rows,
+            }
+            description.write_text(json.dumps(meta, ensure_ascii=False, indent=0), encoding="utf-8")
+    except (OSError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "no room, or no right to write"
+        _log.warning(
+            "the relation index cannot be written to %s (%s), and is made each time: name another folder with --home",
+            folder,
+            reason,
+        )

@@ -1,0 +1,1 @@
+"""Language models: endpoints, local models, prompts and their cache."""

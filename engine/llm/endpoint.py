@@ -1,0 +1,276 @@
+"""Call an OpenAI-compatible endpoint and turn its failures into one-line errors.
+
+The `openai` client does the calling and the retrying: 408, 409, 429, 500 and above, time-outs and broken connections
+are tried again, after the wait that the server asks for (Retry-After) or a growing one, until the call's deadline.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+import openai
+
+from ..errors import LLMError
+from ..settings import is_loopback
+from .cache import key_of
+from .limits import UnreadableReplyError, completion_in
+from .prompts import Completion, Prompt
+
+SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
+NO_KEY = "no-key"
+"""Sent to servers that want none: the client insists on a key."""
+
+
+def place(base_url: str) -> str:
+    """Return host and port, the part of an address that is no secret."""
+    try:
+        parts = urlsplit(base_url)
+        scheme, host, port = parts.scheme, parts.hostname, parts.port
+    except ValueError:
+        scheme, host, port = "", None, None
+    if not host or scheme not in {"http", "https"}:
+        raise LLMError(
+            "the language model's address (LODESTAR_LLM_BASE_URL): expected http://… or https://… with a host"
+        )
+    shown = f"[{host}]" if ":" in host else host
+    return f"{shown}:{port}" if port else shown
+
+
+def checked_key(api_key: str, where: str) -> str:
+    """Return the key to send; raises `LLMError` where one is needed or this one cannot be sent."""
+    key = api_key.strip()
+    if not key:
+        if where.partition(":")[0].endswith("openai.com"):
+            raise LLMError(
+                f"no key for the language model at {where}: {SET_KEY}, or LODESTAR_LLM_BASE_URL for your own server"
+            )
+        return NO_KEY
+    if not re.fullmatch(r"[!-~]+", key):
+        raise LLMError(f"the key for the language model holds white space or non-ASCII characters: {SET_KEY} again")
+    return key
+
+
+def failure_said(error: openai.OpenAIError) -> str:
+    """Return what failed and what to do about it, without a header or a body in it."""
+    tried = _tried(error) if isinstance(error, openai.APIError) else ""
+    unreadable = next((e for e in (error, error.__cause__) if isinstance(e, UnreadableReplyError)), None)
+    if unreadable:  # the cause of a connection error in versions 2 of the client
+        return f"sent {unreadable}: see whether LODESTAR_LLM_BASE_URL is OpenAI-compatible"
+    if isinstance(error, openai.APIConnectionError):
+        return f"could not be reached, or cut the connection{tried}: see whether it runs, and LODESTAR_LLM_BASE_URL"
+    if isinstance(error, openai.APIStatusError):
+        return _status_said(error, tried)
+    return f"could not be called: {type(error).__name__}"
+
+
+def _tried(error: openai.APIError) -> str:
+    """Return how often the client has sent the request, as it notes itself, where that was more than once."""
+    num_retries = error.request.headers.get("x-stainless-retry-count", "0")
+    return f" in {int(num_retries) + 1} attempts" if num_retries.isdigit() and num_retries != "0" else ""
+
+
+def _status_said(error: openai.APIStatusError, tried: str) -> str:
+    status = f"HTTP {error.status_code}{_code(error)}"
+    if 300 <= error.status_code < 400:
+        return (
+            f"sends callers on to {_redirected(error)} ({status}), where nothing was sent: "
+            "set LODESTAR_LLM_BASE_URL to the address that answers itself"
+        )
+    if error.status_code in (401, 403):
+        return f"refused the key ({status}): {SET_KEY}"
+    if error.status_code == 404:
+        return (
+            f"was not found ({status}): check LODESTAR_LLM_MODEL, and that LODESTAR_LLM_BASE_URL is the address before "
+            "/chat/completions (it often ends in /v1)"
+        )
+    if error.status_code == 429:
+        return f"is over its rate limit or quota ({status}){_wait(error)}: try again later"
+    if error.status_code >= 500:
+        return f"failed{tried} ({status}){_wait(error)}: try again later"
+    return f"refused the request ({status})"
+
+
+def _redirected(error: openai.APIStatusError) -> str:
+    """Return host and port that a redirect points to, where they are printable."""
+    location = error.response.headers.get("location", "")
+    if not re.match(r"(https?:)?//", location, re.IGNORECASE):
+        return "another path"
+    try:
+        where = place(location if not location.startswith("//") else f"https:{location}")
+    except LLMError:
+        return "another host"
+    return where if re.fullmatch(r"[A-Za-z0-9.:\[\]-]{1,100}", where) else "another host"
+
+
+def _code(error: openai.APIStatusError) -> str:
+    """Return an error's machine-readable code, such as insufficient_quota: nothing else of a body is safe to show."""
+    return f", {error.code}" if error.code and re.fullmatch(r"[a-z]+(_[a-z]+){1,6}", error.code) else ""
+
+
+def _wait(error: openai.APIStatusError) -> str:
+    try:
+        seconds = float(error.response.headers.get("retry-after", ""))
+    except ValueError:
+        return ""
+    return f" and asks to wait {seconds:,.0f} s" if math.isfinite(seconds) and seconds > 0 else ""
+
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+CONNECT_TIMEOUT_S = 10.0
+MAX_RETRIES = 2
+
+_REFUSABLE = (400, 422)
+"""How endpoints say that they do not know an option."""
+
+
+class ChatEndpoint:
+    """A model at an endpoint, for the one event loop that calls it.
+
+    timeout_s: the deadline of a whole call, all attempts and the waits between them. temperature: None sends none.
+    sends_openai_env: whether the client adds what the environment says for OpenAI, as an organisation.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        model: str,
+        api_key: str = "",
+        timeout_s: float = 60.0,
+        max_retries: int = MAX_RETRIES,
+        temperature: float | None = 0.0,
+        sends_openai_env: bool = False,
+    ) -> None:
+        self.base_url = base_url or OPENAI_BASE_URL
+        self.model = model
+        self.where = place(self.base_url)
+        self._api_key = checked_key(api_key, self.where)
+        self._timeout_s = timeout_s
+        self._max_retries = max_retries
+        self._temperature = temperature
+        self._sends_openai_env = sends_openai_env
+        if not model:
+            raise LLMError("no language model is named: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml")
+        self._unknown: frozenset[str] = frozenset()  # options that this endpoint has refused
+        self._client: openai.AsyncOpenAI | None = None
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the model's reply; raises `LLMError`."""
+        from .limits import deadline
+
+        try:
+            async with deadline(self._timeout_s):
+                return await self._complete(prompt)
+        except TimeoutError:
+            raise self._too_late(self._timeout_s) from None
+
+    async def models(self, timeout_s: float) -> list[str] | None:
+        """Return the ids of the models that the endpoint lists, None where it keeps no list; one attempt."""
+        import openai
+
+        from .limits import deadline
+
+        client = self._opened().with_options(max_retries=0)
+        try:
+            async with deadline(timeout_s):
+                raw = await client.models.with_raw_response.list()
+            return [str(model["id"]) for model in json.loads(raw.content)["data"]]
+        except openai.NotFoundError:
+            return None
+        except TimeoutError:
+            raise self._too_late(timeout_s) from None
+        except openai.OpenAIError as error:
+            raise LLMError(f"{self._name} {failure_said(error)}") from None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+    async def close(self) -> None:
+        """Give the connections back; the next call opens others."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def key_of(self, prompt: Prompt) -> str:
+        """Return what stands for this call in a cache: the endpoint's address, the model, the messages, the options."""
+        parts = urlsplit(self.base_url)
+        return key_of(
+            f"{parts.scheme}://{self.where}{parts.path.rstrip('/')}", self.model, prompt, self._options(prompt)
+        )
+
+    def _options(self, prompt: Prompt) -> dict[str, Any]:
+        """Return the options of a call, by their names in the protocol, whether or not the endpoint knows them."""
+        wanted = {
+            "response_format": {"type": "json_object"} if prompt.json else None,
+            "temperature": self._temperature,
+            "logprobs": prompt.logprobs or None,
+            "max_tokens": prompt.max_tokens,
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    async def _complete(self, prompt: Prompt) -> Completion:
+        import openai
+
+        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+        options = {name: value for name, value in self._options(prompt).items() if name not in self._unknown}
+        while True:
+            request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
+            try:
+                raw = await self._opened().chat.completions.with_raw_response.create(**request)
+            except openai.OpenAIError as error:
+                next_step = self._after_failure(error, options)
+                if isinstance(next_step, Completion):
+                    return next_step
+                options = next_step
+            else:
+                self._unknown |= self._options(prompt).keys() - options.keys()
+                return completion_in(raw.content, prompt, self.model, self._name)
+
+    def _opened(self) -> openai.AsyncOpenAI:
+        """The client, opened at the first call: importing it is slow."""
+        if self._client is None:
+            import openai
+
+            from .limits import BoundedClient
+
+            own = urlsplit(self.base_url).hostname or ""
+            timeout = openai.Timeout(None, connect=CONNECT_TIMEOUT_S)  # all else is bounded by the call's deadline
+            self._client = openai.AsyncOpenAI(
+                base_url=self.base_url,
+                api_key=self._api_key,
+                timeout=timeout,
+                max_retries=self._max_retries,
+                http_client=BoundedClient(
+                    timeout=timeout,
+                    bearer=None if self._sends_openai_env else self._api_key,
+                    trust_env=not is_loopback(own),  # what is sent to this machine goes through no proxy
+                ),
+            )
+        return self._client
+
+    @property
+    def _name(self) -> str:
+        return f"the language model {self.model!r} at {self.where}"
+
+    def _after_failure(self, error: openai.OpenAIError, options: dict[str, Any]) -> dict[str, Any] | Completion:
+        """Return the options to try again with, or the refusal that the failure is; else raise.
+
+        Endpoints differ in what they know: an option that is refused is left out, first the one the message names.
+        """
+        import openai
+
+        if isinstance(error, openai.APIStatusError) and error.status_code in _REFUSABLE:
+            if error.code == "content_filter":
+                return Completion("", refusal="its content filter stopped the prompt", model=self.model)
+            if options and error.code != "context_length_exceeded":
+                unwanted = next((name for name in options if name in str(error.body)), next(iter(options)))
+                return {name: value for name, value in options.items() if name != unwanted}
+        raise LLMError(f"{self._name} {failure_said(error)}") from None
+
+    def _too_late(self, timeout_s: float) -> LLMError:
+        return LLMError(
+            f"{self._name} did not answer within {timeout_s:g} s: see whether it runs, or raise LODESTAR_LLM_TIMEOUT_S"
+        )

@@ -1,0 +1,184 @@
+"""Bound the size of what an endpoint replies.
+
+A reply is read piece by piece and unpacked here, so that neither an endless body nor one that is small only while it is
+packed fills the memory. Importing this module imports `openai`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import zlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, TypeGuard
+
+import openai
+
+from ..values import TokenUsage
+from .prompts import Completion, Prompt, UnusableReplyError
+
+MAX_TOKENS = 10**9
+"""More than any reply takes."""
+MAX_REPLY_CHARS = 100_000
+"""Of the text of a reply, so that what reads it takes no time to speak of."""
+
+
+def completion_in(body: bytes, prompt: Prompt, model: str, name: str) -> Completion:
+    """Return what the body says to the prompt; raises `UnusableReplyError`, whose line starts with the model's `name`.
+
+    A reply that was cut off is an error unless the prompt itself set the limit.
+    """
+    try:
+        reply = json.loads(body.decode("utf-8", "replace"))
+        choice = reply["choices"][0]
+        message, finish = choice["message"], choice.get("finish_reason")
+        content, refusal = _text(message.get("content")), _text(message.get("refusal"))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        raise UnusableReplyError(
+            f"{name} sent a body that is no chat completion: see whether LODESTAR_LLM_BASE_URL is OpenAI-compatible",
+            Completion(""),
+        ) from None
+    usage = _usage(reply.get("usage"))
+    said = Completion(content, usage=usage, model=model)
+    if refusal.strip():
+        return Completion("", refusal, usage, model=model)
+    if finish == "content_filter":
+        return Completion("", "its content filter stopped the reply", usage, model=model)
+    if finish == "length" and prompt.max_tokens is None:
+        raise UnusableReplyError(
+            f"{name} was cut off at its output limit: raise the limit on the server, or use another model", said
+        )
+    if not content.strip():
+        raise UnusableReplyError(f"{name} sent an empty reply: try again, or use another model", said)
+    if len(content) > MAX_REPLY_CHARS:
+        raise UnusableReplyError(
+            f"{name} sent a reply of {len(content):,} characters: expected at most {MAX_REPLY_CHARS:,}", said
+        )
+    return replace(said, logprobs=_logprobs(choice.get("logprobs")))
+
+
+def _text(said: object) -> str:
+    """Return a message's text, which may come in parts, in characters that can be written; empty where it is none."""
+    if isinstance(said, list):
+        parts = [part.get("text") for part in said if isinstance(part, dict)]
+        said = "".join(part for part in parts if isinstance(part, str))
+    return said.encode("utf-8", "replace").decode("utf-8") if isinstance(said, str) else ""
+
+
+def _logprobs(listed: object) -> tuple[tuple[str, float], ...]:
+    """Return the tokens of a reply with their log-probabilities; empty where they are not all there, or too many."""
+    try:
+        tokens = listed["content"] if isinstance(listed, dict) else ()
+        found = tuple((_text(token["token"]), _number(token["logprob"])) for token in tokens)
+    except (KeyError, TypeError):
+        return ()
+    is_usable = sum(len(token) for token, _ in found) <= 2 * MAX_REPLY_CHARS  # special tokens are beside the text
+    return found if is_usable and all(math.isfinite(logprob) for _, logprob in found) else ()
+
+
+def _number(value: object) -> float:
+    try:
+        return float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return math.nan
+
+
+def _usage(counted: object) -> TokenUsage | None:
+    """Return the tokens that a reply says it took; None where it does not say it as numbers."""
+    if not isinstance(counted, dict):
+        return None
+    prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
+    if _is_count(prompt) and _is_count(completion):
+        return TokenUsage(prompt, completion)
+    return None
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS
+
+
+MAX_BODY_BYTES = 8_000_000
+
+_ends_s: ContextVar[float] = ContextVar("ends_s")
+"""When the call under way ends at the latest, on the clock of its event loop."""
+
+_BODY_HEADERS = {"content-encoding", "content-length", "content-type", "transfer-encoding"}
+"""Left out of what is handed on: they are about the body as it came. A charset could name any decoder of Python's."""
+_GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
+
+
+@asynccontextmanager
+async def deadline(timeout_s: float) -> AsyncIterator[None]:
+    """Bound what the block sends, its attempts and waits included; raises `TimeoutError`."""
+    async with asyncio.timeout(timeout_s) as bound:
+        _ends_s.set(bound.when() or math.inf)
+        yield
+
+
+class UnreadableReplyError(openai.OpenAIError):
+    """A reply that is too large, or packed in a way that was not asked for; the message continues "… sent"."""
+
+
+_SENT_HEADERS = {"accept", "authorization", "connection", "content-length", "content-type", "host", "user-agent"}
+"""All that a request to an address other than OpenAI's has; the `openai` client adds those of its environment."""
+
+
+class BoundedClient(openai.DefaultAsyncHttpxClient):
+    """Sends requests as its parent does, proxies of the environment included.
+
+    bearer: the key to send, and no header that the `openai` client took from its environment; None leaves them.
+    """
+
+    def __init__(self, *, bearer: str | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self._bearer = bearer
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        """Return the response with its body read and unpacked; raises `UnreadableReplyError`."""
+        own = request.headers.copy()  # the openai client reads its own from the request of the response
+        if self._bearer is not None:
+            for name in [name for name in request.headers if name.lower() not in _SENT_HEADERS]:
+                del request.headers[name]
+            request.headers["authorization"] = f"Bearer {self._bearer}"
+        request.headers["accept-encoding"] = "gzip"
+        options |= {"stream": True, "follow_redirects": False}
+        response = await super().send(request, **options)
+        request.headers = own
+        try:
+            body = await unpacked(response.aiter_raw(), response.headers.get("content-encoding", ""))
+        finally:
+            await response.aclose()
+        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _BODY_HEADERS]
+        if _asks_to_wait_s(response.headers) > _ends_s.get() - asyncio.get_running_loop().time():
+            headers.append(("x-should-retry", "false"))  # obeyed by the openai client: its wait would be for nothing
+        return type(response)(response.status_code, headers=headers, content=body, request=request)
+
+
+async def unpacked(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
+    """Return what the pieces of a body hold; at most `MAX_BODY_BYTES` and a piece are ever in memory."""
+    encoding = encoding.strip().lower()
+    if encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:
+        raise UnreadableReplyError("a body in an encoding that was not asked for")
+    unpack = None if encoding in {"", "identity"} else zlib.decompressobj(_GZIP_OR_ZLIB)
+    body = bytearray()
+    num_read = 0
+    async for piece in pieces:
+        num_read += len(piece)
+        try:
+            body += piece if unpack is None else unpack.decompress(piece, MAX_BODY_BYTES + 1 - len(body))
+        except zlib.error:
+            raise UnreadableReplyError("a body that cannot be unpacked") from None
+        if max(num_read, len(body)) > MAX_BODY_BYTES:
+            raise UnreadableReplyError(f"a body of more than {MAX_BODY_BYTES / 1e6:g} MB")
+    return bytes(body)
+
+
+def _asks_to_wait_s(headers: Mapping[str, str]) -> float:
+    try:
+        return float(headers.get("retry-after", ""))
+    except ValueError:
+        return 0.0

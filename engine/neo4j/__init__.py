@@ -1,0 +1,1 @@
+"""Neo4j: the gateway, the requests, and the embedded server."""

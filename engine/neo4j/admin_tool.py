@@ -1,0 +1,118 @@
+"""Neo4j's offline commands (``dbms set-initial-password``, ``database import`` …), each in a process of its own.
+
+The arguments reach Java through a file under the home that only its owner can read: none of them shows in a list of
+processes, and a command whose starter was killed is found by the file that it names.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ServerError
+from .home import ServerHome
+from .process import COLLECTOR, JVM_FLAGS, environment, failure_reason, held_interrupt, is_alive, java, wait_for_end
+from .tied import tied
+
+if TYPE_CHECKING:
+    import psutil
+
+ADMIN_CLASS = "org.neo4j.cli.AdminTool"
+
+_ENGLISH = ("-Duser.language=en", "-Duser.country=US")  # 2.58M, not 2,58M
+_ARGUMENTS = "run/admin.args"
+_KILL_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a command wrote, standard output and error together, and its exit code (negative: the signal)."""
+
+    output: str
+    exit_code: int
+
+    @property
+    def reason(self) -> str:
+        """The line that says why it failed."""
+        return failure_reason(self.output) or f"exit code {self.exit_code}"
+
+
+def run_admin(home: ServerHome, class_path: Iterable[Path], arguments: Iterable[str], *, heap_mb: int = 256) -> None:
+    """Run a command; raise `ServerError` with the line that says why when it fails."""
+    ended = run(home, class_path, arguments, heap_mb=heap_mb)
+    if ended.exit_code:
+        raise ServerError(f"Neo4j's admin tool failed: {ended.reason}")
+
+
+def run(
+    home: ServerHome,
+    class_path: Iterable[Path],
+    arguments: Iterable[str],
+    *,
+    heap_mb: int = 256,
+    collector: str = COLLECTOR,
+    folder: Path | None = None,
+    on_line: Callable[[str], None] = lambda _line: None,
+) -> Ended:
+    """Run a command in the folder (default: the home), hand each line that it writes to `on_line`, wait for its end.
+
+    A carriage return ends a line too. The command never outlives the call, nor, on Linux, the caller.
+    """
+    quoted = " ".join('"' + argument.replace("\\", "\\\\").replace('"', '\\"') + '"' for argument in arguments)
+    file = home.private_file(_ARGUMENTS, f"{ADMIN_CLASS} {quoted}\n")
+    lines: list[str] = []
+    try:
+        with ExitStack() as stack:
+            with held_interrupt():
+                process = subprocess.Popen(
+                    tied([java(), f"-Xmx{heap_mb}m", collector, *_ENGLISH, *JVM_FLAGS, _names_file(home)]),
+                    cwd=folder or home.folder,
+                    env=environment(home, class_path),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    encoding="utf-8",
+                    errors="replace",
+                )
+                stack.enter_context(process)
+                stack.callback(process.kill)  # nothing to one that has ended
+            assert process.stdout
+            for line in process.stdout:
+                lines.append(line)
+                on_line(line.rstrip("\n"))
+            process.wait()
+    finally:
+        file.unlink(missing_ok=True)
+    return Ended("".join(lines), process.returncode)
+
+
+def end_leftovers(home: ServerHome) -> None:
+    """Kill the commands on this home that a killed lodestar left running."""
+    import psutil
+
+    for process in [process for process in psutil.process_iter() if _is_command(process, home)]:
+        try:
+            process.kill()
+            wait_for_end(process, _KILL_TIMEOUT_S)
+        except psutil.NoSuchProcess:
+            continue
+        except (psutil.AccessDenied, psutil.TimeoutExpired) as error:
+            raise ServerError(
+                f"process {process.pid} still writes {home.folder} for a lodestar that was killed: end it and try again"
+            ) from error
+
+
+def _is_command(process: psutil.Process, home: ServerHome) -> bool:
+    import psutil
+
+    with suppress(psutil.Error):
+        return _names_file(home) in process.cmdline() and is_alive(process)
+    return False
+
+
+def _names_file(home: ServerHome) -> str:
+    return f"@{home.folder / _ARGUMENTS}"

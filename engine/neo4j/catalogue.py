@@ -1,0 +1,250 @@
+"""Read and refresh the relation catalogue and the state of the graph."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from ..errors import GraphError
+from ..steps import Steps, one
+from .requests import Request, Row
+from .templates import template
+
+LABEL_SEPARATOR = " – "
+
+GRAPH_VERSION = 2
+"""Of the graph model: labels, properties, constraints and indexes. Graphs of earlier versions can be read as well."""
+
+Edition = tuple[int, str | None, str | None, int]
+"""What differs after a load began, finished or was deleted: see ``read_edition.cypher``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationInfo:
+    """A relation of the graph as the catalogue has it.
+
+    `number` is at least 1 and stays when more is loaded. `label` is what a reader would call it, the parts of a
+    compound relation parted by `LABEL_SEPARATOR`. `domain` and `range` are the types of head and tail and
+    `inverse` the relation that says the same the other way round, each None where no source knew it. `stored_as` is
+    the type of its relationships where that is not its name.
+    """
+
+    number: int
+    name: str
+    label: str
+    count: int
+    domain: str | None = None
+    range: str | None = None
+    inverse: str | None = None
+    stored_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All relations of the graph, by number."""
+
+    relations: tuple[RelationInfo, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that changes whenever a relation, its words or its count changes."""
+        digest = hashlib.sha256()
+        for r in sorted(self.relations, key=lambda relation: relation.number):
+            values = [r.number, r.name, r.label, r.count, r.domain, r.range, r.inverse]
+            values += [r.stored_as] if r.stored_as else []
+            digest.update(json.dumps(values, ensure_ascii=True).encode())
+        return digest.hexdigest()
+
+    @property
+    def vocabulary(self) -> str:
+        """A hash of the relations' names and words: it stays when triples of known relations are added."""
+        rows = sorted((r.name, r.label, r.domain or "") for r in self.relations)
+        return hashlib.sha256(json.dumps(rows, ensure_ascii=True).encode()).hexdigest()
+
+    @property
+    def stored_as(self) -> dict[str, str]:
+        """The relationship type of each relation that is not stored under its own name."""
+        return {r.name: r.stored_as for r in self.relations if r.stored_as}
+
+
+@dataclass(frozen=True, slots=True)
+class GraphState:
+    """What the graph holds, and whether it is fit for retrieval."""
+
+    num_entities: int
+    num_relations: int
+    num_triples: int
+    num_literals: int = 0
+    num_finished_loads: int = 0
+    unfinished_loads: tuple[str, ...] = ()
+    """The sources of loads that began and did not finish, those that are half deleted excepted."""
+    deleting_loads: tuple[str, ...] = ()
+    """The sources of loads whose deletion began and did not finish."""
+    graph_version: int = GRAPH_VERSION
+    """The highest version of the graph model that a load wrote."""
+    has_entity_id: bool = True
+    """The uniqueness constraint of entity ids is there."""
+    has_entity_names: bool = True
+    """The full-text index of names is there and filled."""
+    num_other_nodes: int = 0
+    """Nodes that are not Lodestar's, as far as their labels tell."""
+    under_way: bool = False
+    """Whether what is unfinished is being worked on now; asked for by `whole_state`."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was loaded."""
+        return self.num_entities == 0 or self.num_triples == 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes answers incomplete, one line for each load that is half there."""
+        if self.under_way:
+            return (
+                *(f"the load of {source} is under way: answers are incomplete" for source in self.unfinished_loads),
+                *(f"the load of {source} is being deleted: answers may rest on it" for source in self.deleting_loads),
+            )
+        return (
+            *(
+                f"the load of {source} did not finish: answers are incomplete until the same `lodestar load` runs again"
+                for source in self.unfinished_loads
+            ),
+            *(
+                f"the deletion of the load of {source} did not finish: answers may rest on it until it is deleted again"
+                for source in self.deleting_loads
+            ),
+        )
+
+    def check(self) -> None:
+        """Raise `GraphError` when no question can be answered from this graph."""
+        if self.graph_version > GRAPH_VERSION:
+            raise GraphError(
+                f"the graph is of model version {self.graph_version}, this Lodestar reads up to {GRAPH_VERSION}: "
+                "update Lodestar"
+            )
+        is_whole = not self.is_empty and self.has_entity_id and self.has_entity_names
+        if self.unfinished_loads and not (self.num_finished_loads and is_whole) and self.under_way:
+            raise GraphError(f"the load of {self.unfinished_loads[0]} is under way: wait until it is done")
+        if self.unfinished_loads and not (self.num_finished_loads and is_whole):
+            raise GraphError(
+                f"the load of {self.unfinished_loads[0]} did not finish: run the same `lodestar load` again"
+            )
+        if self.deleting_loads and not self.num_finished_loads and self.under_way:
+            raise GraphError(f"the load of {self.deleting_loads[0]} is being deleted, and the graph has no other")
+        if self.deleting_loads and not self.num_finished_loads:
+            raise GraphError(
+                f"the deletion of the load of {self.deleting_loads[0]} did not finish, and the graph has no other: "
+                "delete it again, or run its `lodestar load` again"
+            )
+        if self.is_empty:
+            raise GraphError("the graph is empty: load one with `lodestar load geonames` or `lodestar load tsv FILE`")
+        if not self.has_entity_id:
+            raise GraphError("the graph has no constraint entity_id: load it again with `lodestar load … --force`")
+        if not self.has_entity_names:
+            raise GraphError("the graph has no name index entity_names: make it with `lodestar index names`")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadManifest:
+    """What the graph remembers of a load; counts are those of its source, without duplicates.
+
+    A load of graph version 1 has no number of its own: like everything it wrote it belongs to load 1, the base load.
+    """
+
+    sha256: str
+    number: int = 1
+    source: str = ""
+    kind: str = ""
+    num_triples: int = 0
+    num_entities: int = 0
+    num_literals: int = 0
+    num_relations: int = 0
+    num_duplicates: int = 0
+    num_names: int = 0
+    checksum: str = ""
+    options: str = "{}"
+    """The options of the load, as a JSON object."""
+    writer: str = ""
+    started: str | None = None
+    """ISO 8601, with the time zone."""
+    finished: str | None = None
+    """ISO 8601; None until the load is complete, and again from when its deletion began."""
+    graph_version: int = 1
+    deleting: bool = False
+
+
+def read_catalogue() -> Request[Catalogue]:
+    """The relation catalogue."""
+    return Request(template("read_catalogue"), {}, lambda rows: Catalogue(tuple(RelationInfo(*row) for row in rows)))
+
+
+def read_graph_state() -> Request[GraphState]:
+    """What the graph holds and lacks."""
+
+    def decode(rows: Sequence[Row]) -> GraphState:
+        if not rows:
+            return GraphState(0, 0, 0, has_entity_id=False, has_entity_names=False)
+        indexes, num_entities, num_literals, counts, loads, num_nodes, num_pictured = rows[0]
+        num_own_nodes = num_entities + num_literals + len(counts) + len(loads) + num_pictured
+        return GraphState(
+            num_entities=num_entities,
+            num_relations=len(counts),
+            num_triples=sum(counts),
+            num_literals=num_literals,
+            num_finished_loads=sum(finished for _, finished, _, _ in loads),
+            unfinished_loads=tuple(source for source, finished, deleting, _ in loads if not finished and not deleting),
+            deleting_loads=tuple(source for source, _, deleting, _ in loads if deleting),
+            graph_version=max((version for *_, version in loads), default=GRAPH_VERSION),
+            has_entity_id="entity_id" in indexes,
+            has_entity_names="entity_names" in indexes,
+            num_other_nodes=max(num_nodes - num_own_nodes, 0),
+        )
+
+    return Request(template("read_graph_state"), {}, decode)
+
+
+def read_edition() -> Request[Edition]:
+    """What differs after a load began, finished or was deleted."""
+
+    def decode(rows: Sequence[Row]) -> Edition:
+        num_loads, started, finished, num_relations = rows[0]
+        return num_loads, started, finished, num_relations
+
+    return Request(template("read_edition"), {}, decode)
+
+
+def read_loads() -> Request[tuple[LoadManifest, ...]]:
+    """The manifests of all loads, by number."""
+    return Request(template("read_loads"), {}, lambda rows: tuple(_manifest(properties) for (properties,) in rows))
+
+
+def _manifest(properties: dict[str, Any]) -> LoadManifest:
+    """Return a manifest from what the graph has of it; what another version wrote besides is left out."""
+    known = {field.name for field in fields(LoadManifest)}
+    return LoadManifest(**{name: value for name, value in properties.items() if name in known})
+
+
+def read_relation_counts() -> Request[dict[str, int]]:
+    """How many triples each relation has, counted in the graph itself (reads every relationship)."""
+    return Request(template("read_relation_counts"), {}, dict)
+
+
+def check_signatures() -> Request[int]:
+    """How many entities have a relation signature that disagrees with the graph (reads every relationship)."""
+    return Request(template("check_signatures"), {}, lambda rows: int(rows[0][0]))
+
+
+def whole_state() -> Steps[GraphState]:
+    """Return what the graph holds and lacks; one round trip, and one more where a load or a deletion is unfinished."""
+    state = yield from one(read_graph_state())
+    if not state.unfinished_loads and not state.deleting_loads:
+        return state
+    return replace(state, under_way=(yield from one(read_under_way())))
+
+
+def read_under_way() -> Request[bool]:
+    """Whether a load or a deletion of this user's is under way, by the lock that it holds."""
+    return Request(template("count_lock_holders"), {}, lambda rows: bool(rows and rows[0][0]))

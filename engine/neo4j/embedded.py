@@ -1,0 +1,323 @@
+"""Start, stop and describe an embedded Neo4j."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import (
+    AuthenticationError,
+    DatabaseUnavailableError,
+    LodestarError,
+    PortTakenError,
+    ServerError,
+    UsageError,
+)
+from ..progress import waiting
+from ..settings import Settings
+from . import admin_tool, graph_files, machine, process
+from .file_lock import locked
+from .home import LOOPBACK, USER, ServerHome, ServerState, checked_name, unwritable
+from .jars import NEO4J_VERSION, JarCache
+
+if TYPE_CHECKING:
+    from .gateway import Connection
+
+
+Phase = Literal["stopped", "starting", "running"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a server is doing. Ports and memory are those of the last start, 0 before the first."""
+
+    name: str
+    phase: Phase
+    pid: int | None
+    version: str
+    bolt_port: int
+    http_port: int
+    heap_mb: int
+    pagecache_mb: int
+    home: Path
+    log: Path
+    password_file: Path
+
+    @property
+    def running(self) -> bool:
+        """Whether the server's process lives and answers."""
+        return self.phase == "running"
+
+    @property
+    def bolt_uri(self) -> str:
+        """The address for drivers."""
+        return f"bolt://{LOOPBACK}:{self.bolt_port}"
+
+    @property
+    def browser_url(self) -> str:
+        """The address of Neo4j Browser."""
+        return f"http://{LOOPBACK}:{self.http_port}/browser/"
+
+
+BOLT_PORT = 7687
+HTTP_PORT = 7474
+START_TIMEOUT_S = 180.0
+_PORT_ATTEMPTS = 3
+LIMITS = {
+    "bolt_port": (1, 65_535),
+    "http_port": (1, 65_535),
+    "heap_mb": (256, 1 << 20),
+    "pagecache_mb": (16, 1 << 20),
+}
+
+
+class EmbeddedServer:
+    """The server of ``<home_dir>/servers/<name>``."""
+
+    usual_ports = (BOLT_PORT, HTTP_PORT)
+
+    def __init__(self, name: str, home_dir: Path, cache_dir: Path) -> None:
+        self.name = checked_name(name)
+        self.servers_dir = home_dir.expanduser().resolve() / "servers"
+        self.home = ServerHome(self.servers_dir / self.name)
+        self.jars = JarCache(cache_dir.expanduser())
+        self._child: subprocess.Popen[bytes] | None = None  # kept: a lost Popen warns that its process still runs
+
+    def start(
+        self,
+        *,
+        bolt_port: int | None = None,
+        http_port: int | None = None,
+        heap_mb: int | None = None,
+        pagecache_mb: int | None = None,
+        progress: bool = True,
+    ) -> Status:
+        """Start the server unless it runs, and return when Bolt and Browser answer.
+
+        What is not given is as at the last start, or chosen: free ports, memory by the machine's. Raises
+        `UsageError`, `PortTakenError`, `DownloadError`, or `ServerError` with the reason from the server's log;
+        whatever ends the start early, Ctrl-C included, ends the server's process too.
+        """
+        given = {"bolt_port": bolt_port, "http_port": http_port, "heap_mb": heap_mb, "pagecache_mb": pagecache_mb}
+        _check(given)
+        with self._locked():
+            status = self.status()
+            if status.phase != "stopped" and status.bolt_port:
+                _refuse_changes(status, given)
+            return status if status.running else self._start(status, given, progress=progress)
+
+    def stop(self) -> bool:
+        """Stop the server; return whether it was running. The data stays."""
+        if not self.home.folder.exists():
+            return False
+        with self._locked():
+            return self._stop()
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether its folder has a graph, even an empty one: False until the first start or load."""
+        return graph_files.has_graph(self.home)
+
+    def status(self) -> Status:
+        """Return what the server is doing."""
+        state = self.home.read_state()
+        server = process.find(self.home, state) if self.home.folder.exists() else None
+        phase: Phase = "stopped"
+        if server:
+            phase = "running" if state and process.listens(server, state) else "starting"
+        return Status(
+            name=self.name,
+            phase=phase,
+            pid=server.pid if server else None,
+            version=state.version if state else NEO4J_VERSION,
+            bolt_port=state.bolt_port if state else 0,
+            http_port=state.http_port if state else 0,
+            heap_mb=state.heap_mb if state else 0,
+            pagecache_mb=state.pagecache_mb if state else 0,
+            home=self.home.folder,
+            log=self.home.console_log,
+            password_file=self.home.password_file,
+        )
+
+    def connection(self, timeout_s: float = 30.0) -> Connection:
+        """Return the connection to the running server; raise `DatabaseUnavailableError` when it is not running."""
+        from .gateway import Connection
+
+        status = self.status()
+        if status.phase == "starting":
+            raise DatabaseUnavailableError(f"the embedded Neo4j {self.name!r} is still starting: try again in a moment")
+        if not status.running:
+            option = "" if self.name == Settings().name else f" --name {self.name}"
+            raise DatabaseUnavailableError(
+                f"the embedded Neo4j {self.name!r} is not running: start it with `lodestar db start{option}`"
+            )
+        return Connection(status.bolt_uri, USER, self.home.password(), timeout_s=timeout_s)
+
+    @property
+    def remembered_ports(self) -> tuple[int, ...]:
+        """The ports of the last start."""
+        state = self.home.read_state()
+        return (state.bolt_port, state.http_port) if state else ()
+
+    def others(self) -> list[EmbeddedServer]:
+        """Return the other servers under the same home, by name."""
+        if not self.servers_dir.is_dir():
+            return []
+        names = sorted(path.parent.name for path in self.servers_dir.glob("[!.]*/server.json"))
+        cache_dir = self.jars.folder.parent
+        return [EmbeddedServer(name, self.servers_dir.parent, cache_dir) for name in names if name != self.name]
+
+    def _start(self, status: Status, given: Mapping[str, int | None], *, progress: bool) -> Status:
+        """Start the server, which has the status, not running; what ends the start early ends the server too."""
+        last = self.home.read_state()
+        try:
+            if status.phase == "starting" and last:
+                return self._awaited(progress=progress)  # the lodestar that started it was killed
+            self._stop()  # a server whose ports nobody knows any more
+            self._settle(sweep=False)
+            started = self._started(given, progress=progress)
+        except BaseException:
+            self._stop()
+            self.home.restore_state(last)
+            raise
+        graph_files.sweep(self.home)
+        return started
+
+    def _settle(self, *, sweep: bool = True) -> None:
+        """End what a killed lodestar left running and finish what it was at; no server runs."""
+        if self.home.folder.exists():
+            admin_tool.end_leftovers(self.home)
+            graph_files.settle(self.home)
+            if sweep:
+                graph_files.sweep(self.home)
+
+    def _delete(self) -> None:
+        """Stop the server and delete its folder, if there is one."""
+        if self.home.folder.exists():
+            with self._locked():
+                self._stop()
+                admin_tool.end_leftovers(self.home)
+                self.home.delete()
+
+    def _avoided_ports(self) -> set[int]:
+        """Return the ports that other servers are to find free."""
+        return {port for other in self.others() for port in other.remembered_ports}
+
+    def _planned(self, given: Mapping[str, int | None]) -> ServerState:
+        """Return the state to start with: what is given, else as at the last start, else chosen."""
+        last = self.home.read_state()
+        avoid = self._avoided_ports()
+        usual_bolt_port, usual_http_port = self.usual_ports
+        bolt_port = machine.chosen_port(
+            given["bolt_port"],
+            last.bolt_port if last else None,
+            usual_bolt_port,
+            "--bolt-port",
+            avoid | {given["http_port"] or 0},
+        )
+        http_port = machine.chosen_port(
+            given["http_port"], last.http_port if last else None, usual_http_port, "--http-port", avoid | {bolt_port}
+        )
+        total_mb = machine.memory_mb()
+        return ServerState(
+            version=NEO4J_VERSION,
+            bolt_port=bolt_port,
+            http_port=http_port,
+            heap_mb=given["heap_mb"] or (last.heap_mb if last else machine.default_heap_mb(total_mb)),
+            pagecache_mb=given["pagecache_mb"]
+            or (last.pagecache_mb if last else machine.default_pagecache_mb(total_mb)),
+        )
+
+    def _started(self, given: Mapping[str, int | None], *, progress: bool) -> Status:
+        state = self._planned(given)
+        class_path = self.jars.ensure(progress=progress)
+        self.home.create()
+        for _ in range(_PORT_ATTEMPTS - 1):
+            try:
+                self._launch(state, class_path)
+                return self._awaited(progress=progress)
+            except PortTakenError:
+                # Another process took a port between our look and the server's.
+                if given["bolt_port"] or given["http_port"]:
+                    raise
+                state = replace(state, bolt_port=machine.free_port(), http_port=machine.free_port())
+        self._launch(state, class_path)
+        return self._awaited(progress=progress)
+
+    def _launch(self, state: ServerState, class_path: list[Path]) -> None:
+        """Write the configuration and launch the server's process."""
+        self.home.write_state(state)
+        self.home.write_configuration(state)
+        password = self.home.ensure_password()
+        if not self.home.has_initial_password:
+            admin_tool.run_admin(self.home, class_path, ["dbms", "set-initial-password", password])
+        self._child = process.launch(self.home, state, class_path, for_us_alone=self._for_us_alone())
+        self.home.write_state(replace(state, pid=self._child.pid, started_s=process.started_s(self._child.pid)))
+
+    def _awaited(self, *, progress: bool) -> Status:
+        """Return the status of the launched server when it answers and takes the password."""
+        from .gateway import Gateway
+
+        state = self.home.read_state()
+        server = process.find(self.home, state)
+        if not state or not server:
+            raise ServerError(f"Neo4j ended while it started; its log is {self.home.console_log}")
+        with waiting(f"starting Neo4j {self.name!r}", shown=progress):
+            process.wait_until_ready(server, self.home, state, START_TIMEOUT_S)
+        try:
+            with Gateway(self.connection()) as gateway:
+                gateway.version()
+        except AuthenticationError as error:
+            raise ServerError(
+                f"{self.home.password_file}: expected the password of user {USER}, which was changed in the server: "
+                "write the new one into this file"
+            ) from error
+        return self.status()
+
+    def _stop(self) -> bool:
+        server = process.find(self.home, self.home.read_state()) if self.home.folder.exists() else None
+        if server:
+            process.end(server)
+        return server is not None
+
+    def _for_us_alone(self) -> bool:
+        """Whether a server that is started now is to end with whoever starts it."""
+        return False
+
+    def _locked(self) -> AbstractContextManager[None]:
+        """Keep other lodestars from starting, stopping or deleting this server meanwhile."""
+        return self._lock("lock", f"another lodestar is starting or stopping {self.name!r}")
+
+    @contextmanager
+    def _lock(self, kind: str, reason: str, *, refusal: LodestarError | None = None) -> Iterator[None]:
+        path = self.servers_dir / f".{self.name}.{kind}"
+        try:
+            self.servers_dir.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        except OSError as error:
+            raise unwritable(self.servers_dir, error) from error
+        with locked(path, reason, refusal=refusal):
+            yield
+
+
+def _check(given: Mapping[str, int | None]) -> None:
+    if given["bolt_port"] and given["bolt_port"] == given["http_port"]:
+        raise UsageError(f"port {given['bolt_port']} is given for Bolt and for HTTP: expected two different ports")
+    for name, (least, most) in LIMITS.items():
+        value = given[name]
+        if value is not None and not least <= value <= most:
+            raise UsageError(f"{name}: expected {least:,} to {most:,}, found {value:,}")
+
+
+def _refuse_changes(status: Status, given: Mapping[str, int | None]) -> None:
+    """Raise `ServerError` when a running server is asked to be another than it is."""
+    for name, value in given.items():
+        if value is not None and value != getattr(status, name):
+            raise ServerError(
+                f"the embedded Neo4j {status.name!r} already runs with {name} {getattr(status, name)}, not {value}: "
+                "stop it first, then start it so"
+            )

@@ -1,0 +1,204 @@
+"""The folder of one embedded server: configuration, data, logs, password, and what is remembered between starts.
+
+<home>/servers/<name>/
+    server.json     ports and memory; pid and start time of the process
+    password        of user neo4j, readable by its owner only
+    conf/ data/ import/ licenses/ logs/ plugins/ run/
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from ...models.whole_file import whole
+from ..errors import ServerError, UsageError
+from ..show.browser import post_connect_command
+
+LOOPBACK = "127.0.0.1"
+USER = "neo4j"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
+_FOLDERS = ("conf", "data", "import", "licenses", "logs", "plugins", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """What is remembered of a server. `pid` is 0 before the first start; times are seconds since the epoch."""
+
+    version: str
+    bolt_port: int
+    http_port: int
+    heap_mb: int
+    pagecache_mb: int
+    pid: int = 0
+    started_s: float = 0.0
+
+
+def checked_name(name: str) -> str:
+    """Return the name of an instance; raise `UsageError` when it could not be a folder's name everywhere."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"server name {name!r}: expected 1 to 63 letters, digits, '-' or '_', beginning with a letter or a digit"
+        )
+    return name
+
+
+class ServerHome:
+    """One server's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def conf(self) -> Path:
+        """The folder of ``neo4j.conf``."""
+        return self.folder / "conf"
+
+    @property
+    def data(self) -> Path:
+        """The folder of Neo4j's databases."""
+        return self.folder / "data"
+
+    @property
+    def logs(self) -> Path:
+        """The folder of Neo4j's logs."""
+        return self.folder / "logs"
+
+    @property
+    def console_log(self) -> Path:
+        """What the server wrote to its standard output and error, in its last run."""
+        return self.logs / "console.log"
+
+    @property
+    def password_file(self) -> Path:
+        """The file with the password of user neo4j."""
+        return self.folder / "password"
+
+    @property
+    def has_initial_password(self) -> bool:
+        """Whether Neo4j was told the password: before its first start, which makes the data."""
+        return (self.data / "dbms" / "auth.ini").is_file() or (self.data / "databases" / "system").is_dir()
+
+    def create(self) -> None:
+        """Make the folders, readable by their owner only; raise `ServerError` where that cannot be."""
+        try:
+            shutil.rmtree(self._doomed, ignore_errors=True)  # what an interrupted deletion left
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._check_ours()
+            for name in _FOLDERS:
+                (self.folder / name).mkdir(exist_ok=True)
+        except OSError as error:
+            raise unwritable(self.folder, error) from error
+
+    def read_state(self) -> ServerState | None:
+        """Return what is remembered, or None for a server that was never started (or whose file is damaged)."""
+        try:
+            content = json.loads((self.folder / "server.json").read_text(encoding="utf-8"))
+            return ServerState(**{field.name: content[field.name] for field in fields(ServerState)})
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write_state(self, state: ServerState) -> None:
+        """Remember the state."""
+        self.private_file("server.json", json.dumps(asdict(state), indent=2) + "\n")
+
+    def restore_state(self, state: ServerState | None) -> None:
+        """Remember what was remembered before a start that failed."""
+        if state:
+            self.write_state(state)
+        else:
+            (self.folder / "server.json").unlink(missing_ok=True)
+
+    def write_configuration(self, state: ServerState) -> None:
+        """Write ``conf/neo4j.conf`` for these ports and this much memory."""
+        lines = [f"{name}={value}" for name, value in configuration(state).items()]
+        text = "\n".join(["# Written by `lodestar db start`, at each start.", *lines]) + "\n"
+        self.private_file("conf/neo4j.conf", text)
+
+    def password(self) -> str:
+        """Return the password of user neo4j; raise `ServerError` when its file is gone or unreadable."""
+        try:
+            return self.password_file.read_text(encoding="ascii").strip()
+        except (OSError, ValueError) as error:
+            raise ServerError(
+                f"{self.password_file}: expected the server's password, found no readable file: "
+                "put the password back, or start over with `lodestar db reset`"
+            ) from error
+
+    def ensure_password(self) -> str:
+        """Return the password, made on first use: 256 random bits, in a file of mode 0600."""
+        if not self.password_file.exists() and not self.has_initial_password:
+            self.private_file("password", f"{secrets.token_hex(32)}\n")
+        return self.password()
+
+    def delete(self) -> None:
+        """Delete the folder: renamed first, so that an interruption never leaves half a server."""
+        self._check_ours()
+        try:
+            shutil.rmtree(self._doomed, ignore_errors=True)
+            self.folder.rename(self._doomed)
+            shutil.rmtree(self._doomed)
+        except OSError as error:
+            raise ServerError(f"{error.filename or self.folder} cannot be deleted: {error.strerror}") from error
+
+    @property
+    def _doomed(self) -> Path:
+        return self.folder.with_name(f".{self.folder.name}.deleted")
+
+    def _check_ours(self) -> None:
+        """Raise `ServerError` for a folder that holds something else than a server."""
+        if (self.folder / "server.json").is_file():
+            return
+        if foreign := sorted({path.name for path in self.folder.iterdir()} - {*_FOLDERS, "password"}):
+            raise ServerError(
+                f"{self.folder} holds {foreign[0]!r}: expected nothing but a server of Lodestar's; name another --home"
+            )
+
+    def private_file(self, name: str, text: str) -> Path:
+        """Write a file that only its owner can read, all of it or nothing, and return its path."""
+        path = self.folder / name
+        try:
+            with whole(path, private=True) as draft:
+                draft.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise unwritable(path, error) from error
+        return path
+
+
+def configuration(state: ServerState) -> Mapping[str, str]:
+    """Return the settings of ``neo4j.conf``: loopback only, auth on, nothing reported to anyone."""
+    bolt, http = f"{LOOPBACK}:{state.bolt_port}", f"{LOOPBACK}:{state.http_port}"
+    return {
+        "server.default_listen_address": LOOPBACK,
+        "server.bolt.listen_address": bolt,
+        "server.bolt.advertised_address": bolt,
+        "server.http.listen_address": http,
+        "server.http.advertised_address": http,
+        "server.https.enabled": "false",
+        "dbms.security.auth_enabled": "true",
+        "server.memory.heap.initial_size": f"{initial_heap_mb(state.heap_mb)}m",
+        "server.memory.heap.max_size": f"{state.heap_mb}m",
+        "server.memory.pagecache.size": f"{state.pagecache_mb}m",
+        "dbms.usage_report.enabled": "false",
+        "client.allow_telemetry": "false",
+        "browser.remote_content_hostname_whitelist": "localhost",
+        "browser.post_connect_cmd": post_connect_command(),
+        # The default keeps a stopped server's process alive for ten seconds after its databases are closed.
+        "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
+    }
+
+
+def initial_heap_mb(heap_mb: int) -> int:
+    """Return the heap to begin with: small, so that an idle server on a laptop stays small."""
+    return min(512, heap_mb)
+
+
+def unwritable(path: Path, error: OSError) -> ServerError:
+    """Return the error for a folder that cannot be written."""
+    return ServerError(f"{path} cannot be written ({error.strerror}): name another folder with --home")

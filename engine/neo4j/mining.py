@@ -1,0 +1,169 @@
+"""Request the answer paths and candidate pools that training data is mined from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..values import Entity, Step
+from .graph import Signature
+from .requests import Request, Row
+from .templates import template
+
+MAX_NAMESAKES = 1_000
+"""Matches of a full-text query among which the entities of a name are looked for."""
+
+_PLAIN = re.compile(r'[^"\\\x00-\x1f\x7f]*')
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPair:
+    """A topic entity and the entities or literals that paths from it are to lead to, by id."""
+
+    topic: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSteps:
+    """The relation paths of one or two steps of a pair; `cut`: there may be more."""
+
+    paths: tuple[tuple[Step, ...], ...] = ()
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LastSteps:
+    """The steps to an answer: from which entity which ones lead there; `cut`: there are more."""
+
+    steps: Mapping[str, frozenset[Step]] = field(default_factory=dict)
+    cut: bool = False
+
+
+def find_answer_paths(pairs: Sequence[AnswerPair], max_degree: int, max_paths: int) -> Request[list[AnswerSteps]]:
+    """The short relation paths between both ends of each pair, `max_paths` at most."""
+
+    def decode(rows: Sequence[Row]) -> list[AnswerSteps]:
+        found = [AnswerSteps()] * len(pairs)
+        for pair, paths, cut in rows:
+            found[pair] = AnswerSteps(tuple(tuple(map(_step, path)) for path in paths), cut)
+        return found
+
+    params = {
+        "pairs": [{"key": key, "topic": pair.topic, "answers": list(pair.answers)} for key, pair in enumerate(pairs)],
+        "max_degree": max_degree,
+        "max_paths": max_paths,
+    }
+    return Request(template("find_answer_paths"), params, decode)
+
+
+def find_last_steps(answers: Sequence[str], max_degree: int) -> Request[dict[str, LastSteps]]:
+    """The last steps to each of the answers that anything leads to."""
+
+    def decode(rows: Sequence[Row]) -> dict[str, LastSteps]:
+        steps: dict[str, dict[str, set[Step]]] = {}
+        cuts: dict[str, bool] = {}
+        for answer, step, sources, cut in rows:
+            into = steps.setdefault(answer, {})
+            for source in sources:
+                into.setdefault(source, set()).add(_step(step))
+            cuts[answer] = cut
+        return {
+            answer: LastSteps({source: frozenset(found) for source, found in into.items()}, cuts[answer])
+            for answer, into in steps.items()
+        }
+
+    return Request(template("find_last_steps"), {"answers": list(answers), "max_degree": max_degree}, decode)
+
+
+def find_entities_by_name(names: Sequence[str]) -> Request[dict[str, tuple[str, ...]]]:
+    """The ids of the entities and literals that go by exactly these names, by name; names of nothing are left out."""
+    params: dict[str, Any] = {
+        "wanted": [{"name": name, "query": _phrase(name), "term": _term(name)} for name in names],
+        "limit": MAX_NAMESAKES,
+    }
+    return Request(
+        template("find_entities_by_name"), params, lambda rows: {name: tuple(ids) for name, ids in rows if ids}
+    )
+
+
+def stream_mediator_relations() -> Request[int]:
+    """The signed catalogue numbers in the signatures of unnamed entities, one a row."""
+    return Request(template("stream_mediator_relations"), {}, lambda rows: int(rows[0][0]))
+
+
+def stream_named_signatures() -> Request[Signature]:
+    """The entities that have a name, with the signed catalogue numbers of their relations, one a row."""
+
+    def decode(rows: Sequence[Row]) -> Signature:
+        id_, name, degree, relations = rows[0]
+        return Signature(Entity(id_, name), degree, tuple(relations))
+
+    return Request(template("stream_named_signatures"), {}, decode)
+
+
+def _step(returned: str) -> Step:
+    """Return the step that a query returns: a relation's name, with ^ before it where it is walked to its head."""
+    return Step(returned[1:], inverse=True) if returned.startswith("^") else Step(returned)
+
+
+def _phrase(name: str) -> str:
+    """Return the Lucene query for a name: all of it, as it stands."""
+    return '"' + name.replace("_", " ").replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _term(value: str) -> str | None:
+    """Return how the ids of the literals of a value begin; None where that says nothing."""
+    plain = _PLAIN.match(value)
+    assert plain
+    if not plain[0]:
+        return None
+    return f'"{plain[0]}"' if plain[0] == value else f'"{plain[0]}'
+
+
+VALUE_CHARS = 100
+"""What is read of a literal's value, as a name on a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationChain:
+    """Paths with the same relations, merged: their steps as `PoolChain` writes them, the names on one of them, their
+    number; `cut`: there may be more from where they start."""
+
+    steps: tuple[str, ...]
+    names: tuple[str, ...]
+    count: int
+    cut: bool
+
+
+def find_shortest_paths(pairs: Sequence[tuple[str, str]], max_paths: int) -> Request[list[list[RelationChain]]]:
+    """The shortest paths of each pair of ids, a topic's and an answer's: `max_paths` of a pair are looked at."""
+
+    def decode(rows: Sequence[Row]) -> list[list[RelationChain]]:
+        found: list[list[RelationChain]] = [[] for _ in pairs]
+        for pair, steps, names, count, cut in rows:
+            found[pair].append(RelationChain(tuple(steps), tuple(names), count, cut))
+        return found
+
+    params = {
+        "pairs": [{"key": key, "topic": topic, "answer": answer} for key, (topic, answer) in enumerate(pairs)],
+        "max_paths": max_paths,
+        "value_chars": VALUE_CHARS,
+    }
+    return Request(template("find_shortest_paths"), params, decode)
+
+
+def read_neighbourhoods(ids: Sequence[str], max_degree: int) -> Request[dict[str, list[RelationChain]]]:
+    """The one-hop neighbourhoods of the entities among `ids`, chains of one step: `max_degree` triples of each are
+    looked at."""
+
+    def decode(rows: Sequence[Row]) -> dict[str, list[RelationChain]]:
+        found: dict[str, list[RelationChain]] = {}
+        for id_, step, names, count, cut in rows:
+            found.setdefault(id_, []).append(RelationChain((step,), tuple(names), count, cut))
+        return found
+
+    params = {"ids": list(ids), "max_degree": max_degree, "value_chars": VALUE_CHARS}
+    return Request(template("read_neighbourhoods"), params, decode)

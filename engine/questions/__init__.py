@@ -1,1 +1,0 @@
-"""Questions with what is known to be right about them."""

@@ -1,0 +1,377 @@
+"""Define the parts that retrieve: path search, triple and entity scorers, path decoders, GRIL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from ...models.similarity import Weights
+from ..combinators import Then, TracedReorganiser
+from ..errors import UsageError
+from ..evidence.calibration import SIMILARITY, Calibration
+from ..evidence.evidence import Kind
+from ..reorganising.lacking import SayingWhy
+from ..reorganising.merging import Merging
+from ..resources import GraphResources
+from ..retrieval.beam import BeamSearch
+from ..retrieval.frontier import Bounds
+from ..retrieval.scoring import PathScorer
+from ..retrieval.shortlisting import RelationShortlist
+from ..retrieval.similarity import SimilarityScorer
+from ..stages import Answerer, Reorganiser, Retriever
+from ..values import Topic
+from .part import AnswererPart, ReorganiserPart, RetrieverPart, described, option
+
+if TYPE_CHECKING:
+    from ..retrieval.dual_encoder import StarScorer
+    from ..retrieval.growing import GrowingRetriever
+    from ..retrieval.triples import SubgraphScorer, TripleScoring
+
+
+MAX_HOP = 4
+
+
+@dataclass(frozen=True)
+class Searching(RetrieverPart):
+    """How far and how wide a beam search goes."""
+
+    gives: ClassVar[Kind] = "chain"
+
+    beam_width: int = option(10, "paths carried on at each hop", source="STAR, section 5.1", least=1, most=1_000)
+    max_hop: int = option(2, "longest path in hops between named entities", source="STAR", least=1, most=MAX_HOP)
+    max_topics: int = option(3, "linked entities that a search starts from", least=1, most=20)
+    min_link: float = option(0.1, "of the best link's score, what another needs to be started from", least=0, most=1)
+    link_weight: float = option(1.585, "log-odds that a link lacking 1 to the best one costs a path", least=0)
+    meeting_bonus: float = option(0.0, "log-odds that a path gains which meets another topic's", least=0)
+    return_to_topic: bool = option(False, "an entity that the question is about may be its answer")
+    shortlist_from: int = option(0, "steps offered beyond which relations are shortlisted; 0: never", least=0)
+    shortlist_relations: int = option(100, "relations nearest to the question that are kept then", least=1)
+    bounds: Bounds = field(default_factory=Bounds, metadata=described("what one expansion may read"))
+
+    def _search(
+        self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, *second_look: Reorganiser
+    ) -> Retriever:
+        """Return the search by a scorer, its second look, the merging of paths that meet, and why nothing fits."""
+        search = BeamSearch(
+            graph.relations,
+            scorer,
+            calibration=calibration,
+            beam_width=self.beam_width,
+            max_hop=self.max_hop,
+            max_topics=self.max_topics,
+            min_link=self.min_link,
+            link_weight=calibration.from_log_odds(self.link_weight),
+            slack=calibration.from_log_odds(self.meeting_bonus),
+            return_to_topic=self.return_to_topic,
+            bounds=self.bounds,
+            shortlist=self._shortlist(graph),
+            stored_as=graph.catalogue.stored_as,
+        )
+        rereads = [TracedReorganiser("rerank", look) for look in second_look]
+
+        def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:
+            shortlist = RelationShortlist(graph.index, graph.shared.vectors, least=0, num_relations=num_relations)
+            return shortlist.relations([(text, topic)])[text, topic]
+
+        merged = TracedReorganiser("merge", Merging(self.meeting_bonus))
+        return Then(search, *rereads, merged, SayingWhy(scorer, calibration, graph.relations, nearest))
+
+    def _shortlist(self, graph: GraphResources) -> RelationShortlist | None:
+        if not self.shortlist_from:
+            return None
+        return RelationShortlist(
+            graph.index, graph.shared.vectors, least=self.shortlist_from, num_relations=self.shortlist_relations
+        )
+
+
+@dataclass(frozen=True)
+class Similarity(Searching):
+    """Beam search scored by sentence similarity, without training."""
+
+    name: ClassVar[str] = "similarity"
+
+    link_weight: float = option(1.68, "log-odds that a link lacking 1 to the best one costs a path", least=0)
+    meeting_bonus: float = option(0.672, "log-odds that a path gains which meets another topic's", least=0)
+    shortlist: int = option(16, "candidates of a hop whose text is encoded whole", least=1, most=1_000)
+    weights: Weights = field(
+        default_factory=Weights, metadata=described("what hops cost and are worth (docs/retrieval.md)")
+    )
+
+    def retriever(self, graph: GraphResources) -> Retriever:
+        """Return the search."""
+        return self._search(graph, self.scorer(graph), SIMILARITY)
+
+    def scorer(self, graph: GraphResources) -> SimilarityScorer:
+        """Return the scorer over the graph's relations."""
+        shared = graph.shared
+        return SimilarityScorer(
+            graph.words, shared.encoder, weights=self.weights, shortlist=self.shortlist, vectors=shared.vectors
+        )
+
+
+@dataclass(frozen=True)
+class Star(Searching):
+    """Beam search by a trained scorer: a dual encoder, and a cross-attentive scorer that reads the best (STAR)."""
+
+    name: ClassVar[str] = "star"
+    kinds: ClassVar[tuple[str, ...]] = ("star",)
+
+    checkpoint: str = option("", "folder of the trained scorer (docs/training.md)", source="lodestar train star")
+    shortlist: int | None = option(
+        None, "paths that the cross-attentive scorer reads", source="the checkpoint", least=0, most=1_000
+    )
+    mix: float | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint", least=0, most=1)
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def retriever(self, graph: GraphResources) -> Retriever:
+        """Return the search; raises `CheckpointError` for a checkpoint that cannot be read or is of another graph."""
+        from ..reorganising.rescoring import Rescoring
+
+        scorer = self.scorer(graph)
+        description = scorer.model.checkpoint.description
+        calibration = Calibration("logit", *description.calibration)
+        mix = description.mix if self.mix is None else self.mix
+        if not mix:
+            return self._search(graph, scorer, calibration)
+        if description.scorer != "cross":
+            raise UsageError(
+                f"{self.name}.mix: {self.checkpoint} has the scorer {description.scorer} alone, so mix is 0"
+            )
+        shortlist = description.shortlist if self.shortlist is None else self.shortlist
+        link_weight = calibration.from_log_odds(self.link_weight)
+        reading = Rescoring(scorer, shortlist=shortlist, mix=mix, link_weight=link_weight)
+        return self._search(graph, scorer, calibration, reading)
+
+    def scorer(self, graph: GraphResources) -> StarScorer:
+        """Return the trained scorer over the graph's relations."""
+        from ..retrieval.dual_encoder import star_scorer  # with PyTorch, which is slow to import
+
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
+        return star_scorer(graph.words, model, graph.shared.vectors_for)
+
+
+@dataclass(frozen=True)
+class Merge(ReorganiserPart):
+    """Chains from different topics that meet share the entities they meet at (ReG, section 4.2)."""
+
+    name: ClassVar[str] = "merge"
+    takes: ClassVar[Kind] = "chain"
+    gives: ClassVar[Kind] = "chain"
+
+    bonus: float = option(0.0, "log-odds that a chain gains which meets another topic's", least=0)
+
+    def reorganiser(self, _graph: GraphResources) -> Reorganiser:
+        """Return the merging."""
+        return Merging(self.bonus)
+
+
+LANGUAGE_MODEL = "reg-path-lm"
+"""The kind of a checkpoint that is a LoRA."""
+
+
+@dataclass(frozen=True)
+class RegPath(Searching):
+    """Beam search over relation paths that a trained decoder or language model writes (ReG@Path, docs/reg.md)."""
+
+    name: ClassVar[str] = "reg-path"
+    kinds: ClassVar[tuple[str, ...]] = ("reg-path", LANGUAGE_MODEL)
+
+    checkpoint: str = option(
+        "", "folder of the trained decoder or LoRA (docs/reg.md)", source="lodestar train reg-path"
+    )
+    model: str = option("", "of a LoRA: where its language model is, by name or folder", source="the checkpoint")
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def retriever(self, graph: GraphResources) -> Retriever:
+        """Return the search; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        kind, description = graph.shared.describe(self.checkpoint, *self.kinds)
+        calibration = Calibration("logit", *description.calibration)
+        is_language_model = kind.name == LANGUAGE_MODEL
+        if self.model and not is_language_model:
+            raise UsageError(f"--set reg-path.model: {self.checkpoint} is no LoRA: leave it out")
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph, language_model=self.model)
+        if is_language_model:
+            from ..retrieval.path_writer import PathWriterScorer
+
+            return self._search(graph, PathWriterScorer(graph.words, model, self.beam_width), calibration)
+        from ..retrieval.path_decoder import PathDecoderScorer
+
+        return self._search(graph, PathDecoderScorer(graph.words, model), calibration)
+
+
+@dataclass(frozen=True)
+class RegTriple(RetrieverPart):
+    """The triples around the topics, scored by a trained network (ReG@Triple, docs/reg.md)."""
+
+    name: ClassVar[str] = "reg-triple"
+    kinds: ClassVar[tuple[str, ...]] = ("reg-triple",)
+    gives: ClassVar[Kind] = "triple"
+
+    checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple")
+    keep: int = option(100, "triples kept", least=1)
+    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
+    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def retriever(self, graph: GraphResources) -> Retriever:
+        """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        from ..retrieval.triples import TripleRetriever
+
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
+        return TripleRetriever(subgraph_scorer(self, model, graph), keep=self.keep)
+
+
+@dataclass(frozen=True)
+class RegEntity(RetrieverPart):
+    """The triples around the topics, worth what a graph neural network says of their entities (ReG@Entity)."""
+
+    name: ClassVar[str] = "reg-entity"
+    kinds: ClassVar[tuple[str, ...]] = ("reg-entity",)
+    gives: ClassVar[Kind] = "triple"
+
+    checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-entity")
+    keep: int = option(300, "pairs of entities whose triples are kept", source="ReG, appendices D.3 and E", least=1)
+    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
+    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def retriever(self, graph: GraphResources) -> Retriever:
+        """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        from ..retrieval.triples import TripleRetriever
+
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
+        return TripleRetriever(subgraph_scorer(self, model, graph), keep=self.keep, merge_parallel=True)
+
+
+@dataclass(frozen=True)
+class ChooseEnds(ReorganiserPart):
+    """Chains lead to those of their ends whose triples a trained scorer finds near the best (docs/reg.md)."""
+
+    name: ClassVar[str] = "choose-ends"
+    kinds: ClassVar[tuple[str, ...]] = ("reg-triple", "reg-entity")
+    takes: ClassVar[Kind] = "chain"
+    gives: ClassVar[Kind] = "chain"
+
+    checkpoint: str = option(
+        "", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple or reg-entity"
+    )
+    log_odds: float = option(1.0, "by how much a chosen end may be less likely than the best one", least=0)
+    chains: int = option(10, "best chains whose ends are chosen among", least=1, most=1_000)
+    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
+    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def reorganiser(self, graph: GraphResources) -> Reorganiser:
+        """Return the reorganiser; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        from ..reorganising.choosing_ends import ChosenEnds
+
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
+        return ChosenEnds(subgraph_scorer(self, model, graph), log_odds=self.log_odds, chains=self.chains)
+
+
+class SubgraphPart(Protocol):
+    """A part that reads subgraphs around linked entities."""
+
+    @property
+    def max_topics(self) -> int:
+        """Linked entities that a subgraph is read around."""
+        ...
+
+    @property
+    def min_link(self) -> float:
+        """Share of the best link's score that another link needs."""
+        ...
+
+
+def subgraph_scorer(part: SubgraphPart, model: TripleScoring, graph: GraphResources) -> SubgraphScorer:
+    """Return what reads the subgraphs of questions and scores their triples with a model."""
+    from ..retrieval.triples import GraphRelations, SubgraphScorer
+
+    words = {number: graph.words[name] for number, name in graph.relations.items()}
+    return SubgraphScorer(
+        GraphRelations(graph.relations, words, graph.catalogue.stored_as),
+        graph.shared.vectors_for(model.description),
+        model,
+        max_topics=part.max_topics,
+        min_link=part.min_link,
+    )
+
+
+@dataclass(frozen=True)
+class Gril(RetrieverPart):
+    """The triples that a trained network attends to as it grows and prunes a subgraph (GRIL, docs/gril.md)."""
+
+    name: ClassVar[str] = "gril"
+    kinds: ClassVar[tuple[str, ...]] = ("gril",)
+    gives: ClassVar[Kind] = "triple"
+
+    checkpoint: str = option("", "folder of the trained retriever (docs/gril.md)", source="lodestar train gril")
+    keep: int = option(100, "triples kept", least=1)
+    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
+    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def retriever(self, graph: GraphResources) -> GrowingRetriever:
+        """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        from ..retrieval.growing import GrowingRetriever
+        from ..retrieval.triples import GraphRelations
+
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).retriever
+        words = {number: graph.words[name] for number, name in graph.relations.items()}
+        return GrowingRetriever(
+            GraphRelations(graph.relations, words, graph.catalogue.stored_as),
+            graph.shared.vectors_for(model.description),
+            model,
+            keep=self.keep,
+            max_topics=self.max_topics,
+            min_link=self.min_link,
+        )
+
+
+@dataclass(frozen=True)
+class AdaptiveK(ReorganiserPart):
+    """As many triples as a question takes: so many for each hop that is predicted from its text (docs/gril.md)."""
+
+    name: ClassVar[str] = "adaptive-k"
+    kinds: ClassVar[tuple[str, ...]] = ("gril",)
+    takes: ClassVar[Kind | None] = None
+    gives: ClassVar[Kind | None] = None
+
+    checkpoint: str = option(
+        "", "folder that `lodestar train gril` wrote, over any graph", source="lodestar train gril"
+    )
+    per_hop: int = option(5, "triples kept for each hop", source="GRIL, appendix C.2", least=1)
+
+    def reorganiser(self, graph: GraphResources) -> Reorganiser:
+        """Return the stage; raises `CheckpointError` for a damaged checkpoint."""
+        from ..reorganising.adaptive import AdaptiveK as Stage
+
+        return Stage(graph.shared.model(self.checkpoint, *self.kinds).hops, per_hop=self.per_hop)
+
+
+@dataclass(frozen=True)
+class GrilReader(AnswererPart):
+    """The reader that learned with a gril answers from its evidence (docs/gril.md)."""
+
+    name: ClassVar[str] = "gril"
+    kinds: ClassVar[tuple[str, ...]] = ("gril",)
+
+    checkpoint: str = option("", "folder of a gril that learned with a reader", source="lodestar train gril --reader")
+
+    def answerer(self, graph: GraphResources) -> Answerer:
+        """Return the answerer; raises `CheckpointError` for a checkpoint that is damaged or has no reader."""
+        from ...models.text.verbalise import Directed, verbalise_hop
+        from ..answering.gril_answers import ChoosingAnswerer, Passages, PointingAnswerer, WritingAnswerer
+
+        self.check()
+        texts = {name: verbalise_hop((Directed(words),)) for name, words in graph.words.items()}
+        model = graph.shared.model(self.checkpoint, *self.kinds)
+        reader = model.reader
+        passages = Passages(reader, model.hops, texts)
+        kinds: dict[str, Callable[[Passages], Answerer]] = {
+            "pointing": PointingAnswerer,
+            "choosing": ChoosingAnswerer,
+            "writing": WritingAnswerer,
+        }
+        return kinds[reader.description.reads](passages)

@@ -1,1 +1,0 @@
-"""The relations of a graph: their words, and the index that finds the nearest."""

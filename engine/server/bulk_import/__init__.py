@@ -1,1 +1,0 @@
-"""A graph from CSV files by Neo4j's own importer."""

@@ -1,1 +1,0 @@
-"""The files of an embedded server, and the graph's among them."""

@@ -1,1 +1,0 @@
-"""The jars of Neo4j: which, fetched, checked and kept."""

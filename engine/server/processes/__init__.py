@@ -1,1 +1,0 @@
-"""The processes of Neo4j, and the machine they run on."""

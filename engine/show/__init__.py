@@ -1,0 +1,1 @@
+"""Pages, pictures and Neo4j Browser."""

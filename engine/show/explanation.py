@@ -1,0 +1,269 @@
+"""Explain a score: which words of the question and steps of a path it came from."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ...models.star.backbone import SPECIAL_TOKENS
+from ...models.text.verbalise import verbalise_hop
+from ..errors import UsageError
+from ..evidence.bridges import to_chains
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Item
+from ..evidence.plain import FORMAT, chain_data, number
+from ..recipes.recipe import Recipe
+from ..recipes.retrieving import Similarity, Star
+from ..resources import GraphResources
+from ..retrieval.dual_encoder import StarScorer
+from ..retrieval.hops import hops_of
+from ..retrieval.scoring import PathQuery, PathScorer, mention_of
+from ..values import Question, Scored, Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as the scorer read it; `weight` is the sum of its tokens' weights, `tokens` are as in the vocabulary."""
+
+    text: str
+    weight: float
+    tokens: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedPath:
+    """A chain with what was attended to. The weights of `question` add up to 1, and so do those of `words`.
+
+    score: what the search ranks by. cross_score: s(q, p) of the cross-attentive scorer, in 0 to 1; None where there is
+    none. question: what `[QSP]` attends to, or what the score loses without each word. words: what `[PSP]` attends to,
+    in the words of the path, or what its likeness to the question loses.
+    """
+
+    path: Chain
+    score: float
+    cross_score: float | None
+    question: tuple[Word, ...]
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The best paths of a question, best first; `paths` is empty where none was found, and `note` may say why."""
+
+    question: Question
+    paths: tuple[ExplainedPath, ...]
+    note: str = ""
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What the weights of the question's and of the path's words are called: by attention, else by occlusion."""
+        has_attention = all(path.cross_score is not None for path in self.paths)
+        return ("[QSP]", "[PSP]") if has_attention else ("question", "path")
+
+    @property
+    def most_of_question(self) -> float:
+        """The largest weight of a word of the question, over all paths: what is shaded darkest."""
+        return _most(word for path in self.paths for word in path.question)
+
+    @property
+    def most_of_path(self) -> float:
+        """The same of the words of the paths."""
+        return _most(word for path in self.paths for word in path.words)
+
+
+def percent(weight: float) -> str:
+    """Return a weight as a whole number of per cent, without the sign."""
+    return f"{100 * weight:.0f}"
+
+
+def _most(words: Iterable[Word]) -> float:
+    return max((word.weight for word in words), default=0.0) or 1.0
+
+
+Spelling = Literal["##", "Ġ", "▁"]
+"""How a tokenizer marks pieces: BERT those that go on, RoBERTa (byte by byte) and SentencePiece those that begin."""
+
+_OWN_BYTES = [*range(33, 127), *range(161, 173), *range(174, 256)]
+_OTHER_BYTES = [byte for byte in range(256) if byte not in _OWN_BYTES]
+_BYTE_OF = {chr(byte): byte for byte in _OWN_BYTES} | {chr(256 + i): byte for i, byte in enumerate(_OTHER_BYTES)}
+"""The byte behind each character of a byte-level vocabulary (GPT-2's table)."""
+
+
+def spelling_of(tokens: Iterable[str]) -> Spelling:
+    """Return how the tokens are marked: by the mark that most of them begin with, `##` where none has any."""
+    marks: tuple[Spelling, ...] = ("##", "Ġ", "▁")
+    seen = list(tokens)
+    return max(marks, key=lambda mark: sum(token.startswith(mark) for token in seen))
+
+
+def joined_words(tokens: Sequence[tuple[str, float]], spelling: Spelling) -> tuple[Word, ...]:
+    """Return the words of weighted tokens, in order. Punctuation and special tokens are words of their own."""
+    words: list[list[tuple[str, float]]] = []
+    for token, weight in tokens:
+        if words and _goes_on(words[-1][-1][0], token, spelling):
+            words[-1].append((token, weight))
+        else:
+            words.append([(token, weight)])
+    return tuple(
+        Word(_text([token for token, _ in word], spelling), sum(weight for _, weight in word), tuple(word))
+        for word in words
+    )
+
+
+def _goes_on(before: str, token: str, spelling: Spelling) -> bool:
+    if before in SPECIAL_TOKENS or token in SPECIAL_TOKENS:
+        return False
+    if spelling == "##":
+        return token.startswith(spelling)
+    return not (token.startswith(spelling) or _is_punctuation(token) or _is_punctuation(before.removeprefix(spelling)))
+
+
+def _is_punctuation(text: str) -> bool:
+    return bool(text) and all(char in string.punctuation for char in text)
+
+
+def _text(tokens: Sequence[str], spelling: Spelling) -> str:
+    joined = "".join(tokens)
+    if tokens[0] in SPECIAL_TOKENS:
+        return joined
+    if spelling == "##":
+        return tokens[0] + "".join(token.removeprefix(spelling) for token in tokens[1:])
+    if spelling == "▁":
+        return joined.replace(spelling, "") or joined
+    if not _BYTE_OF.keys() >= set(joined):
+        return joined
+    return bytes(_BYTE_OF[char] for char in joined).decode("utf-8", errors="replace").strip() or joined
+
+
+PUNCTUATION = string.punctuation + "“”‘’"
+NOT_USED = "the order is the dual encoder's alone: this checkpoint gives the scorer that attends no weight beside it"
+OCCLUSION = "no attention to show: the weights are what a path's score loses when a word is left out"
+
+
+def explaining_part(recipe: Recipe) -> Star | Similarity:
+    """Return the part of a recipe whose scores can be explained; raise `UsageError` where there is none."""
+    part = next((part for part in recipe.parts.values() if isinstance(part, Star | Similarity)), None)
+    if part is None:
+        raise UsageError(
+            f"recipe {recipe.name} has no scores of paths to explain: take a recipe with the part similarity or star, "
+            "or name the folder of a trained scorer with --checkpoint"
+        )
+    return part
+
+
+def explained(evidence: Evidence[Item], part: Star | Similarity, graph: GraphResources) -> Explanation:
+    """Return the evidence's chains with what their scores rest on, each read with the question once more.
+
+    That is what the cross-attentive scorer attended to; where there is none, what a score loses without each word.
+    """
+    scorer = part.scorer(graph)
+    topics = {topic.entity.id: topic for topic in evidence.topics}
+    chains = to_chains(evidence).items
+    if not isinstance(part, Star) or not isinstance(scorer, StarScorer) or scorer.model.checkpoint.cross is None:
+        starts = [topics[each.value.topic.id] for each in chains]
+        paths = occluded(evidence.question.text, starts, chains, scorer, graph)
+        return Explanation(evidence.question, paths, evidence.note or OCCLUSION)
+    mix = scorer.model.checkpoint.description.mix if part.mix is None else part.mix
+    return Explanation(
+        evidence.question,
+        tuple(_explained(evidence.question.text, topics[chain.value.topic.id], chain, scorer) for chain in chains),
+        evidence.note or ("" if mix else NOT_USED),
+    )
+
+
+def occluded(
+    question: str,
+    topics: Sequence[Topic],
+    chains: Sequence[Scored[Chain]],
+    scorer: PathScorer,
+    graph: GraphResources,
+) -> tuple[ExplainedPath, ...]:
+    """Return the chains with what their scores lose when a word of the question is left out (Zeiler and Fergus 2014).
+
+    The words that name a topic have no weight: scorers do not read them. A word of the path weighs what the path's
+    likeness to the question loses without it, whatever the scorer: our own.
+    """
+    if not chains:
+        return ()
+    words = question.split()
+    paths = tuple(chain.value.relation_path for chain in chains)
+    texts = [question, *(" ".join(words[:at] + words[at + 1 :]) or "?" for at in range(len(words)))]
+    queries = [PathQuery(text, tuple(topics), paths, (0.0,) * len(paths)) for text in texts]
+    scores = np.array([found.stop for found in scorer.score(queries)], dtype=np.float64)
+    found = []
+    for rank, (topic, chain) in enumerate(zip(topics, chains, strict=True)):
+        named = set(mention_of(topic).lower().split())
+        lost = [
+            0.0 if word.lower().strip(PUNCTUATION) in named else max(0.0, scores[0, rank] - scores[at, rank])
+            for at, word in enumerate(words, start=1)
+        ]
+        of_path = " ".join(verbalise_hop(hop) for hop in hops_of(chain.value.relation_path, graph.words)).split()
+        left_out = [" ".join(of_path[:at] + of_path[at + 1 :]) or "?" for at in range(len(of_path))]
+        vectors = graph.shared.vectors.stacked([question, " ".join(of_path), *left_out])
+        likeness = vectors[1:] @ vectors[0]
+        found.append(
+            ExplainedPath(
+                chain.value,
+                score=chain.score,
+                cross_score=None,
+                question=_weighted(words, np.array(lost)),
+                words=_weighted(of_path, np.maximum(likeness[0] - likeness[1:], 0.0)),
+            )
+        )
+    return tuple(found)
+
+
+def _weighted(words: Sequence[str], lost: npt.NDArray[np.floating]) -> tuple[Word, ...]:
+    """Return words with weights that add up to 1, equal ones where none matters."""
+    total = float(lost.sum())
+    weights = lost / total if total > 0 else np.full(len(words), 1 / max(len(words), 1))
+    return tuple(Word(word, weight, ((word, weight),)) for word, weight in zip(words, weights.tolist(), strict=True))
+
+
+def _explained(question: str, topic: Topic, chain: Scored[Chain], scorer: StarScorer) -> ExplainedPath:
+    read = scorer.attention(question, topic, chain.value.relation_path)
+    spelling = spelling_of(token for token, _ in (*read.question, *read.path))
+    return ExplainedPath(
+        chain.value,
+        score=chain.score,
+        cross_score=read.score,
+        question=joined_words(read.question, spelling),
+        words=joined_words(read.path, spelling),
+    )
+
+
+def explanation_data(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation: each chain as in evidence, with the weights of words and of their tokens."""
+    return {
+        "format": FORMAT,
+        "id": explanation.question.id,
+        "question": explanation.question.text,
+        "items": [
+            {
+                "rank": rank,
+                "score": number(path.score),
+                **chain_data(path.path),
+                "cross_score": None if path.cross_score is None else number(path.cross_score),
+                "question_words": _words_data(path.question),
+                "path_words": _words_data(path.words),
+            }
+            for rank, path in enumerate(explanation.paths, start=1)
+        ],
+        "note": explanation.note,
+    }
+
+
+def _words_data(words: Sequence[Word]) -> list[dict[str, Any]]:
+    return [
+        {
+            "word": word.text,
+            "weight": round(word.weight, 6),
+            "tokens": [{"token": token, "weight": round(weight, 6)} for token, weight in word.tokens],
+        }
+        for word in words
+    ]

@@ -1,0 +1,294 @@
+"""Find the relation paths that lead from a question's topics to its answers.
+
+Inner hops are walked, for many topics at once. Of the last hop it is enough to know which relations lead on, except
+where one may lead to unnamed mediators: there the hop goes on.
+
+Of the paths that were walked the ends are known. Of the last hops, which were not, those are walked that the database
+finds on the way to an answer: between topic and answer, both held (``find_answer_paths.cypher``), or where paths are
+longer by the last steps to the answers (``find_last_steps.cypher``), which meet what was walked from the topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from ...models.f1 import f1_of
+from ...models.star.mined import THROUGH
+from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
+from ..retrieval.ends import ends_for
+from ..retrieval.frontier import Frontier, FrontierTree
+from ..steps import Steps, one
+from ..values import Entity, Step
+from .placing import Placed
+
+WalkedHop = tuple[Step, ...]
+"""From one named entity to the next: one step, or the steps into unnamed mediators and the one out of them. That a step
+leads to a mediator is said by its place in the hop alone."""
+
+WalkedPath = tuple[WalkedHop, ...]
+
+HopTrie = dict[WalkedHop, "HopTrie"]
+"""The relation paths that leave a topic: each hop with the hops that can follow it."""
+
+
+def steps_of(hops: WalkedPath) -> tuple[Step, ...]:
+    """Return all steps of a path."""
+    return tuple(chain.from_iterable(hops))
+
+
+def written_hop(hop: WalkedHop) -> str:
+    """Return a hop as a mined file has it."""
+    return THROUGH.join(map(str, hop))
+
+
+def written_trie(trie: HopTrie) -> Mapping[str, Any]:
+    """Return a trie as a mined file has it."""
+    return {written_hop(hop): written_trie(following) for hop, following in trie.items()}
+
+
+EXPANDED_TOGETHER = 128
+"""Steps taken in one request: few enough to be answered well within its timeout."""
+
+_END: HopTrie = {}
+"""What follows the last hop; shared, never written to."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Way:
+    """A walked relation path: the hops that are complete, and the steps of the one under way at mediators."""
+
+    frontier: Frontier
+    hops: WalkedPath
+    under_way: WalkedHop
+    following: HopTrie
+    """The node of the trie that `hops` lead to."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps walked."""
+        return (*steps_of(self.hops), *self.under_way)
+
+    def hop(self, step: Step) -> WalkedHop:
+        """Return the hop that this step completes."""
+        return (*self.under_way, step)
+
+
+@dataclass(slots=True, eq=False)
+class Explored:
+    """The relation paths from one topic.
+
+    walked: the ways whose ends are known. last: the ways from which last hops leave. cut: there are more paths.
+    """
+
+    topic: Entity
+    trie: HopTrie = field(default_factory=dict)
+    walked: list[Way] = field(default_factory=list)
+    last: list[Way] = field(default_factory=list)
+    num_paths: int = 0
+    cut: bool = False
+
+
+class Explorer:
+    """Walks all that can be walked from the topics of a tree, `max_paths` relation paths from each at most.
+
+    `relations` has the names of the catalogue's numbers, `mediating` the signed numbers of the relations that unnamed
+    entities are in.
+    """
+
+    def __init__(
+        self, tree: FrontierTree, relations: Mapping[int, str], mediating: AbstractSet[int], max_paths: int
+    ) -> None:
+        self.tree = tree
+        self.relations = relations
+        self.mediating = mediating
+        self.max_paths = max_paths
+
+    def explore(self, roots: Sequence[Frontier]) -> Steps[dict[str, Explored]]:
+        """Return what can be walked from each topic, by its id."""
+        reaches = {root.topic.id: Explored(root.topic) for root in roots}
+        front = [Way(root, (), (), reaches[root.topic.id].trie) for root in roots]
+        while front:
+            taken = [(way, step) for way in front for step in self._leaving(way, reaches[way.frontier.topic.id])]
+            reached = yield from expand(self.tree, [(way.frontier, step) for way, step in taken])
+            front = []
+            for (way, step), frontier in zip(taken, reached, strict=True):
+                reach = reaches[frontier.topic.id]
+                if frontier.at_mediator:
+                    reach.num_paths -= 1
+                    following = Way(frontier, way.hops, way.hop(step), way.following)
+                else:
+                    hop = way.hop(step)
+                    node = way.following.setdefault(hop, {})
+                    following = Way(frontier, (*way.hops, hop), (), node)
+                    reach.walked.append(following)
+                goes_on = len(following.hops) < self.tree.max_hop and len(frontier.steps) < 2 * self.tree.max_hop
+                if goes_on and frontier.tails:
+                    front.append(following)
+        return reaches
+
+    def _leaving(self, way: Way, reach: Explored) -> Iterator[Step]:
+        """Note the last hops that leave a way, and yield the other steps: those that have to be walked."""
+        is_last = len(way.hops) + 1 == self.tree.max_hop
+        if is_last:
+            reach.last.append(way)
+        for number, step in way.frontier.steps_on(self.relations):
+            if reach.num_paths >= self.max_paths:
+                reach.cut = True
+                return
+            reach.num_paths += 1
+            if not is_last or -number in self.mediating:
+                yield step
+            else:
+                way.following[way.hop(step)] = _END
+
+
+def expand(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Step]]) -> Steps[list[Frontier]]:
+    """Take the steps, some at a time, and return the frontiers they lead to, in order."""
+    reached: list[Frontier] = []
+    for start in range(0, len(chosen), EXPANDED_TOGETHER):
+        reached += yield from tree.expand(chosen[start : start + EXPANDED_TOGETHER])
+    return reached
+
+
+@dataclass(frozen=True, slots=True)
+class RightPath:
+    """A relation path from a topic, by its place among the question's, that leads to at least one right answer.
+
+    precision: right ends / ends. recall: right ends / right answers. gold: an annotator wrote its relations down.
+    """
+
+    topic: int
+    hops: WalkedPath
+    precision: float
+    recall: float
+    gold: bool
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return f1_of(self.precision, self.recall)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The paths from one topic of a question to its answers, which are to be labelled.
+
+    reaching: all that is known to lead to an answer, whether or not a search would be offered it. cut: there may be
+    more of them. num_cut: paths whose ends are not all known.
+    """
+
+    paths: tuple[RightPath, ...]
+    reaching: frozenset[tuple[Step, ...]]
+    cut: bool
+    num_cut: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One topic of a question, by its place among them, and what can be walked from it."""
+
+    placed: Placed
+    topic: int
+    reach: Explored
+    return_to_topic: bool = False
+
+
+def find_paths(explorer: Explorer, asks: Sequence[Ask], max_degree: int) -> Steps[list[Found]]:
+    """Return what leads from each topic to the answers of its question."""
+    if not asks:
+        return []
+    between = yield from _meetings(asks, max_degree, explorer.max_paths)
+    last = [list(_last_hops(explorer, ask.reach, met)) for ask, met in zip(asks, between, strict=True)]
+    taken = [(way.frontier, step) for hops in last for way, step in hops]
+    reached = iter((yield from expand(explorer.tree, taken)))
+    return [
+        _found(ask, met, [(way, step, next(reached)) for way, step in hops])
+        for ask, met, hops in zip(asks, between, last, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """Where what was walked from a topic meets the answers: the steps that lead there, by the way they are taken from.
+
+    reaching: all paths that were found to lead to an answer.
+    """
+
+    steps: Mapping[Way, AbstractSet[Step]]
+    reaching: AbstractSet[tuple[Step, ...]]
+    cut: bool
+
+
+def _meetings(asks: Sequence[Ask], max_degree: int, max_paths: int) -> Steps[list[_Met]]:
+    """Find paths of up to two steps between the ends, and for longer ones the last steps; one round trip for all."""
+    pairs = [AnswerPair(ask.reach.topic.id, tuple(sorted(ask.placed.answers))) for ask in asks]
+    answers = {id_ for ask in asks if any(map(_is_long, ask.reach.last)) for id_ in ask.placed.answers}
+    if not answers:
+        short = yield from one(find_answer_paths(pairs, max_degree, max_paths))
+        return [_met(ask, paths, {}) for ask, paths in zip(asks, short, strict=True)]
+    short, last = yield (
+        find_answer_paths(pairs, max_degree, max_paths),
+        find_last_steps(sorted(answers), max_degree),
+    )
+    return [_met(ask, paths, last) for ask, paths in zip(asks, short, strict=True)]
+
+
+def _is_long(way: Way) -> bool:
+    """Whether a path that leaves a way has more steps than are looked for between both ends."""
+    return len(way.frontier.steps) > 1
+
+
+def _met(ask: Ask, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
+    following: dict[tuple[Step, ...], set[Step]] = {}
+    for *before, step in short.paths:
+        following.setdefault(tuple(before), set()).add(step)
+    into = [last[answer] for answer in sorted(ask.placed.answers) if answer in last]
+    steps: dict[Way, AbstractSet[Step]] = {}
+    for way in ask.reach.last:
+        if _is_long(way):
+            steps[way] = {step for tail in way.frontier.tails for found in into for step in found.steps.get(tail, ())}
+        else:
+            steps[way] = following.get(way.steps, set())
+    long = {(*way.steps, step) for way, found in steps.items() if _is_long(way) for step in found}
+    return _Met(steps, {*short.paths, *long}, short.cut or any(found.cut for found in into))
+
+
+def _last_hops(explorer: Explorer, reach: Explored, met: _Met) -> Iterator[tuple[Way, Step]]:
+    """Yield the last steps that lead to an answer, of those that a search would be offered."""
+    for way in reach.last:
+        if met.steps[way]:
+            yield from ((way, step) for _, step in way.frontier.steps_on(explorer.relations) if step in met.steps[way])
+
+
+def right_path(ask: Ask, hops: WalkedPath, frontier: Frontier) -> RightPath | None:
+    """Return the path with precision and recall of its ends; None where no end is right."""
+    topics = {topic.id for topic in ask.placed.topics}
+    ends = ends_for(frontier.steps, frontier.ends, topics, return_to_topic=ask.return_to_topic)
+    num_right = sum(end.id in ask.placed.answers for end in ends)
+    if not num_right:
+        return None
+    relations = tuple(step.relation for step in frontier.steps)
+    return RightPath(
+        topic=ask.topic,
+        hops=hops,
+        precision=num_right / len(ends),
+        recall=num_right / len(ask.placed.answers),
+        gold=any(path.relations == relations for path in ask.placed.question.paths),
+    )
+
+
+def _found(ask: Ask, met: _Met, last: Sequence[tuple[Way, Step, Frontier]]) -> Found:
+    known = {way.hops: way.frontier for way in ask.reach.walked}
+    known |= {(*way.hops, way.hop(step)): frontier for way, step, frontier in last if not frontier.at_mediator}
+    evaluated = [(right_path(ask, hops, frontier), frontier) for hops, frontier in known.items()]
+    right = [path for path, _ in evaluated if path is not None]
+    return Found(
+        paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(written_hop, path.hops)))),
+        reaching=frozenset({*met.reaching, *(steps_of(path.hops) for path in right)}),
+        cut=met.cut,
+        num_cut=sum(frontier.cut for path, frontier in evaluated if path is not None),
+    )

@@ -1,0 +1,267 @@
+"""Draw random paths from the graph to make questions of.
+
+All walks of a batch take each step together, in the queries that the search itself asks, within its bounds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..errors import UsageError
+from ..neo4j.catalogue import Catalogue
+from ..neo4j.graph import Signature
+from ..retrieval.frontier import Bounds, Frontier, FrontierTree
+from ..steps import Steps
+from ..values import Entity, Step
+from .answer_paths import expand
+from .miner import MAX_HOP
+
+DEFAULT_QUESTIONS = 3_000
+LENGTHS = (5.0, 4.0, 3.0, 1.0)
+
+
+MAX_WEIGHT = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MakingOptions:
+    """What is made; all are our own choices.
+
+    lengths: how many questions are begun with paths of one hop, of two, …, as weights; long ones are given up oftener,
+    where nothing leads on or too much does. joint: the share whose answers two topics
+    have in common. temper: a relation of n triples is drawn with weight n ** temper. max_ends: a path that leads to
+    more is asked about by nobody. max_topics: entities kept to start a relation from. paraphrase: a language
+    model rewords the questions.
+    """
+
+    num_questions: int = DEFAULT_QUESTIONS
+    max_hop: int = 2
+    seed: int = 0
+    lengths: tuple[float, ...] = LENGTHS
+    joint: float = 0.08
+    temper: float = 0.5
+    max_ends: int = 200
+    max_topics: int = 200
+    bounds: Bounds = field(default_factory=Bounds)
+    paraphrase: bool = False
+
+    def __post_init__(self) -> None:
+        if self.num_questions < 1:
+            raise UsageError(f"questions: expected at least 1, found {self.num_questions}")
+        if not 1 <= self.max_hop <= MAX_HOP:
+            raise UsageError(f"max_hop: expected 1 to {MAX_HOP}, found {self.max_hop}")
+        weights = self.lengths[: self.max_hop]
+        if not all(0 <= weight <= MAX_WEIGHT for weight in self.lengths) or not sum(weights) > 0:
+            found = ",".join(f"{weight:g}" for weight in self.lengths)
+            raise UsageError(f"lengths: expected weights of one hop, of two, …, one of them over 0, found {found}")
+
+
+_MIX = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+
+
+@dataclass(slots=True)
+class Starts:
+    """Topics by the signed catalogue number of a relation at them, in an order that only the seed and their ids decide.
+
+    together: for each relation that leaves entities how often each other one leaves the same.
+    """
+
+    topics: dict[int, list[Signature]] = field(default_factory=dict)
+    together: dict[int, Counter[int]] = field(default_factory=dict)
+    num_entities: int = 0
+
+
+def starts_of(entities: Iterable[Signature], seed: int, max_topics: int) -> Starts:
+    """Return `max_topics` entities of each signed number: those whose ids have the smallest hashes."""
+    starts = Starts()
+    kept: dict[int, list[tuple[int, str, Signature]]] = {}
+    for entity in entities:
+        starts.num_entities += 1
+        digest = hashlib.blake2b(f"{seed}\n{entity.entity.id}".encode(), digest_size=8).digest()
+        key = int.from_bytes(digest, "big")
+        leaving = [number for number in entity.relations if number > 0]
+        for number in entity.relations:
+            heap = kept.setdefault(number, [])
+            place = -(((key ^ number) * _MIX) & _MASK)  # a max-heap of the smallest
+            if len(heap) < max_topics:
+                heapq.heappush(heap, (place, entity.entity.id, entity))
+            elif place > heap[0][0]:
+                heapq.heapreplace(heap, (place, entity.entity.id, entity))
+            if number > 0 and starts.num_entities % 8 == 1:
+                starts.together.setdefault(number, Counter()).update(leaving)
+    starts.topics = {number: [entity for *_, entity in sorted(heap, reverse=True)] for number, heap in kept.items()}
+    return starts
+
+
+MAX_PARTNERS = 20
+"""Tails of a relation among which the second topic of a joint question is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPath:
+    """A relation path from a topic."""
+
+    topic: Entity
+    steps: tuple[Step, ...]
+
+    @property
+    def num_hops(self) -> int:
+        """Hops between named entities."""
+        return sum(not step.to_mediator for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One path, or two that meet, and where they lead."""
+
+    paths: tuple[DrawnPath, ...]
+    ends: tuple[Entity, ...]
+
+
+@dataclass(slots=True)
+class _Walk:
+    """A walk under way; `frontier` is None where it came to nothing."""
+
+    chance: random.Random
+    num_hops: int
+    joint: bool
+    frontier: Frontier | None
+
+
+class Drawer:
+    """Draws paths from the graph with this catalogue; `topics` are `Starts.topics`."""
+
+    def __init__(self, catalogue: Catalogue, topics: Mapping[int, Sequence[Signature]], options: MakingOptions) -> None:
+        self.options = options
+        self.relations = {relation.number: relation.name for relation in catalogue.relations}
+        self.stored_as = catalogue.stored_as
+        self.topics = topics
+        self._numbers = {name: number for number, name in self.relations.items()}
+        self._weights = {r.number: max(r.count, 1) ** options.temper for r in catalogue.relations}
+        self._firsts = sorted(number for number in topics if abs(number) in self.relations)
+
+    def draw(self, places: Iterable[int]) -> Steps[list[Drawn | None]]:
+        """Return what was drawn for each place among the questions; the same for the same place and seed."""
+        begun = [self._begun(place) for place in places]
+        tree = self._tree(topic for _, topic, _ in begun)
+        walks: list[_Walk] = []
+        taken: list[tuple[_Walk, Step]] = []
+        for walk, topic, step in begun:
+            walk.frontier = tree.root(topic.entity)
+            walks.append(walk)
+            taken.append((walk, step))
+        while taken:
+            reached = yield from expand(tree, [(_at(walk), step) for walk, step in taken])
+            following: list[tuple[_Walk, Step]] = []
+            for (walk, _), frontier in zip(taken, reached, strict=True):
+                walk.frontier = frontier if 0 < len(frontier.tails) <= self.options.max_ends else None
+                if walk.frontier is not None and not self._is_done(walk):
+                    on = self._next(walk)
+                    if on is None:
+                        walk.frontier = None
+                    else:
+                        following.append((walk, on))
+            taken = following
+        found = [self._drawn(walk) for walk in walks]
+        yield from self._joined(walks, found)
+        return found
+
+    def _tree(self, topics: Iterable[Signature]) -> FrontierTree:
+        by_id = {topic.entity.id: topic for topic in topics}
+        # One hop more than is walked: the ends come with their signatures.
+        return FrontierTree(by_id, self.options.bounds, self.options.max_hop + 1, self.stored_as)
+
+    def _begun(self, place: int) -> tuple[_Walk, Signature, Step]:
+        chance = random.Random(f"{self.options.seed}/{place}")  # noqa: S311 - examples, no secret
+        lengths = self.options.lengths[: self.options.max_hop]
+        (num_hops,) = chance.choices(range(1, len(lengths) + 1), weights=lengths)
+        (number,) = chance.choices(self._firsts, weights=[self._weights[abs(n)] for n in self._firsts])
+        topic = chance.choice(self.topics[number])
+        joint = chance.random() < self.options.joint
+        return _Walk(chance, min(num_hops, 2) if joint else num_hops, joint, None), topic, self._step(number)
+
+    def _step(self, number: int) -> Step:
+        return Step(self.relations[abs(number)], inverse=number < 0)
+
+    def _is_done(self, walk: _Walk) -> bool:
+        frontier = _at(walk)
+        return not frontier.at_mediator and frontier.relation_path.num_hops >= walk.num_hops
+
+    def _next(self, walk: _Walk) -> Step | None:
+        """Return a step on; None where there is none, or too many mediators came one after the other."""
+        frontier = _at(walk)
+        steps = list(frontier.steps_on(self.relations))
+        if not steps or len(frontier.steps) >= 2 * self.options.max_hop:
+            return None
+        (step,) = walk.chance.choices(steps, weights=[self._weights[abs(number)] for number, _ in steps])
+        return step[1]
+
+    def _drawn(self, walk: _Walk) -> Drawn | None:
+        frontier = walk.frontier
+        if frontier is None or frontier.cut:
+            return None
+        ends = tuple(end for end in frontier.ends if end.id != frontier.topic.id and end.name)
+        return Drawn((DrawnPath(frontier.topic, frontier.steps),), ends) if ends else None
+
+    def _joined(self, walks: Sequence[_Walk], found: list[Drawn | None]) -> Steps[None]:
+        """Give those that are to be joint a second topic: another neighbour of one of their ends."""
+        chosen: list[tuple[int, Signature, Step]] = []
+        for place, (walk, drawn) in enumerate(zip(walks, found, strict=True)):
+            if walk.joint and drawn is not None and len(drawn.ends) > 1:
+                end = self._end(walk)
+                numbers = [n for n in end.relations if abs(n) in self.relations] if end else []
+                if end and numbers:
+                    (number,) = walk.chance.choices(numbers, weights=[self._weights[abs(n)] for n in numbers])
+                    chosen.append((place, end, self._step(number)))
+        if not chosen:
+            return
+        tree = self._tree(end for _, end, _ in chosen)
+        partners = yield from expand(tree, [(_root(tree, end), step) for _, end, step in chosen])
+        backs: list[tuple[int, Signature, Step]] = []
+        for (place, _, step), frontier in zip(chosen, partners, strict=True):
+            topic = _at(walks[place]).topic
+            tails = [
+                Signature(tail.entity, tail.degree, tail.signature)
+                for tail in frontier.tails.values()
+                if tail.signature and tail.entity.name and tail.entity.id != topic.id
+            ]
+            if tails:
+                backs.append(
+                    (place, walks[place].chance.choice(tails[:MAX_PARTNERS]), replace(step, inverse=not step.inverse))
+                )
+        if not backs:
+            return
+        tree = self._tree(partner for _, partner, _ in backs)
+        reached = yield from expand(tree, [(_root(tree, partner), step) for _, partner, step in backs])
+        for (place, partner, step), frontier in zip(backs, reached, strict=True):
+            drawn = found[place]
+            assert drawn is not None
+            both = {end.id for end in frontier.ends}
+            ends = tuple(end for end in drawn.ends if end.id in both and end.id != partner.entity.id)
+            if 0 < len(ends) < len(drawn.ends) and not frontier.cut:
+                found[place] = Drawn((*drawn.paths, DrawnPath(partner.entity, (step,))), ends)
+
+    def _end(self, walk: _Walk) -> Signature | None:
+        """Return one of a walk's ends that relations are known of."""
+        tails = [tail for tail in _at(walk).tails.values() if tail.signature and tail.entity.name]
+        if not tails:
+            return None
+        tail = walk.chance.choice(tails)
+        return Signature(tail.entity, tail.degree, tail.signature or ())
+
+
+def _at(walk: _Walk) -> Frontier:
+    assert walk.frontier is not None
+    return walk.frontier
+
+
+def _root(tree: FrontierTree, topic: Signature) -> Frontier:
+    root = tree.root(topic.entity)
+    assert root is not None
+    return root

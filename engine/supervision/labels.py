@@ -1,0 +1,240 @@
+"""Label mined paths as positive or hard negative.
+
+Candidates are the shortest paths of each topic of the question. Of them those are positive whose similarity to the
+question is at least the mean over all of the question's candidates:
+
+    P⁺ = { p ∈ C : sim(q, p) ≥ 1/|C| · Σ_(p′∈C) sim(q, p′) }
+
+Deviations: the length of a path is its number of hops between named entities; where annotators wrote a path of the
+question down, the paths that have its relations are the positive ones instead. Annotations do not say in which
+direction a relation is walked: of the paths with the same relations those with the best F1 count, and of these those
+that walk the most relations as they are written.
+
+At each hop t of a positive path the hops before it are kept and its relation is replaced by the k relations most
+similar to it, and by k others drawn at random. Besides, the path stops too soon or goes on too long.
+
+Deviations: both kinds come first from what can be walked there in the graph, in either direction, and only where that
+is too little from all of its relations, in the direction of the one replaced. Of relations drawn from all of FB15k-237
+four in five similar ones, and nineteen in twenty at random, cannot be walked: a search never has to tell them apart. Of
+a hop through a mediator the last relation is compared, or replaced.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain, islice
+
+import numpy as np
+
+from ...models.similarity import mask_topic
+from ...models.star.mined import AnswerPath, MinedQuestion, NegativePath
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import Directed, RelationWords, verbalise_path
+from ..indexes.relation_index import RelationIndex
+from ..values import Step
+from .answer_paths import HopTrie, RightPath, WalkedHop, WalkedPath, steps_of, written_hop, written_trie
+from .miner import MiningOptions, Walked
+
+TOLERANCE = 1e-9
+"""A mean of equal numbers may come out above them by rounding."""
+
+ROUNDED = 9
+"""Decimals that F1 is compared by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a path is: a shortest one of its topic, a training example, the way that an annotator meant."""
+
+    shortest: bool
+    positive: bool
+    gold: bool
+
+
+def labels(paths: Sequence[RightPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
+    """Return the label of each path of one question, of all its topics, by its similarity to the question.
+
+    `annotated` when the question set has gold paths for it.
+    """
+    least: dict[int, int] = {}
+    for path in paths:
+        least[path.topic] = min(len(path.hops), least.get(path.topic, len(path.hops)))
+    shortest = [len(path.hops) == least[path.topic] for path in paths]
+    candidates = [similarity for similarity, is_one in zip(similarities, shortest, strict=True) if is_one]
+    mean = math.fsum(candidates) / max(len(candidates), 1)
+    best: dict[tuple[int, tuple[str, ...]], tuple[float, int]] = {}
+    for path in paths:
+        key = (path.topic, _undirected(path))
+        best[key] = max(directed := _directed(path), best.get(key, directed))
+    found: list[Label] = []
+    for path, similarity, is_one in zip(paths, similarities, shortest, strict=True):
+        similar = is_one and similarity >= mean - TOLERANCE
+        gold = path.gold and _directed(path) == best[path.topic, _undirected(path)]
+        found.append(Label(is_one, gold if annotated else similar, gold))
+    return found
+
+
+def _undirected(path: RightPath) -> tuple[str, ...]:
+    return tuple(step.relation for step in steps_of(path.hops))
+
+
+def _directed(path: RightPath) -> tuple[float, int]:
+    """How well directions fit an annotation: F1 of the ends, then how few relations are walked backwards."""
+    return round(path.f1, ROUNDED), -sum(step.inverse for step in steps_of(path.hops))
+
+
+KINDS = ("similar", "random", "early", "overrun")
+
+IsAnswer = Callable[[int, WalkedPath], bool]
+"""Whether the path from this topic of the question, by its place, leads to a right answer."""
+
+Nearest = Callable[[str], Sequence[str]]
+"""All other relations of the graph, the most similar one first."""
+
+
+def negatives(
+    positives: Sequence[RightPath],
+    reach: Sequence[HopTrie],
+    is_answer: IsAnswer,
+    *,
+    nearest: Nearest,
+    num_negatives: int,
+    rng: random.Random,
+) -> tuple[NegativePath, ...]:
+    """Return the negative paths of one question, each once, none of which leads to an answer.
+
+    reach: for each topic what can be walked. nearest: the other relations of the graph by similarity to one.
+    """
+    found: dict[tuple[int, WalkedPath], NegativePath] = {}
+    for path in positives:
+        for hops, kind in _of_positive(path, reach[path.topic], nearest, num_negatives, rng):
+            if not is_answer(path.topic, hops):
+                found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(written_hop, hops)), kind))
+    return tuple(found.values())
+
+
+def _of_positive(
+    path: RightPath, reach: HopTrie, nearest: Nearest, num_negatives: int, rng: random.Random
+) -> Iterator[tuple[WalkedPath, str]]:
+    for t, hop in enumerate(path.hops):
+        before = path.hops[:t]
+        ordered = nearest(hop[-1].relation)
+        place = {relation: at for at, relation in enumerate(ordered)}
+        # Its own relation in the other direction is in no list, and nearest of all.
+        others = (other for other in reach if other != hop)
+        walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), written_hop(other)))
+        here = {other[-1].relation for other in reach if other == replaced(hop, other[-1].relation)}
+        elsewhere = [relation for relation in ordered if relation not in here]
+        for other in islice(chain(walkable, (replaced(hop, relation) for relation in elsewhere)), num_negatives):
+            yield (*before, other), "similar"
+        left = walkable[num_negatives:]
+        drawn = rng.sample(left, min(num_negatives, len(left)))
+        unused = elsewhere[max(num_negatives - len(walkable), 0) :]
+        more = rng.sample(unused, min(num_negatives - len(drawn), len(unused)))
+        for other in [*drawn, *(replaced(hop, relation) for relation in more)]:
+            yield (*before, other), "random"
+        reach = reach[hop]
+    for length in range(1, len(path.hops)):
+        yield path.hops[:length], "early"
+    following = list(reach)
+    for hop in rng.sample(following, min(num_negatives, len(following))):
+        yield (*path.hops, hop), "overrun"
+
+
+def replaced(hop: WalkedHop, relation: str) -> WalkedHop:
+    """Return the hop with another last relation, walked in the same direction."""
+    return (*hop[:-1], Step(relation, hop[-1].inverse))
+
+
+DECIMALS = 4
+"""Of similarities, precision and recall in the file."""
+
+
+class Labeller:
+    """Makes training examples; `words` has the words of every relation of the graph."""
+
+    def __init__(
+        self, words: Mapping[str, RelationWords], index: RelationIndex, vectors: TextVectors, options: MiningOptions
+    ) -> None:
+        self.words = words
+        self.vectors = vectors
+        self.options = options
+        self.nearest = NearestRelations(index)
+
+    def label(self, questions: Sequence[Walked]) -> list[MinedQuestion]:
+        """Return the questions with their labels.
+
+        All texts are encoded together, and the last digits of a vector depend on what it is encoded with: the same
+        questions give the same result, the same questions in other groups may not.
+        """
+        self.vectors.encode(sorted({text for question in questions for text in self._texts(question)}))
+        return [self._labelled(question) for question in questions]
+
+    def _texts(self, question: Walked) -> list[str]:
+        return [*self._masked(question), *(self._text(path.hops) for path in question.paths)]
+
+    def _masked(self, question: Walked) -> list[str]:
+        return [mask_topic(question.question.text, topic.mention) for topic in question.topics]
+
+    def _text(self, hops: WalkedPath) -> str:
+        return verbalise_path([tuple(Directed(self.words[s.relation], s.inverse) for s in hop) for hop in hops])
+
+    def _labelled(self, walked: Walked) -> MinedQuestion:
+        question = walked.question
+        asked = [self.vectors.sentence(text) for text in self._masked(walked)]
+        paths = [
+            replace(path, precision=round(path.precision, DECIMALS), recall=round(path.recall, DECIMALS))
+            for path in walked.paths
+        ]
+        similarities = [
+            round(float(self.vectors.sentence(self._text(path.hops)) @ asked[path.topic]), DECIMALS) for path in paths
+        ]
+        labelled = list(zip(paths, labels(paths, similarities, annotated=bool(question.paths)), strict=True))
+        rng = random.Random(f"{self.options.seed}\n{question.id}")  # noqa: S311 - examples, no secret
+        return MinedQuestion(
+            id=question.id,
+            text=question.text,
+            topics=walked.topics,
+            paths=tuple(
+                AnswerPath(
+                    topic=path.topic,
+                    hops=tuple(map(written_hop, path.hops)),
+                    precision=path.precision,
+                    recall=path.recall,
+                    similarity=similarity,
+                    **asdict(label),
+                )
+                for (path, label), similarity in zip(labelled, similarities, strict=True)
+            ),
+            negatives=negatives(
+                [path for path, label in labelled if label.positive],
+                walked.reach,
+                lambda topic, hops: steps_of(hops) in walked.reaching[topic],
+                nearest=self.nearest,
+                num_negatives=self.options.num_negatives,
+                rng=rng,
+            ),
+            reach=tuple(map(written_trie, walked.reach)),
+            num_hops=question.num_hops,
+        )
+
+
+class NearestRelations:
+    """The relations of an index by similarity to one of them; each is looked up once."""
+
+    def __init__(self, index: RelationIndex) -> None:
+        self._index = index
+        self._vectors = {
+            relation.name: vector for relation, vector in zip(index.relations, index.vectors(), strict=True)
+        }
+        self._found: dict[str, tuple[str, ...]] = {}
+
+    def __call__(self, relation: str) -> tuple[str, ...]:
+        """Return all other relations, the most similar one first."""
+        if relation not in self._found:
+            (others,) = self._index.search(self._vectors[relation][np.newaxis], len(self._vectors))
+            self._found[relation] = tuple(near.value.name for near in others if near.value.name != relation)
+        return self._found[relation]

@@ -1,0 +1,241 @@
+"""Make a question set from drawn paths."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from ...models.text.encoders import EncoderUnavailableError
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import RelationWords
+from ...models.wording.english import NOTHING, english, property_of, singular
+from ...models.wording.phrases import AskedHop
+from ...models.wording.questions import joint_question, question_of
+from ..api import Engine
+from ..errors import EncoderError, GraphError
+from ..gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
+from ..indexes.relation_words import type_words, words_of_relation
+from ..neo4j.catalogue import Catalogue, read_catalogue, read_graph_state
+from ..neo4j.mining import stream_named_signatures
+from ..progress import Progress, silent
+from ..values import Entity, Step
+from .drawing import Drawer, Drawn, DrawnPath, MakingOptions, starts_of
+from .paraphrasing import paraphrased
+
+LEAST_COSINE = 0.3
+"""Below it no common noun is near enough to what is said of an entity."""
+TELLING = 2
+"""Relations that only things of one kind have, from which on a thing is taken for one."""
+MAX_TOGETHER = 8
+"""Relations that leave the same entities, by which a kind of entity is guessed."""
+
+
+class Naming:
+    """Puts hops into the words that questions are made of.
+
+    together: see `Starts`. Where a relation has no domain the kind of its heads is guessed: the common noun that is
+    nearest to the words of the relations that leave the same entities.
+    """
+
+    def __init__(self, catalogue: Catalogue, together: Mapping[int, Counter[int]], vectors: TextVectors) -> None:
+        self._words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+        self._heads = {
+            r.name: _with_synonyms(type_words(r.domain)) or _guessed(r.number, together, catalogue, vectors)
+            for r in catalogue.relations
+        }
+        self._tails = {r.name: _with_synonyms(type_words(r.range)) for r in catalogue.relations}
+
+    def asked(self, path: DrawnPath) -> list[AskedHop]:
+        """Return the hops of a path as they are asked about."""
+        hops: list[AskedHop] = []
+        under_way: list[Step] = []
+        for step in path.steps:
+            under_way.append(step)
+            if not step.to_mediator:
+                hops.append(self._hop(under_way))
+                under_way = []
+        return hops
+
+    def _hop(self, steps: Sequence[Step]) -> AskedHop:
+        parts = [self._properties(step) for step in steps]
+        properties = tuple(dict.fromkeys(part for each in parts for part in each))
+        last = steps[-1]
+        reached = self._heads[last.relation] if last.inverse else self._tails[last.relation]
+        return AskedHop(properties, last.inverse, reached)
+
+    def _properties(self, step: Step) -> tuple[str, ...]:
+        words: RelationWords = self._words[step.relation]
+        return words.properties[::-1] if step.inverse else words.properties
+
+
+def _with_synonyms(type_: str) -> tuple[str, ...]:
+    if not type_:
+        return ()
+    types = english().types
+    for names in types.values():
+        if type_ in names:
+            return tuple(dict.fromkeys((type_, *names)))
+    return (type_,)
+
+
+def _guessed(
+    number: int, together: Mapping[int, Counter[int]], catalogue: Catalogue, vectors: TextVectors
+) -> tuple[str, ...]:
+    """Return the common noun for what a relation leaves, with its synonyms; none where no noun is near.
+
+    Who has a spouse and a profession is a person. A noun that the graph's relations use is what something has, and not
+    what it is: people have a religion.
+    """
+    texts = {r.number: " ".join(words_of_relation(r).properties) for r in catalogue.relations}
+    near = [n for n, _ in sorted(together.get(number, Counter()).items(), key=lambda item: (-item[1], item[0]))]
+    said = ", ".join(dict.fromkeys(texts[n] for n in [number, *near[:MAX_TOGETHER]] if n in texts))
+    types = english().types
+    near_words = [{singular(w) for w in texts[n].lower().split()} for n in [number, *near[:MAX_TOGETHER]] if n in texts]
+    for type_, telling in english().told_by.items():
+        if sum(not telling.isdisjoint(words) for words in near_words) >= TELLING:
+            return types[type_]
+    used = {singular(word) for text in texts.values() for word in text.lower().split()}
+    nouns = {name: " ".join(words[:2]) for name, words in types.items() if used.isdisjoint(words)}
+    if not nouns:
+        return ()
+    vectors.encode([said, *nouns.values()])
+    asked = vectors.sentence(said)
+    cosines = {name: float(np.dot(vectors.sentence(noun), asked)) for name, noun in nouns.items()}
+    best = max(sorted(cosines), key=lambda name: cosines[name])
+    return types[best] if cosines[best] >= LEAST_COSINE else ()
+
+
+BATCH = 64
+"""Walks that take each step together."""
+MAX_TRIES = 6
+"""Paths drawn for each question wanted: many lead nowhere, or are questions that were made before."""
+MAX_NAME_CHARS = 120
+"""A name longer than this is no name that one asks by."""
+EVERY_DEV = 8
+"""Every eighth made question is kept apart, to choose by."""
+
+
+def made_questions(
+    engine: Engine,
+    options: MakingOptions,
+    *,
+    progress: Progress = silent,
+    say: Callable[[str], None] = lambda _line: None,
+) -> QuestionSet:
+    """Return questions about the engine's graph with their answers and paths: the same for a graph and a seed.
+
+    say: told what is to be known of the graph, and where there are fewer questions than asked for, the graph having no
+    more. Raises `GraphError` for a graph that no question can be made of, and what `paraphrased` raises.
+    """
+    gateway = engine.gateway()
+    gateway.fetch(read_graph_state()).check()
+    catalogue = gateway.fetch(read_catalogue())
+    for warning in warnings_of(catalogue):
+        say(warning)
+    starts = starts_of(gateway.stream(stream_named_signatures()), options.seed, options.max_topics)
+    if not starts.topics:
+        raise GraphError(
+            "expected entities with names, found none: a question has to name what it is about: give the names with "
+            "`lodestar load … --names FILE`"
+        )
+    try:
+        naming = Naming(catalogue, starts.together, TextVectors(engine.encoder))
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
+    drawer = Drawer(catalogue, starts.topics, options)
+    questions: dict[tuple[str, tuple[str, ...]], GoldQuestion] = {}
+    place = 0
+    progress("drawing", 0, options.num_questions)
+    while len(questions) < options.num_questions and place < MAX_TRIES * options.num_questions:
+        places = range(place, place + BATCH)
+        place += BATCH
+        for at, drawn in zip(places, gateway.run(drawer.draw(places)), strict=True):
+            if drawn is not None and _can_be_asked(drawn) and len(questions) < options.num_questions:
+                asked = _question(at, drawn, naming, options.seed)
+                questions.setdefault((asked.text.lower(), asked.topic_ids), asked)
+        progress("drawing", len(questions), options.num_questions)
+    if not questions:
+        raise GraphError("expected relation paths to ask about, found none: the graph has too few triples with names")
+    if len(questions) < options.num_questions:
+        say(f"the graph has {len(questions):,} different questions to ask, {options.num_questions:,} were wanted")
+    made = list(questions.values())
+    if options.paraphrase:
+        made = paraphrased(made, engine.settings, progress=progress, say=say)
+    rows = [[q.id, q.text, q.topic_ids, [path.relations for path in q.paths]] for q in made]
+    made_of = json.dumps([catalogue.fingerprint, asdict(options), rows], sort_keys=True)
+    digest = hashlib.sha256(made_of.encode()).hexdigest()
+    return QuestionSet("made from the graph", "lodestar", digest, tuple(made))
+
+
+def apart(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:
+    """Return the questions to learn from, and every eighth, to choose by; those that are worded alike stay together."""
+    learn: list[GoldQuestion] = []
+    choose: list[GoldQuestion] = []
+    for question in questions.questions:
+        key = hashlib.sha256(json.dumps([question.topic_ids, [p.relations for p in question.paths]]).encode()).digest()
+        (choose if key[0] % EVERY_DEV == 0 else learn).append(question)
+    if not choose or not learn:  # of a graph with a handful of paths
+        learn, choose = list(questions.questions[::2]), list(questions.questions[1::2])
+    if not choose:
+        raise GraphError(f"expected two questions or more that can be made from the graph, found {len(learn)}")
+    return _part(questions, "learn", learn), _part(questions, "choose", choose)
+
+
+def warnings_of(catalogue: Catalogue) -> list[str]:
+    """Return what is to be said of relations that English questions cannot be made of; nothing where they can."""
+    texts = {r.name: words_of_relation(r).properties[-1] for r in catalogue.relations}
+    strange = [name for name, text in texts.items() if property_of(text).shape == "name"]
+    if strange:
+        return [
+            f"{len(strange):,} of {len(texts):,} relations go by no English words (the first: {strange[0]!r}): they "
+            "stand in the questions as they are, so that little is learned of how people ask for them"
+        ]
+    if not any(english().entry(text) != NOTHING for text in texts.values()):
+        return [
+            f"none of the {len(texts):,} relations goes by a common English word (the first: {next(iter(texts))!r}): "
+            "questions are made in English around their words; of another language little is learned"
+        ]
+    return []
+
+
+def _part(questions: QuestionSet, name: str, chosen: Sequence[GoldQuestion]) -> QuestionSet:
+    digest = hashlib.sha256(f"{questions.sha256}/{name}".encode()).hexdigest()
+    return replace(questions, name=f"{questions.name}, to {name}", sha256=digest, questions=tuple(chosen))
+
+
+def _can_be_asked(drawn: Drawn) -> bool:
+    return all(_is_name(path.topic) for path in drawn.paths) and all(end.name for end in drawn.ends)
+
+
+def _is_name(entity: Entity) -> bool:
+    return bool(entity.name) and len(entity.label) <= MAX_NAME_CHARS and any(map(str.isalnum, entity.label))
+
+
+def _question(place: int, drawn: Drawn, naming: Naming, seed: int) -> GoldQuestion:
+    chance = random.Random(f"{seed}/{place}/words")  # noqa: S311 - examples, no secret
+    topics = [path.topic.label for path in drawn.paths]
+    hops = [naming.asked(path) for path in drawn.paths]
+    if len(hops) == 1:
+        text = question_of(hops[0], topics[0], chance)
+    else:
+        text = joint_question((hops[0], hops[1]), (topics[0], topics[1]), chance)
+    return GoldQuestion(
+        id=f"made-{place}",
+        text=text,
+        answers=tuple(_answers(drawn.ends)),
+        topic_ids=tuple(path.topic.id for path in drawn.paths),
+        topic_names=tuple(topics),
+        num_hops=max(path.num_hops for path in drawn.paths),
+        paths=tuple(GoldPath(tuple(step.relation for step in path.steps)) for path in drawn.paths),
+    )
+
+
+def _answers(ends: Iterable[Entity]) -> Iterator[GoldAnswer]:
+    for end in ends:
+        yield GoldAnswer(None, (end.name or "",)) if end.is_literal else GoldAnswer(end.id, (end.label,))

@@ -1,1 +1,0 @@
-"""Questions made from a graph alone: relation paths drawn from it, put into words, with their answers."""

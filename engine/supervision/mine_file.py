@@ -1,0 +1,160 @@
+"""A question set mined into a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from ...models.star.mined import MinedQuestion, Mining, write
+from ...models.text.encoders import EncoderUnavailableError
+from ...models.text.vectors import TextVectors
+from ..api import Engine
+from ..errors import EncoderError, GraphError, QueryTimeoutError
+from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers
+from ..indexes.relation_index import index_folder, open_index
+from ..indexes.relation_words import words_of_relation
+from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
+from ..neo4j.gateway import Gateway
+from ..neo4j.mining import stream_mediator_relations
+from ..progress import Progress, silent
+from ..steps import Steps
+from ..whole_file import check_output, storing
+from .labels import KINDS, Labeller
+from .miner import CUTS, Miner, MiningOptions, Walked
+from .placing import REASONS, LeftOut
+
+Mined = list[Walked | LeftOut]
+
+LABELLED_TOGETHER = 256
+"""Questions; not the batch size of the database, so that this changes nothing in the file."""
+
+
+def mine_file(
+    questions: QuestionSet,
+    engine: Engine,
+    out: Path,
+    options: MiningOptions,
+    *,
+    batch_size: int | None = None,
+    progress: Progress = silent,
+) -> Mining:
+    """Mine the questions in the engine's graph, `batch_size` at a time, write the file and return its first line.
+
+    The longer the paths, the more of the graph a batch holds in memory: without a `batch_size` it is `default_batch`.
+
+    Raises `GraphError` where there is nothing to learn from any question, `StorageError` where `out` cannot be written.
+    """
+    check_output("", out, force=True)  # said before the work, not after it
+    gateway = engine.gateway()
+    gateway.run(whole_state()).check()
+    asked = with_known_answers(questions.questions, gateway).questions
+    catalogue = gateway.fetch(read_catalogue())
+    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+    try:
+        index = open_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
+        labeller = Labeller(words, index, TextVectors(engine.encoder), options)
+        found = _walked(asked, gateway, catalogue, options, batch_size or default_batch(options.max_hop), progress)
+        walked = [each for each in found if isinstance(each, Walked)]
+        if not walked:
+            raise GraphError(_nothing(questions, found))
+        mined = _labelled(walked, labeller, progress)
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
+    mining = Mining(
+        questions=questions.name,
+        questions_sha256=questions.sha256,
+        graph=catalogue.vocabulary,
+        encoder=engine.encoder.revision,
+        max_hop=options.max_hop,
+        relations={name: (word.domain, *word.properties) for name, word in words.items()},
+        options={name: value for name, value in asdict(options).items() if name != "max_hop"},
+        counts=counts_of(found, mined),
+    )
+    with storing(out):
+        write(out, mining, mined)
+    return mining
+
+
+def default_batch(max_hop: int) -> int:
+    """Return how many questions are mined at a time: 32 for paths of one or two hops, 8 of three, 2 of four."""
+    return 32 >> 2 * max(0, max_hop - 2)
+
+
+def _walked(
+    questions: Sequence[GoldQuestion],
+    gateway: Gateway,
+    catalogue: Catalogue,
+    options: MiningOptions,
+    batch_size: int,
+    progress: Progress,
+) -> Mined:
+    """Mine batch by batch, questions of one topic side by side; return what was found in the order of the questions."""
+    miner = Miner(catalogue, frozenset(gateway.stream(stream_mediator_relations())), options)
+    order = sorted(range(len(questions)), key=lambda i: (questions[i].topic_ids or questions[i].topic_names, i))
+    found: dict[int, Walked | LeftOut] = {}
+    progress("walking", 0, len(questions))
+    for start in range(0, len(order), batch_size):
+        batch = order[start : start + batch_size]
+        found |= zip(batch, mine_batch(miner, [questions[i] for i in batch], gateway.run), strict=True)
+        progress("walking", len(found), len(questions))
+    return [found[i] for i in range(len(questions))]
+
+
+def mine_batch(miner: Miner, questions: Sequence[GoldQuestion], run: Callable[[Steps[Mined]], Mined]) -> Mined:
+    """Mine a batch; where a query takes too long, each half of it. Raises `QueryTimeoutError` for a single question."""
+    try:
+        return run(miner.mine(questions))
+    except QueryTimeoutError:
+        if len(questions) == 1:
+            raise
+    half = len(questions) // 2
+    return mine_batch(miner, questions[:half], run) + mine_batch(miner, questions[half:], run)
+
+
+def _labelled(walked: Sequence[Walked], labeller: Labeller, progress: Progress) -> list[MinedQuestion]:
+    mined: list[MinedQuestion] = []
+    for start in range(0, len(walked), LABELLED_TOGETHER):
+        mined += labeller.label(walked[start : start + LABELLED_TOGETHER])
+        progress("labelling", len(mined), len(walked))
+    return mined
+
+
+def counts_of(found: Sequence[Walked | LeftOut], mined: Iterable[MinedQuestion]) -> dict[str, int]:
+    """Return how much there is of what: questions and those left out by reason, paths, negatives by kind, cuts."""
+    counts = dict.fromkeys(
+        (
+            "questions",
+            *(f"left out: {reason}" for reason in REASONS),
+            "without a positive path",
+            "answer paths",
+            "positive paths",
+            *(f"{kind} negatives" for kind in KINDS),
+            *(f"cut {what}" for what in CUTS),
+        ),
+        0,
+    )
+    for each in found:
+        if isinstance(each, LeftOut):
+            counts[f"left out: {each.reason}"] += 1
+        else:
+            for what in CUTS:
+                counts[f"cut {what}"] += each.num_cut[what]
+    for question in mined:
+        num_positive = sum(path.positive for path in question.paths)
+        counts["questions"] += 1
+        counts["without a positive path"] += not num_positive
+        counts["answer paths"] += len(question.paths)
+        counts["positive paths"] += num_positive
+        for negative in question.negatives:
+            counts[f"{negative.kind} negatives"] += 1
+    return counts
+
+
+def _nothing(questions: QuestionSet, found: Sequence[Walked | LeftOut]) -> str:
+    reasons = Counter(each.reason for each in found if isinstance(each, LeftOut))
+    why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())
+    return (
+        f"{questions.name}: expected questions about this graph, found {why or 'none'}: load the graph they are about"
+    )

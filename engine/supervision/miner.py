@@ -1,0 +1,141 @@
+"""Mine the paths of a batch of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from ...models.star.mined import MinedTopic
+from ..errors import UsageError
+from ..gold_questions import GoldQuestion
+from ..neo4j.catalogue import Catalogue
+from ..retrieval.frontier import Bounds, FrontierTree
+from ..steps import Steps
+from ..values import Step
+from .answer_paths import Ask, Explored, Explorer, Found, HopTrie, RightPath, WalkedPath, find_paths
+from .placing import NO_PATH, LeftOut, Placed, placed_questions
+
+MAX_HOP = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MiningOptions:
+    """What is mined. `num_negatives` is STAR's k: similar and random relations for each hop of a positive path.
+
+    return_to_topic: a topic may be an answer (see `retrieval.ends`). max_paths: relation paths kept of what can be
+    walked from a topic, and of what leads from it to the answers. max_degree: between two entities of more triples than
+    this no path to an answer is looked for. bounds: those of the search that is to be trained.
+    """
+
+    max_hop: int = 2
+    num_negatives: int = 5
+    return_to_topic: bool = False
+    seed: int = 0
+    max_paths: int = 2_000
+    max_degree: int = 20_000
+    bounds: Bounds = field(default_factory=Bounds)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_hop <= MAX_HOP:
+            raise UsageError(f"max_hop: expected 1 to {MAX_HOP}, found {self.max_hop}")
+        if self.num_negatives < 0:
+            raise UsageError(f"num_negatives: expected at least 0, found {self.num_negatives}")
+        if self.max_paths < 1:
+            raise UsageError(f"max_paths: expected at least 1, found {self.max_paths}")
+
+
+CUTS = ("reaches", "searches for answers", "answer paths")
+"""What a bound may leave something out of: what can be walked from a topic, what leads from it to answers, ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """A question with what was found in the graph for it: its paths are to be labelled.
+
+    reaching: for each topic all that is known to lead to an answer. num_cut: how often a bound left something out, by
+    which of `CUTS` it was.
+    """
+
+    question: GoldQuestion
+    topics: tuple[MinedTopic, ...]
+    paths: tuple[RightPath, ...]
+    reach: tuple[HopTrie, ...]
+    reaching: tuple[frozenset[tuple[Step, ...]], ...]
+    num_cut: Mapping[str, int]
+
+
+class Miner:
+    """Finds the paths of questions in a graph with this catalogue.
+
+    `mediating` has the signed numbers of the relations that unnamed entities are in.
+    """
+
+    def __init__(self, catalogue: Catalogue, mediating: AbstractSet[int], options: MiningOptions) -> None:
+        self.relations = {relation.number: relation.name for relation in catalogue.relations}
+        self.stored_as = catalogue.stored_as
+        self.mediating = mediating
+        self.options = options
+
+    def mine(self, questions: Sequence[GoldQuestion]) -> Steps[list[Walked | LeftOut]]:
+        """Return for each question what was found, or why it is left out; all share each round trip."""
+        options = self.options
+        places, signatures = yield from placed_questions(questions, return_to_topic=options.return_to_topic)
+        tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
+        explorer = Explorer(tree, self.relations, self.mediating, options.max_paths)
+        roots = [root for signature in signatures.values() if (root := tree.root(signature.entity))]
+        reaches = yield from explorer.explore(roots)
+        asks = [
+            Ask(place, number, reaches[topic.id], options.return_to_topic)
+            for place in places
+            if isinstance(place, Placed)
+            for number, topic in enumerate(place.topics)
+        ]
+        found = iter((yield from find_paths(explorer, asks, options.max_degree)))
+        return [
+            place
+            if isinstance(place, LeftOut)
+            else _walked(place, [reaches[topic.id] for topic in place.topics], [next(found) for _ in place.topics])
+            for place in places
+        ]
+
+
+def _walked(place: Placed, reaches: Sequence[Explored], found: Sequence[Found]) -> Walked | LeftOut:
+    paths = tuple(path for of_topic in found for path in of_topic.paths)
+    if not paths:
+        return LeftOut(place.question.id, NO_PATH)
+    return Walked(
+        question=place.question,
+        topics=place.topics,
+        paths=paths,
+        reach=tuple(
+            with_paths(reach.trie, (path.hops for path in of_topic.paths)) if reach.cut else reach.trie
+            for reach, of_topic in zip(reaches, found, strict=True)
+        ),
+        reaching=tuple(of_topic.reaching for of_topic in found),
+        num_cut=dict(
+            zip(
+                CUTS,
+                (
+                    sum(reach.cut for reach in reaches),
+                    sum(of_topic.cut for of_topic in found),
+                    sum(of_topic.num_cut for of_topic in found),
+                ),
+                strict=True,
+            )
+        ),
+    )
+
+
+def with_paths(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
+    """Return a copy of a reach that has these paths as well."""
+    copied = _copied(reach)
+    for path in paths:
+        node = copied
+        for hop in path:
+            node = node.setdefault(hop, {})
+    return copied
+
+
+def _copied(reach: HopTrie) -> HopTrie:
+    return {hop: _copied(following) for hop, following in reach.items()}

@@ -1,1 +1,0 @@
-"""Hard path mining (STAR, section 4.1): training paths for questions, from the graph in the database."""

@@ -1,0 +1,117 @@
+"""Made questions in a language model's words: asked once, within the budget, and taken where the names survived."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..answering.llm import filled
+from ..errors import LLMError
+from ..evidence.text import one_line
+from ..gold_questions import GoldQuestion
+from ..llm.gateway import ChatGateway
+from ..llm.prompts import Completed, Prompt
+from ..progress import Progress, silent
+from ..settings import Settings
+
+A_PROMPT = 10
+"""Questions that are reworded by one prompt."""
+AT_ONCE = 8
+"""Prompts between two looks at the progress."""
+MAX_CHARS = 300
+REPLIES = "paraphrases.sqlite"
+"""Replies are kept in this file of the home folder where the settings name no other."""
+
+REWORDED = "reworded"
+SAME = "worded as before"
+LOST = "without a name"
+UNREADABLE = "in no reply that could be read"
+NOT_ASKED = "not asked or not answered"
+
+
+def paraphrased(
+    questions: Sequence[GoldQuestion],
+    settings: Settings,
+    *,
+    progress: Progress = silent,
+    say: Callable[[str], None] = lambda _line: None,
+) -> list[GoldQuestion]:
+    """Return the questions in other words; one keeps its own where the model's are no good, or it is not answered.
+
+    Replies are kept, so that the same questions are paid for once; the budget is the settings' (`llm_max_calls`,
+    `llm_max_tokens`). say: told how many were reworded, and why the others were not. Raises `LLMError` where no model
+    is configured, or nothing at all was answered.
+    """
+    template = Path(__file__).with_name("paraphrase-prompt.txt").read_text(encoding="utf-8")
+    kept = settings.llm_cache or str(settings.home_dir / REPLIES)
+    chat = ChatGateway.of(replace(settings, llm_cache=kept))
+    parts = [questions[start : start + A_PROMPT] for start in range(0, len(questions), A_PROMPT)]
+    counts: Counter[str] = Counter()
+    failure: LLMError | None = None
+    found: list[GoldQuestion] = []
+    try:
+        progress("rewording", 0, len(questions))
+        for start in range(0, len(parts), AT_ONCE):
+            some = parts[start : start + AT_ONCE]
+            completed = chat.complete([_prompt(template, part) for part in some])
+            for part, said in zip(some, completed, strict=True):
+                failure = said if isinstance(said, LLMError) else failure
+                found += _reworded(part, said, counts)
+            progress("rewording", len(found), len(questions))
+    finally:
+        chat.close()
+    if failure is not None and counts[NOT_ASKED] == len(questions):
+        raise failure
+    others = ", ".join(f"{number:,} {outcome}" for outcome, number in counts.items() if outcome != REWORDED)
+    spent = f"{chat.usage.calls:,} calls, {chat.usage.cached:,} from the cache"
+    stay = f"; the others stay: {others}" if others else ""
+    why = f" ({failure})" if failure else ""
+    say(f"{counts[REWORDED]:,} of {len(questions):,} questions reworded by {chat.endpoint.model} ({spent}){stay}{why}")
+    return found
+
+
+def _prompt(template: str, questions: Sequence[GoldQuestion]) -> Prompt:
+    lines = [
+        f"{number}. {one_line(question.text)} {json.dumps(list(question.topic_names), ensure_ascii=False)}"
+        for number, question in enumerate(questions, start=1)
+    ]
+    return Prompt(
+        filled(template, question="", evidence="\n".join(lines)),
+        json=True,
+        is_read=lambda said: _texts(said, len(questions)) is not None,
+    )
+
+
+def _reworded(questions: Sequence[GoldQuestion], said: Completed, counts: Counter[str]) -> list[GoldQuestion]:
+    if isinstance(said, LLMError):
+        counts[NOT_ASKED] += len(questions)
+        return list(questions)
+    texts = _texts(said.content, len(questions)) if said.refusal is None else None
+    found = []
+    for place, question in enumerate(questions):
+        outcome, text = (UNREADABLE, "") if texts is None else checked(question, texts[place])
+        counts[outcome] += 1
+        found.append(replace(question, text=text) if outcome == REWORDED else question)
+    return found
+
+
+def checked(question: GoldQuestion, text: object) -> tuple[str, str]:
+    """Return what came of a paraphrase, and the text on one line: every name has to stand in it."""
+    if not isinstance(text, str) or not 0 < len(text) <= MAX_CHARS:
+        return UNREADABLE, ""
+    line = " ".join(text.split())
+    if any(name.lower() not in line.lower() for name in question.topic_names):
+        return LOST, ""
+    return (SAME, "") if line.lower() == question.text.lower() else (REWORDED, line)
+
+
+def _texts(content: str, num_questions: int) -> list[object] | None:
+    try:
+        data = json.loads(content[content.index("{") : content.rindex("}") + 1])
+    except (ValueError, RecursionError):
+        return None
+    texts = data.get("questions") if isinstance(data, Mapping) else None
+    return texts if isinstance(texts, list) and len(texts) == num_questions else None

@@ -1,0 +1,117 @@
+"""Where a question stands in the graph: its topic entities and its right answers, by id or, without ids, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...models.star.mined import MinedTopic
+from ..gold_questions import A_REQUEST, GoldAnswer, GoldQuestion
+from ..neo4j.graph import Signature, read_signatures
+from ..neo4j.mining import find_entities_by_name
+from ..neo4j.requests import in_requests
+from ..steps import Steps, together
+
+NO_TOPIC = "no topic in the graph"
+NO_ANSWER = "no answer in the graph"
+NO_OTHER = "no answer but its topics"
+NO_PATH = "no path to an answer"
+REASONS = (NO_TOPIC, NO_ANSWER, NO_OTHER, NO_PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A question that nothing can be learnt from; `reason` is one of `REASONS`."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A question with the topics that the graph has, and the ids of the right answers that it has."""
+
+    question: GoldQuestion
+    topics: tuple[MinedTopic, ...]
+    answers: frozenset[str]
+
+
+def placed_questions(
+    questions: Sequence[GoldQuestion], *, return_to_topic: bool = False, open_domain: bool = False
+) -> Steps[tuple[list[Placed | LeftOut], dict[str, Signature]]]:
+    """Look the questions up; return them with the signatures of their topics, which may be answers or not.
+
+    open_domain: take those as well of whose answers the graph has none.
+    """
+    names = dict.fromkeys(
+        name
+        for question in questions
+        for name in (*_topic_names(question), *(name for answer in question.answers for name in _names(answer)))
+    )
+    by_name = yield from together([find_entities_by_name(some) for some in in_requests(names, A_REQUEST, len)])
+    named = {name: ids for some in by_name for name, ids in some.items()}
+    ids = dict.fromkeys(
+        id_
+        for question in questions
+        for id_ in (*_topic_ids(question, named), *(answer.id for answer in question.answers if answer.id))
+    )
+    by_id = yield from together([read_signatures(some) for some in in_requests(ids, A_REQUEST, len)])
+    signatures = {id_: signature for some in by_id for id_, signature in some.items()}
+    found = [
+        _placed(question, named, signatures, return_to_topic=return_to_topic, open_domain=open_domain)
+        for question in questions
+    ]
+    topics = {topic.id: signatures[topic.id] for each in found if isinstance(each, Placed) for topic in each.topics}
+    return found, topics
+
+
+def _placed(
+    question: GoldQuestion,
+    named: Mapping[str, Sequence[str]],
+    signatures: Mapping[str, Signature],
+    *,
+    return_to_topic: bool,
+    open_domain: bool,
+) -> Placed | LeftOut:
+    topics = tuple(
+        MinedTopic(id_, _mention(question, id_, named, signatures[id_]))
+        for id_ in _topic_ids(question, named)
+        if id_ in signatures
+    )
+    by_id = {answer.id for answer in question.answers if answer.id in signatures}
+    by_name = {id_ for answer in question.answers for name in _names(answer) for id_ in named.get(name, ())}
+    if not topics:
+        return LeftOut(question.id, NO_TOPIC)
+    answers = frozenset(id_ for id_ in by_id | by_name if id_)
+    if open_domain:
+        return Placed(question, topics, answers)
+    if not answers:
+        return LeftOut(question.id, NO_ANSWER)
+    if not return_to_topic and answers <= {topic.id for topic in topics}:
+        return LeftOut(question.id, NO_OTHER)
+    return Placed(question, topics, answers)
+
+
+def _topic_names(question: GoldQuestion) -> tuple[str, ...]:
+    return () if question.topic_ids else question.topic_names
+
+
+def _topic_ids(question: GoldQuestion, named: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    found = question.topic_ids or [id_ for name in question.topic_names for id_ in named.get(name, ())]
+    return tuple(dict.fromkeys(found))
+
+
+def _names(answer: GoldAnswer) -> tuple[str, ...]:
+    return () if answer.id else answer.names
+
+
+def _mention(question: GoldQuestion, id_: str, named: Mapping[str, Sequence[str]], signature: Signature) -> str:
+    """Return the set's name for a topic where the question has it, else its label in the graph."""
+    label = signature.entity.label
+    if question.topic_ids:
+        both = zip(question.topic_ids, question.topic_names, strict=False)
+        names = [name for other, name in both if other == id_ and len(question.topic_ids) == len(question.topic_names)]
+    else:
+        names = [name for name in question.topic_names if id_ in named.get(name, ())]
+    text = question.text.casefold()
+    return next((name for name in names if name.casefold() in text), label)

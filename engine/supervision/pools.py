@@ -1,0 +1,266 @@
+"""Collect the candidate chains of each question for refinement.
+
+ReG, section 4.1 and appendices D.1 and D.2: all shortest paths from topics to answers, the one-hop neighbourhoods of
+the topics and of the answers; then one representative answer is kept (answer merging), and paths with the same
+relations are one candidate (relation-chain merging).
+
+Our reading: a path takes triples whichever way they point. The representative is the answer nearest to a topic, of
+equally near ones that with the most paths, then the first by id. Chains of different topics are different ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Literal
+
+from ...models.mined import ChainKind, Pool, PoolChain, PooledQuestion, PoolHeader, write_pool
+from ..api import Engine
+from ..errors import GraphError, QueryTimeoutError, UsageError
+from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers
+from ..neo4j.catalogue import read_catalogue, read_graph_state
+from ..neo4j.gateway import Gateway
+from ..neo4j.mining import RelationChain, find_shortest_paths, read_neighbourhoods
+from ..progress import Progress, silent
+from ..steps import Steps
+from ..whole_file import check_output, storing
+from .placing import NO_PATH, REASONS, LeftOut, Placed, placed_questions
+
+CUT_ANSWERS = "answers"
+CUT_PATHS = "paths"
+CUT_NEIGHBOURS = "neighbours"
+CUT_CHAINS = "chains"
+CUTS = (CUT_ANSWERS, CUT_PATHS, CUT_NEIGHBOURS, CUT_CHAINS)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolOptions:
+    """Bounds; all are our own, and what they leave out is counted. max_answers: of a question, between which and its
+    topics paths are looked for. max_paths: of a topic and an answer. max_degree: triples of a topic or an answer.
+    max_chains: candidates of a question after merging, paths before neighbourhoods."""
+
+    max_answers: int = 20
+    max_paths: int = 1_000
+    max_degree: int = 20_000
+    max_chains: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("max_answers", "max_paths", "max_degree", "max_chains"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name}: expected at least 1, found {getattr(self, name)}")
+
+
+def pooled(questions: Sequence[GoldQuestion], options: PoolOptions) -> Steps[list[PooledQuestion | LeftOut]]:
+    """Return the pool of each question, or why it is left out; one round trip after the look-up for all of them."""
+    places, _ = yield from placed_questions(questions)
+    kept = [each for each in places if isinstance(each, Placed)]
+    if not kept:
+        return [each for each in places if isinstance(each, LeftOut)]
+    asked = [_asked(each, options) for each in kept]
+    pairs = list(dict.fromkeys((topic, answer) for topics, answers in asked for topic in topics for answer in answers))
+    ids = list(dict.fromkeys(id_ for topics, answers in asked for id_ in (*topics, *answers)))
+    between, around = yield (
+        find_shortest_paths(pairs, options.max_paths),
+        read_neighbourhoods(ids, options.max_degree),
+    )
+    paths = dict(zip(pairs, between, strict=True))
+    found = iter(
+        _pool(each, topics, answers, paths, around, options)
+        for each, (topics, answers) in zip(kept, asked, strict=True)
+    )
+    return [each if isinstance(each, LeftOut) else next(found) for each in places]
+
+
+def _asked(placed: Placed, options: PoolOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return topics and answers; no topic is an answer."""
+    topics = tuple(topic.id for topic in placed.topics)
+    return topics, tuple(sorted(placed.answers - set(topics))[: options.max_answers])
+
+
+def _pool(
+    placed: Placed,
+    topics: tuple[str, ...],
+    answers: tuple[str, ...],
+    paths: Mapping[tuple[str, str], Sequence[RelationChain]],
+    around: Mapping[str, Sequence[RelationChain]],
+    options: PoolOptions,
+) -> PooledQuestion | LeftOut:
+    led_to = [answer for answer in answers if any(paths[topic, answer] for topic in topics)]
+    if not led_to:
+        return LeftOut(placed.question.id, NO_PATH)
+    answer = min(led_to, key=lambda each: (*_near([paths[topic, each] for topic in topics]), each))
+    chains: dict[tuple[str, tuple[str, ...]], PoolChain] = {}
+
+    def add(kind: ChainKind, start: str, found: Sequence[RelationChain]) -> None:
+        for chain in found:
+            chains.setdefault((start, chain.steps), PoolChain(kind, start, chain.steps, chain.names, chain.count))
+
+    for topic in topics:
+        add("path", topic, paths[topic, answer])
+    for topic in topics:
+        add("query", topic, around.get(topic, ()))
+    add("answer", answer, around.get(answer, ()))
+    all_paths = [chain for topic in topics for each in answers for chain in paths[topic, each]]
+    neighbours = [chain for id_ in (*topics, *answers) for chain in around.get(id_, ())]
+    cuts = {
+        CUT_ANSWERS: len(placed.answers) - len(set(topics) & placed.answers) > len(answers),
+        CUT_PATHS: any(chain.cut for chain in all_paths),
+        CUT_NEIGHBOURS: any(chain.cut for chain in neighbours),
+        CUT_CHAINS: len(chains) > options.max_chains,
+    }
+    return PooledQuestion(
+        placed.question.id,
+        placed.question.text,
+        topics,
+        answer,
+        tuple(chains.values())[: options.max_chains],
+        sum(chain.count for chain in (*all_paths, *neighbours)),
+        tuple(name for name, is_cut in cuts.items() if is_cut),
+    )
+
+
+def _near(of_topics: Sequence[Sequence[RelationChain]]) -> tuple[int, int]:
+    """Return the length of the shortest path to an answer, and how many paths there are, negated."""
+    chains = [chain for found in of_topics for chain in found]
+    return min(len(chain.steps) for chain in chains), -sum(chain.count for chain in chains)
+
+
+How = Literal["union", "intersection"]
+DISJOINT = "without a chain that all chose, so their union"
+
+
+def joined(pools: Sequence[Pool], how: How) -> Pool:
+    """Return the pool with what any of the refiners chose (union), or what all of them did (intersection).
+
+    A refiner that left a question unrefined has no say in it. Where all chose different chains their union stands for
+    the intersection, and is counted. Raises `UsageError` where the pools are not refinements of one.
+    """
+    first = pools[0]
+    if not all(pool.header.refiner for pool in pools):
+        raise UsageError("expected refined pools to join, found one that is not refined: refine it first")
+    if any(tuple(map(_candidates, pool.questions)) != tuple(map(_candidates, first.questions)) for pool in pools):
+        raise UsageError("expected refinements of one candidate pool, found different candidates: refine the same pool")
+    counts = Counter({"refined": 0, DISJOINT: 0})
+    questions = [_joined(many, how, counts) for many in zip(*(pool.questions for pool in pools), strict=True)]
+    name = f"{how} of {', '.join(dict.fromkeys(pool.header.refiner for pool in pools))}"
+    plain = {key: value for key, value in first.header.counts.items() if not key.startswith(("refined", "unrefined"))}
+    return Pool(replace(first.header, refiner=name, counts={**plain, **counts}), tuple(questions))
+
+
+def _joined(many: Sequence[PooledQuestion], how: How, counts: Counter[str]) -> PooledQuestion:
+    said = [set(each.chosen) for each in many if each.how == "refined"]
+    if not said:
+        return many[0]
+    chosen = set.union(*said) if how == "union" else set.intersection(*said)
+    if not chosen:
+        counts[DISJOINT] += 1
+        chosen = set.union(*said)
+    counts["refined"] += 1
+    return replace(many[0], chosen=tuple(sorted(chosen)), how="refined")
+
+
+def _candidates(question: PooledQuestion) -> object:
+    return question.id, question.chains
+
+
+BATCH = 32
+TOO_LONG = "a query that ran past its timeout"
+
+PAPER: Mapping[str, float] = {"mean before": 275.16, "max before": 98_602, "mean after": 13.54, "max after": 137}
+"""ReG, table 1: candidates of a GrailQA question before and after answers and relation chains are merged."""
+
+Found = PooledQuestion | LeftOut
+
+
+def mine_pool(
+    questions: QuestionSet,
+    engine: Engine,
+    out: Path,
+    options: PoolOptions,
+    *,
+    batch_size: int | None = None,
+    progress: Progress = silent,
+) -> Pool:
+    """Read the pools from the engine's graph, `batch_size` questions at a time, write the file and return it.
+
+    Raises `GraphError` where no question has a path to an answer, `StorageError` where `out` cannot be written.
+    """
+    check_output("", out, force=True)
+    gateway = engine.gateway()
+    gateway.fetch(read_graph_state()).check()
+    catalogue = gateway.fetch(read_catalogue())
+    asked = with_known_answers(questions.questions, gateway).questions
+    size = batch_size or BATCH
+    found: list[Found] = []
+    progress("walking", 0, len(asked))
+    for start in range(0, len(asked), size):
+        found += _batch(asked[start : start + size], gateway, options)
+        progress("walking", len(found), len(asked))
+    kept = tuple(each for each in found if isinstance(each, PooledQuestion))
+    if not kept:
+        reasons = Counter(each.reason for each in found if isinstance(each, LeftOut))
+        why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())
+        raise GraphError(
+            f"{questions.name}: expected questions about this graph, found {why or 'none'}: load the graph they are "
+            "about"
+        )
+    header = PoolHeader(
+        questions.name, questions.sha256, catalogue.vocabulary, options=asdict(options), counts=counts_of(found)
+    )
+    pool = Pool(header, kept)
+    with storing(out):
+        write_pool(out, pool)
+    return pool
+
+
+def counts_of(found: Sequence[Found]) -> dict[str, int]:
+    """Return how much there is of what: questions and those left out by reason, chains by kind, cuts."""
+    counts = dict.fromkeys(
+        (
+            "questions",
+            *(f"left out: {reason}" for reason in (*REASONS, TOO_LONG)),
+            *(f"{kind} chains" for kind in ("path", "query", "answer")),
+            *(f"cut {what}" for what in CUTS),
+        ),
+        0,
+    )
+    for name in _counted(found):
+        counts[name] += 1
+    return counts
+
+
+def _counted(found: Sequence[Found]) -> Iterator[str]:
+    for each in found:
+        if isinstance(each, LeftOut):
+            yield f"left out: {each.reason}"
+        else:
+            yield "questions"
+            yield from (f"{chain.kind} chains" for chain in each.chains)
+            yield from (f"cut {what}" for what in each.cut)
+
+
+def pool_figures(questions: Sequence[PooledQuestion]) -> dict[str, float]:
+    """Return mean and maximum of a question's candidates, before and after merging (ReG, table 1); at least one
+    question. Where a bound cut there are more before."""
+    before = [question.num_raw for question in questions]
+    after = [len(question.chains) for question in questions]
+    return {
+        "mean before": fmean(before),
+        "max before": max(before),
+        "mean after": fmean(after),
+        "max after": max(after),
+    }
+
+
+def _batch(questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolOptions) -> list[Found]:
+    """Return the pools of a batch; where a query takes too long, of each half of it, and a single one is left out."""
+    try:
+        return gateway.run(pooled(questions, options))
+    except QueryTimeoutError:
+        if len(questions) == 1:
+            return [LeftOut(questions[0].id, TOO_LONG)]
+    half = len(questions) // 2
+    return _batch(questions[:half], gateway, options) + _batch(questions[half:], gateway, options)

@@ -1,1 +1,0 @@
-"""Candidate pools of questions, and the supervision that is chosen from them (ReG, section 4.1)."""

@@ -1,0 +1,323 @@
+"""Choose the supervision of each question from its candidate pool, by a scorer or a language model.
+
+Our own, in place of ReG's language model and not as good as one: a scorer reads relation paths from topics, so that it
+chooses among shortest paths alone, and neighbourhoods are left to a language model. It takes away what agrees with an
+answer by chance, the paper's case (I), and adds nothing, its case (II).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from ...models.mined import MinedFileError, Pool, PoolChain, PooledQuestion, read_pool
+from ...models.one_line import one_line
+from ..answering.llm import filled
+from ..answering.reply import json_objects
+from ..errors import InputError, LLMError
+from ..evidence.text import one_line as one_name_line
+from ..llm.gateway import ChatGateway
+from ..llm.prompts import Completed, Completion, Message, Prompt, prompted
+from ..progress import Progress, silent
+from ..retrieval.scoring import PathQuery, PathScorer
+from ..settings import Settings
+from ..steps import Steps, drive
+from ..values import Entity, RelationPath, Step, Topic
+
+_KEYS = ("chains", "chain", "numbers", "selected", "chosen", "answer", "answers")
+_NUMBER = re.compile(r"(?<![\w.-])\d{1,6}(?![\w.]|-\w)")
+MAX_DIGITS = 9
+
+_LINE_OF_NUMBERS = re.compile(
+    r"[\s\[\](){}#.,;:&\d]*|.*\b(?:chains?|lines?|numbers?|chosen|selected)\b.*", re.IGNORECASE
+)
+
+
+def chosen_numbers(content: str, num_chains: int) -> tuple[int, ...]:
+    """Return the places of the chosen chains, from 0, ascending.
+
+    Expected is ``{"chains": [1, 3]}``, counted from 1. Words and a fence around the object, a ``<think>`` section
+    before it, another name for "chains", numbers as text or as objects with a number, one number instead of a list, a
+    bare list, and one line of numbers are read as well; of several objects the last that has any counts. Numbers of no
+    chain are passed over. Raises `LLMError` where no chain is left.
+    """
+    content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
+    said: list[Any] = [
+        value[key] for value in json_objects(content) for key in _KEYS if isinstance(value, dict) and key in value
+    ]
+    try:
+        numbers = _numbers(said[-1]) if said else _loose(content)
+    except RecursionError:  # of lists in lists
+        numbers = []
+    chosen = sorted({number - 1 for number in numbers if 1 <= number <= num_chains})
+    if not chosen:
+        found = f"found {', '.join(map(str, numbers[:5]))}" if numbers else "found none"
+        raise LLMError(f"expected numbers from 1 to {num_chains} in the reply, {found}")
+    return tuple(chosen)
+
+
+def _numbers(value: Any) -> list[int]:
+    if isinstance(value, bool) or value is None:
+        return []
+    if isinstance(value, int):
+        return [value]
+    if isinstance(value, float):
+        return [int(value)] if value.is_integer() else []
+    if isinstance(value, str):
+        return [int(number) for number in _NUMBER.findall(value) if len(number) <= MAX_DIGITS]
+    if isinstance(value, dict):
+        named = next((value[key] for key in ("number", "id", "index", "chain") if key in value), None)
+        return _numbers(named)
+    return [number for each in value for number in _numbers(each)]
+
+
+def _loose(content: str) -> list[int]:
+    """Return the numbers of a reply that holds no object: a bare list, else the last line that is one of numbers."""
+    for text in re.findall(r"\[[^\[\]]*\]", content)[::-1]:
+        try:
+            return _numbers(json.loads(text))
+        except (ValueError, RecursionError):
+            continue
+    lines = [line for line in content.splitlines() if _NUMBER.search(line) and _LINE_OF_NUMBERS.fullmatch(line)]
+    return _numbers(lines[-1]) if lines else []
+
+
+INVERSE = "^"
+LOG_ODDS = 1.0
+
+
+class ScorerRefiner:
+    """Keeps of a question's shortest paths those whose score is within `margin` of the best one's.
+
+    margin: in units of the score; see `Calibration.from_log_odds`.
+    """
+
+    def __init__(self, scorer: PathScorer, margin: float) -> None:
+        self._scorer = scorer
+        self._margin = margin
+        self.counts: Counter[str] = Counter({"refined": 0})
+
+    def refine(self, questions: Sequence[PooledQuestion]) -> list[PooledQuestion]:
+        """Return the questions with what was chosen."""
+        scores = self._scorer.score([_query(question) for question in questions])
+        refined = []
+        for question, score in zip(questions, scores, strict=True):
+            best = score.stop.max(initial=float("-inf"))
+            kept = [
+                number for number, each in zip(question.weak, score.stop, strict=True) if each >= best - self._margin
+            ]
+            refined.append(replace(question, chosen=tuple(kept), how="refined"))
+            self.counts["refined"] += 1
+        return refined
+
+
+def _query(question: PooledQuestion) -> PathQuery:
+    chains = [question.chains[number] for number in question.weak]
+    return PathQuery(
+        question.text,
+        tuple(Topic(Entity(chain.start, chain.names[0] or None)) for chain in chains),
+        tuple(map(_path, chains)),
+        (0.0,) * len(chains),
+    )
+
+
+def _path(chain: PoolChain) -> RelationPath:
+    return RelationPath(
+        tuple(
+            Step(step.removeprefix(INVERSE), inverse=step.startswith(INVERSE), to_mediator=not name)
+            for step, name in zip(chain.steps, chain.names[1:], strict=True)
+        )
+    )
+
+
+UNNAMED = "…"
+MAX_NAME_CHARS = 80
+FAILED = "unrefined: no reply"
+UNREADABLE = "unrefined: no reply could be read"
+RETRIED = "replies that could not be read"
+COUNTS = ("refined", FAILED, UNREADABLE, RETRIED)
+
+
+class LLMRefiner:
+    """Asks a chat model which chains are the supervision of a question.
+
+    A reply that cannot be read is answered with what was wrong with it, up to `max_retries` times; where there is still
+    none the shortest paths stay (`unrefined`). `counts` has how often which of `COUNTS` happened.
+    """
+
+    def __init__(self, *, max_retries: int = 2) -> None:
+        self._template = Path(__file__).with_name("refine-prompt.txt").read_text(encoding="utf-8")
+        self._max_retries = max_retries
+        self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
+
+    def refine(self, questions: Sequence[PooledQuestion]) -> Steps[list[PooledQuestion]]:
+        """Return the questions with what was chosen; their prompts are sent at the same time.
+
+        Raises `LLMError`, the first one's, where not one of several questions was answered: nothing would be refined.
+        """
+        asked: dict[int, tuple[Message, ...]] = {
+            place: (Message("user", self.prompt_for(question)),) for place, question in enumerate(questions)
+        }
+        done: dict[int, PooledQuestion] = {}
+        failures: list[LLMError] = []
+        for attempt in range(self._max_retries + 1):
+            completed: list[Completed] = yield from prompted(
+                [
+                    Prompt(messages, json=True, is_read=partial(_is_choice, num_chains=len(questions[place].chains)))
+                    for place, messages in asked.items()
+                ]
+            )
+            waiting, asked = asked, {}
+            for (place, messages), said in zip(waiting.items(), completed, strict=True):
+                question = questions[place]
+                if isinstance(said, LLMError):
+                    failures.append(said)
+                    done[place] = self._unrefined(question, FAILED)
+                    continue
+                try:
+                    chosen = _chosen(said, question)
+                except LLMError as error:
+                    self.counts[RETRIED] += 1
+                    if attempt == self._max_retries:
+                        done[place] = self._unrefined(question, UNREADABLE)
+                    else:
+                        asked[place] = (*messages, *_again(said, error, len(question.chains)))
+                else:
+                    self.counts["refined"] += 1
+                    done[place] = replace(question, chosen=chosen, how="refined")
+            if not asked:
+                break
+        if failures and len(failures) == len(questions):
+            raise failures[0]
+        return [done[place] for place in range(len(questions))]
+
+    def prompt_for(self, question: PooledQuestion) -> str:
+        """Return what is asked about a question."""
+        lines = [f"{number}. {written(chain)}" for number, chain in enumerate(question.chains, start=1)]
+        return filled(self._template, question=one_name_line(question.text), evidence="\n".join(lines))
+
+    def _unrefined(self, question: PooledQuestion, why: str) -> PooledQuestion:
+        self.counts[why] += 1
+        return replace(question, chosen=question.weak, how="unrefined")
+
+
+def written(chain: PoolChain) -> str:
+    """Return a chain as one line, each of its facts in its own direction."""
+    words = [_name(chain.names[0])]
+    for step, name in zip(chain.steps, chain.names[1:], strict=True):
+        inverse = step.startswith(INVERSE)
+        arrow = "<-" if inverse else "->"
+        words += [arrow, one_name_line(step.removeprefix(INVERSE)), arrow, _name(name)]
+    return " ".join(words) + (f" (1 of {chain.count:,})" if chain.count > 1 else "")
+
+
+def _name(name: str) -> str:
+    return one_name_line(name, MAX_NAME_CHARS) if name else UNNAMED
+
+
+def _chosen(said: Completion, question: PooledQuestion) -> tuple[int, ...]:
+    if said.refusal is not None:
+        raise LLMError("the model refused")
+    return chosen_numbers(said.content, len(question.chains))
+
+
+def _is_choice(content: str, num_chains: int) -> bool:
+    try:
+        chosen_numbers(content, num_chains)
+    except LLMError:
+        return False
+    return True
+
+
+def _again(said: Completion, error: LLMError, num_chains: int) -> tuple[Message, Message]:
+    told = (
+        f"This could not be used: {error}. Reply with one JSON object and nothing else, as "
+        f'{{"chains": [1]}}, with at least one number from 1 to {num_chains}.'
+    )
+    return Message("assistant", said.content or (said.refusal or "")), Message("user", told)
+
+
+BATCH = 64
+
+
+def pool_of(path: Path) -> Pool:
+    """Return a candidate pool; raise `InputError` for a file that is none, or damaged."""
+    try:
+        return read_pool(path)
+    except MinedFileError as error:
+        raise InputError(str(error)) from error
+
+
+def refined_by_llm(
+    pool: Pool, settings: Settings, cache: Path, *, max_retries: int = 2, progress: Progress = silent
+) -> Pool:
+    """Return the pool with what the settings' language model chose.
+
+    Replies are kept in the settings' cache, else in `cache`, so that what was paid for before a stop is not paid for
+    again. Raises `LLMError` where no model is configured, or none of a batch's questions is answered, as when a budget
+    is spent.
+    """
+    chat = ChatGateway.of(settings if settings.llm_cache else replace(settings, llm_cache=str(cache)))
+    refiner = LLMRefiner(max_retries=max_retries)
+    found: list[PooledQuestion] = []
+    try:
+        progress("asking", 0, len(pool.questions))
+        for start in range(0, len(pool.questions), BATCH):
+            found += _driven(refiner.refine(pool.questions[start : start + BATCH]), chat)
+            progress("asking", len(found), len(pool.questions))
+    finally:
+        chat.close()
+    usage = chat.usage
+    spent = {"calls": usage.calls, "from the cache": usage.cached, "tokens": usage.tokens}
+    return pool.refined(found, chat.endpoint.model, {**refiner.counts, **spent})
+
+
+def refined_by_scorer(
+    pool: Pool,
+    scorer: PathScorer,
+    relations: Collection[str],
+    name: str,
+    margin: float,
+    *,
+    progress: Progress = silent,
+) -> Pool:
+    """Return the pool with the shortest paths that a scorer finds to agree with the question; see `ScorerRefiner`.
+
+    relations: those that the scorer knows. Raises `InputError` for a pool of a graph with others.
+    """
+    steps = (step for question in pool.questions for chain in question.chains for step in chain.steps)
+    unknown = next((step for step in steps if step.removeprefix(INVERSE) not in relations), None)
+    if unknown is not None:
+        raise InputError(
+            f"the pool is of another graph: this one has no relation {one_line(unknown, 80)}: mine the pool again"
+        )
+    refiner = ScorerRefiner(scorer, margin)
+    found: list[PooledQuestion] = []
+    progress("scoring", 0, len(pool.questions))
+    for start in range(0, len(pool.questions), BATCH):
+        found += refiner.refine(pool.questions[start : start + BATCH])
+        progress("scoring", len(found), len(pool.questions))
+    return pool.refined(found, name, refiner.counts)
+
+
+def chosen_figures(pool: Pool) -> dict[str, float]:
+    """Return the means of a question's shortest paths and of the chains that are its supervision."""
+    return {
+        "shortest paths": fmean(len(question.weak) for question in pool.questions),
+        "chosen": fmean(len(question.supervision) for question in pool.questions),
+    }
+
+
+def _driven(steps: Steps[list[PooledQuestion]], chat: ChatGateway) -> list[PooledQuestion]:
+    def send(group: object) -> list[Completed]:
+        assert isinstance(group, tuple)
+        return chat.complete([call for call in group if isinstance(call, Prompt)])
+
+    return drive(steps, send)

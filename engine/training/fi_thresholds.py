@@ -1,0 +1,90 @@
+"""The thresholds of GraphRAG-FI's integration, fitted on questions with answers, both sides asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import cast
+
+from ...models.graphrag_fi import Answered, Fitted, fitted
+from ..answering.integrating import ClosedBook, claims_of
+from ..answering.reply import normalised
+from ..api import Engine
+from ..errors import UsageError
+from ..evidence.answer import Answer
+from ..gold_questions import GoldAnswer, GoldQuestion, with_known_answers, with_topic_ids
+from ..recipes.recipe import Recipe, read_recipe
+from ..recipes.reorganising import FI
+from ..running import Runner
+from ..settings import Settings
+
+BATCH = 16
+NEVER = 2.0
+"""A threshold that no confidence reaches."""
+
+
+def fitted_thresholds(
+    asked: Sequence[GoldQuestion],
+    recipe: Recipe,
+    settings: Settings,
+    *,
+    against: Recipe | None = None,
+    link: bool = False,
+    done: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Fitted:
+    """Ask every question with the recipe's evidence and without it, and fit τ_G and τ_L; `NEVER` keeps none.
+
+    against: a recipe whose answers take the place of the language model's own (else the part's). link: find the
+    topics, too. Raises `UsageError` where the recipe has no part `fi`, or no question has an answer.
+    """
+    named = next((name for name, part in recipe.parts.items() if isinstance(part, FI)), None)
+    if named is None:
+        raise UsageError(f"recipe {recipe.name}: expected the part fi, as {recipe.stages} + fi")
+    against = against or cast(FI, recipe.parts[named]).other_recipe()
+    graph_side = read_recipe(recipe, options={f"{named}.integrate": False})
+    answered: list[Answered] = []
+    with ExitStack() as opened:
+        engine = opened.enter_context(Engine(settings, recipe=graph_side))
+        other = opened.enter_context(Engine(settings, recipe=against)) if against else None
+        known = with_known_answers([each for each in asked if each.answers], engine.gateway()).questions
+        questions = with_topic_ids(known, engine.gateway())
+        if not questions:
+            raise UsageError("expected questions with right answers, found none")
+        for start in range(0, len(questions), BATCH):
+            batch = questions[start : start + BATCH]
+            texts = [each.asked(() if link else each.topic_ids) for each in batch]
+            graph = engine.ask_batch(texts)
+            model = other.ask_batch(texts) if other else _closed_book(engine, graph)
+            answered += map(answered_of, batch, graph, model)
+            done(len(answered), len(questions))
+    best = fitted(answered)
+    thresholds = replace(
+        best.thresholds, **{side: NEVER for side in ("graph", "model") if math.isinf(getattr(best.thresholds, side))}
+    )
+    return replace(best, thresholds=thresholds)
+
+
+def _closed_book(engine: Engine, answers: Sequence[Answer]) -> list[Answer]:
+    runner = Runner(engine.gateway(), lambda: engine.resources.chat)
+    return runner.run(ClosedBook().answer([answer.evidence for answer in answers]))
+
+
+def answered_of(question: GoldQuestion, graph: Answer, model: Answer) -> Answered:
+    """Return what both sides claim, and which claims are right: for each gold answer the first that is it."""
+    sides = claims_of(graph), claims_of(model)
+    keyed = [
+        (claim.key, entity)
+        for claims, answer in zip(sides, (graph, model), strict=True)
+        for claim, entity in zip(claims, answer.entities, strict=True)
+    ]
+    found = (next((key for key, e in keyed if _is(gold, e.id, e.name)), None) for gold in question.answers)
+    right = frozenset(key for key in found if key is not None)
+    return Answered(tuple(sides[0]), tuple(sides[1]), right, len(question.answers))
+
+
+def _is(gold: GoldAnswer, id_: str | None, name: str) -> bool:
+    if gold.id and id_:
+        return gold.id == id_
+    return normalised(name) in {normalised(each) for each in gold.names}

@@ -1,0 +1,83 @@
+"""The linker's training as the command line asks for it: its configuration, its candidates, its errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...models.linker.config import LinkedCandidates, LinkerConfig
+from ..api import Engine
+from ..errors import UsageError
+from ..gold_questions import GoldQuestion, QuestionSet, with_topic_ids
+from ..linking.deciding import TRAINED_FEATURES, trained_features
+from ..linking.full_text import FullTextLinker
+from ..neo4j.catalogue import read_catalogue, read_graph_state
+from ..neo4j.graph import read_signatures
+from ..progress import Progress, silent
+from ..recipes.linking import relation_evidence
+
+BATCH = 32
+
+
+def linked_candidates(
+    questions: QuestionSet, engine: Engine, config: LinkerConfig, *, progress: Progress = silent
+) -> LinkedCandidates:
+    """Return the candidates that words give for each question, with their features; the graph is the engine's.
+
+    Questions without a topic that the graph has are left out. Raises `UsageError` where none is left.
+    """
+    gateway = engine.gateway()
+    gateway.fetch(read_graph_state()).check()
+    catalogue = gateway.fetch(read_catalogue())
+    graph = engine.resources.of_graph(catalogue)
+    evidence = relation_evidence(graph, engine.resources.vectors_of(config.encoder))
+    linker = FullTextLinker(type_words=graph.type_words, evidence=evidence, considered=config.candidates)
+    asked = [each for each in with_topic_ids(questions.questions, gateway) if each.topic_ids]
+    made = _Columns()
+    for start in range(0, len(asked), BATCH):
+        batch = asked[start : start + BATCH]
+        linked = gateway.run(linker.link([each.asked(()) for each in batch]))
+        ids = {c.value.entity.id for some in linked for c in some} | {t for each in batch for t in each.topic_ids}
+        signatures = gateway.fetch(read_signatures(sorted(ids)))
+        found = [[(c, signatures[c.value.entity.id]) for c in some] for some in linked]
+        texts = [each.text for each in batch]
+        relations = evidence.features(texts, [[(c.value, s) for c, s in some] for some in found])
+        for each, some, x in zip(batch, linked, relations, strict=True):
+            topics = {topic for topic in each.topic_ids if topic in signatures}
+            if topics:
+                columns = trained_features(some, x) if some else np.zeros((0, len(TRAINED_FEATURES)))
+                made.add(each, columns, [c.value.entity.id in topics for c in some], len(topics))
+        progress("linking", min(start + BATCH, len(asked)), len(asked))
+    if not made.texts:
+        raise UsageError(f"{questions.name}: expected questions with topics of this graph, found none")
+    return made.candidates(questions, catalogue.vocabulary)
+
+
+class _Columns:
+    """The columns of a question set while they are made."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._features: list[np.ndarray] = []
+        self._is_topic: list[list[bool]] = []
+        self._num_topics: list[int] = []
+
+    def add(self, question: GoldQuestion, features: np.ndarray, is_topic: list[bool], num_topics: int) -> None:
+        """Add a question with its candidates."""
+        self.texts.append(question.text)
+        self._features.append(features)
+        self._is_topic.append(is_topic)
+        self._num_topics.append(num_topics)
+
+    def candidates(self, questions: QuestionSet, graph: str) -> LinkedCandidates:
+        """Return the columns."""
+        return LinkedCandidates(
+            questions.name,
+            questions.sha256,
+            graph,
+            tuple(self.texts),
+            TRAINED_FEATURES,
+            np.concatenate(self._features).astype(np.float32),
+            np.concatenate([np.array(each, dtype=bool) for each in self._is_topic]),
+            np.cumsum([0, *map(len, self._is_topic)]).astype(np.int64),
+            np.array(self._num_topics, dtype=np.int64),
+        )

@@ -1,0 +1,212 @@
+"""Read what path scorers learn from: mined paths and pairs of questions and relations."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+
+from ...models.mined import MinedFileError
+from ...models.similarity import mask_topic
+from ...models.star.examples import RelationPair, RelationPairs
+from ...models.star.mined import Mined, MinedQuestion, read
+from ..api import Engine
+from ..errors import InputError
+from ..evidence.calibration import SIMILARITY, Calibration
+from ..gold_questions import GoldQuestion, QuestionSet
+from ..indexes.relation_words import words_of_name
+from ..neo4j.catalogue import read_catalogue
+from ..progress import Progress
+from ..retrieval.scoring import PathScorer
+from ..settings import Settings
+from ..supervision.drawing import LENGTHS, MakingOptions
+from ..supervision.made_set import EVERY_DEV, apart, made_questions
+from ..supervision.mine_file import mine_file
+from ..supervision.miner import MiningOptions
+from .of_graph import Made, Say, made_of_graph
+
+MAX_PATHS = 2
+MAX_RELATIONS = 4
+
+_WORDS = re.compile(r"\W+")
+_WEBQSP_ID = re.compile(r"WebQ\w+?-\d+")
+
+
+def relation_pairs(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, str]]) -> RelationPairs:
+    """Return the pairs of all questions that have relations, but for those that are among `left_out`, (id, text) each.
+
+    The relations are those of the first gold paths, else of the relevant triples. A question is left out when its words
+    are, or when it is made from the same one: ComplexWebQuestions writes the id of that before an underscore.
+    """
+    left_out = list(left_out)
+    texts = {plain_words(text) for _, text in left_out}
+    roots = {root for id_, _ in left_out if (root := _root(id_))}
+    numbers: dict[str, int] = {}
+    pairs = [
+        RelationPair(_masked(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
+        for each in sets
+        for question in each.questions
+        if plain_words(question.text) not in texts and _root(question.id) not in roots
+        if (relations := list(_relations(question)))
+    ]
+    digest = hashlib.sha256(json.dumps([[each.sha256 for each in sets], sorted(texts), sorted(roots)]).encode())
+    return RelationPairs(
+        name=", ".join(each.name for each in sets),
+        sha256=digest.hexdigest(),
+        relations=tuple(map(words_of_name, numbers)),
+        pairs=tuple(pairs),
+    )
+
+
+def _relations(question: GoldQuestion) -> Iterator[str]:
+    names = [name for path in question.paths[:MAX_PATHS] for name in path.relations]
+    names = names or [relation for _, relation, _ in question.triples]
+    yield from list(dict.fromkeys(names))[:MAX_RELATIONS]
+
+
+def _masked(question: GoldQuestion) -> str:
+    text = question.text
+    for name in question.topic_names:
+        text = mask_topic(text, name)
+    return text
+
+
+def plain_words(text: str) -> str:
+    """Return a text's words in small letters: what two askings of one question have in common."""
+    return _WORDS.sub(" ", text.lower()).strip()
+
+
+def _root(id_: str) -> str:
+    found = _WEBQSP_ID.match(id_)
+    return found.group() if found else ""
+
+
+def read_mined(path: str) -> Mined:
+    """Return a mined file; raise `InputError` for one that is missing or damaged."""
+    try:
+        return read(Path(path))
+    except MinedFileError as error:
+        raise InputError(str(error)) from error
+
+
+def mined_set(
+    questions: QuestionSet,
+    folder: Path,
+    options: MiningOptions,
+    settings: Settings,
+    *,
+    fresh: bool,
+    mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
+    say: Say,
+) -> Mined:
+    """Return what is mined of a question set, now or when the training in this folder began; one process mines for all.
+
+    mining: shows that something is mined. say: told what is to be known beside. Where the graph cannot be reached, what
+    was mined has to do. Raises `UsageError` where the folder has it of another graph, or of this one before it was
+    changed, unless `fresh`; `StorageError` where the folder cannot be written.
+    """
+    returning = "-returning" if options.return_to_topic else ""
+    name = f"mined-{questions.name}-{questions.sha256[:8]}{returning}-{options.max_hop}-{options.seed}"
+
+    def mine(engine: Engine, wanted: Path) -> None:
+        with mining() as (progress, _):
+            mine_file(questions, engine, wanted, options, progress=progress)
+
+    made = Made(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
+    return read_mined(str(made_of_graph(folder, made, settings, mine, fresh=fresh, say=say)))
+
+
+def made_sets(
+    folder: Path,
+    making: MakingOptions,
+    options: MiningOptions,
+    settings: Settings,
+    *,
+    fresh: bool,
+    mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
+    say: Say,
+) -> tuple[Mined, Mined]:
+    """Return what is mined of questions made from the graph: those to learn from, and those to choose by.
+
+    As `mined_set`, which see. Raises `GraphError` for a graph that no questions can be made of.
+    """
+    returning = "-returning" if options.return_to_topic else ""
+    reworded = "-reworded" if making.paraphrase else ""
+    lengths = (
+        "" if making.lengths == LENGTHS else "".join(f"-{weight:g}" for weight in making.lengths[: options.max_hop])
+    )
+    asked: list[QuestionSet] = []
+    found: list[Mined] = []
+    for place, part in enumerate(("learn", "choose")):
+        name = f"mined-made-{part}-{making.num_questions}{reworded}{returning}{lengths}-{options.max_hop}-{making.seed}"
+
+        def mine(engine: Engine, wanted: Path, place: int = place) -> None:
+            with mining() as (progress, _):
+                if not asked:
+                    asked.extend(apart(made_questions(engine, making, progress=progress, say=say)))
+                mine_file(asked[place], engine, wanted, options, progress=progress)
+
+        made = Made(name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions")
+        found.append(read_mined(str(made_of_graph(folder, made, settings, mine, fresh=fresh, say=say))))
+    return found[0], found[1]
+
+
+def limited_mined(mined: Mined, limit: int | None, seed: int) -> Mined:
+    """Return a sample of the questions of a mined file, in its order; all of them without a limit."""
+    if limit is None or limit >= len(mined.questions):
+        return mined
+    places = sorted(random.Random(seed).sample(range(len(mined.questions)), limit))  # noqa: S311 - a sample, no secret
+    return _part(mined, f"sample of {limit}, seed {seed}", [mined.questions[place] for place in places])
+
+
+def mined_apart(mined: Mined) -> tuple[Mined, Mined]:
+    """Return the questions of a mined file to learn from, and every eighth, to choose by: those with the same topics
+    and right paths stay together. Raises `InputError` where there are too few."""
+    learn: list[MinedQuestion] = []
+    choose: list[MinedQuestion] = []
+    for question in mined.questions:
+        right = sorted(path.hops for path in question.paths if path.positive)
+        key = hashlib.sha256(json.dumps([sorted(topic.id for topic in question.topics), right]).encode()).digest()
+        (choose if key[0] % EVERY_DEV == 0 else learn).append(question)
+    if not learn or not choose:
+        raise InputError(
+            f"{mined.mining.questions}: expected questions enough to keep one in eight apart, found "
+            f"{len(mined.questions)}: give --dev"
+        )
+    return _part(mined, "learn", learn), _part(mined, "choose", choose)
+
+
+def _part(mined: Mined, name: str, questions: Sequence[MinedQuestion]) -> Mined:
+    mining = mined.mining
+    said = f"{mining.questions}, to {name}"
+    digest, of_set = (
+        hashlib.sha256(f"{of}/{name}".encode()).hexdigest() for of in (mined.sha256, mining.questions_sha256)
+    )
+    return Mined(replace(mining, questions=said, questions_sha256=of_set), tuple(questions), digest)
+
+
+def path_scorer(engine: Engine, name: str, log_odds: float) -> tuple[PathScorer, Collection[str], float]:
+    """Return the scorer `similarity`, or that of a checkpoint's folder, with the relations that it knows and how much
+    score so many log-odds are.
+
+    Raises `CheckpointError` for a checkpoint that cannot be read or is of another graph.
+    """
+    from ..recipes.retrieving import Star
+    from ..retrieval.similarity import SimilarityScorer
+
+    graph = engine.resources.of_graph(engine.gateway().fetch(read_catalogue()))
+    if name == "similarity":
+        shared = graph.shared
+        return (
+            SimilarityScorer(graph.words, shared.encoder, shortlist=1_000, vectors=shared.vectors),
+            graph.words.keys(),
+            SIMILARITY.from_log_odds(log_odds),
+        )
+    scorer = Star(checkpoint=name).scorer(graph)
+    calibration = Calibration("logit", *scorer.model.checkpoint.description.calibration)
+    return scorer, graph.words.keys(), calibration.from_log_odds(log_odds)

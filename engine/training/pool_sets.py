@@ -1,0 +1,67 @@
+"""ReG@Path's training as the command line asks for it: its configuration, its pools, its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from ...models.mined import Pool
+from ...models.reg_path.network import Vocabulary
+from ..api import Engine
+from ..errors import UsageError
+from ..gold_questions import QuestionSet
+from ..indexes.relation_words import words_of_relation
+from ..neo4j.catalogue import read_catalogue
+from ..progress import Progress
+from ..settings import Settings
+from ..supervision.pools import PoolOptions, mine_pool
+from ..supervision.refine import pool_of
+from .of_graph import Made, Say, made_of_graph
+from .subgraph_sets import WEAK
+
+
+def pool_set(
+    questions: QuestionSet,
+    folder: Path,
+    settings: Settings,
+    *,
+    fresh: bool,
+    mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
+    say: Say,
+) -> Pool:
+    """Return the candidate pools of a question set, mined now or when the training in this folder began.
+
+    See `made_of_graph`.
+    """
+
+    def mine(engine: Engine, wanted: Path) -> None:
+        with mining() as (progress, _):
+            mine_pool(questions, engine, wanted, PoolOptions(), progress=progress)
+
+    name = f"pool-{questions.name}-{questions.sha256[:8]}"
+    made = Made(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
+    return pool_of(made_of_graph(folder, made, settings, mine, fresh=fresh, say=say))
+
+
+def refined_sets(pools: Sequence[Pool], supervision: Sequence[str]) -> list[Pool]:
+    """Return the pools, each in the form that `lodestar refine` gave it where one of these files is of its questions.
+
+    Raises `UsageError` for a file of none of the sets.
+    """
+    refined = {pool.header.questions_sha256: pool for pool in (pool_of(Path(n)) for n in supervision if n != WEAK)}
+    others = set(refined) - {pool.header.questions_sha256 for pool in pools}
+    if others:
+        names = ", ".join(sorted(refined[sha].header.questions for sha in others))
+        raise UsageError(
+            f"--supervision: expected candidate pools of the question sets of this training, found one of {names}: "
+            "mine it from a set of --dataset or --dev"
+        )
+    return [refined.get(pool.header.questions_sha256, pool) for pool in pools]
+
+
+def graph_vocabulary(settings: Settings) -> Vocabulary:
+    """Return the tokens of the relations of the graph."""
+    with Engine(settings) as engine:
+        catalogue = engine.gateway().fetch(read_catalogue())
+    return Vocabulary.of({relation.name: words_of_relation(relation) for relation in catalogue.relations})

@@ -1,0 +1,90 @@
+"""What ReG's trainings learn from: the subgraphs of question sets, and the supervision that is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from pathlib import Path
+
+from ...models.reg_triple.config import SubgraphOptions
+from ...models.subgraphs import VERSION, GraphFileError, QuestionGraphs, read_graphs, relabelled
+from ...models.text.encoders import EncoderUnavailableError
+from ...models.text.vectors import TextVectors
+from ..api import Engine
+from ..errors import EncoderError, InputError, UsageError
+from ..gold_questions import QuestionSet
+from ..progress import Progress
+from ..settings import Settings
+from ..supervision.refine import pool_of
+from ..supervision.subgraphs import write_question_graphs
+from .of_graph import Made, Say, made_of_graph
+
+WEAK = "weak"
+
+
+def graph_set(
+    questions: QuestionSet,
+    folder: Path,
+    subgraph: SubgraphOptions,
+    vectors: TextVectors,
+    settings: Settings,
+    *,
+    fresh: bool,
+    reading: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
+    say: Say,
+    open_domain: bool = False,
+) -> QuestionGraphs:
+    """Return the subgraphs of a question set, read from the graph now or when the training in this folder began.
+
+    open_domain: of questions, too, whose answers the graph does not have. See `made_of_graph`.
+    """
+    asked = ["open domain"] if open_domain else []
+    how = json.dumps([VERSION, vectors.encoder.name, asdict(subgraph), *asked], sort_keys=True)
+    name = f"subgraphs-{questions.name}-{questions.sha256[:8]}-{hashlib.sha256(how.encode()).hexdigest()[:8]}"
+
+    def make(engine: Engine, wanted: Path) -> None:
+        with reading() as (progress, _):
+            write_question_graphs(
+                questions, engine, vectors, wanted, subgraph, open_domain=open_domain, progress=progress
+            )
+
+    made = Made(name, ".safetensors", f"another process reads the subgraphs of {questions.name}", "read", "read")
+    try:
+        return read_graphs(made_of_graph(folder, made, settings, make, fresh=fresh, say=say))
+    except GraphFileError as error:
+        raise InputError(str(error)) from error
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
+
+
+def supervised(sets: Sequence[QuestionGraphs], supervision: Sequence[str], say: Say) -> list[QuestionGraphs]:
+    """Return the subgraphs with the supervision that is asked for: `weak`, or candidate pools by file, each for the
+    question set that it was mined from. A set that no pool is of has weak supervision.
+
+    say: told how many questions of a set keep their shortest paths all the same. Raises `UsageError` for a pool of none
+    of the sets, `InputError` for a file that is none.
+    """
+    pools = {pool.header.questions_sha256: pool for pool in (pool_of(Path(n)) for n in supervision if n != WEAK)}
+    others = set(pools) - {graphs.texts.questions_sha256 for graphs in sets}
+    if others:
+        names = ", ".join(sorted(pools[sha].header.questions for sha in others))
+        raise UsageError(
+            f"--supervision: expected candidate pools of the question sets of this training, found one of {names}: "
+            "mine it from a set of --dataset or --dev"
+        )
+    found = []
+    for graphs in sets:
+        pool = pools.get(graphs.texts.questions_sha256)
+        if pool is None:
+            found.append(graphs)
+            continue
+        changed, num_kept = relabelled(graphs, pool)
+        say(
+            f"{graphs.texts.questions_name}: {changed.supervision}; {num_kept:,} of {len(graphs):,} questions keep "
+            "their shortest paths"
+        )
+        found.append(changed)
+    return found

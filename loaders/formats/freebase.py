@@ -1,0 +1,172 @@
+"""Read Freebase's RDF dump.
+
+A relation that no rule in doubt touches is decided by one regular expression; only for the others the rules are gone
+through one by one. A rule is in doubt when it takes in again, or also looks at the tail.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ...engine.errors import InputError
+from ..message_text import shown
+from ..plain_lines.encoding import PlainForm
+from ..reading.byte_file import ByteFile
+from ..reading.lines import LineFile
+from ..source import LinePart, Part
+from .file_source import FileSource
+from .ntriples import DEFAULT_LANGUAGES, Languages
+
+FREEBASE = "http://rdf.freebase.com/ns/"
+FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
+
+
+DEFAULT_FILE = "freebase_noise.txt"
+
+_WILD = re.compile(r"[*?]")
+_SQL_WILD = re.compile(r"[%_\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseRule:
+    """A pattern of relations, one of tails, and whether what matches both is noise."""
+
+    relation: str
+    tail: str = "*"
+    noise: bool = True
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the rules before or the tail have a say."""
+        return not self.noise or self.tail != "*"
+
+
+def read_noise_rules(file: ByteFile | None = None) -> list[NoiseRule]:
+    """Return the rules of a file, by default those that come with Lodestar; raise `InputError` for what is no rule."""
+    if file is None:
+        text, place = Path(__file__).with_name(DEFAULT_FILE).read_text(encoding="utf-8"), DEFAULT_FILE
+    else:
+        with file.faults_translated(), file.unpacked() as stream:
+            raw = b"".join(iter(lambda: stream.read(1 << 20) or b"", b""))
+        try:
+            text, place = raw.decode("utf-8-sig"), file.shown
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file.shown}: expected UTF-8, found byte 0x{raw[error.start]:02x}") from error
+    rules = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        relation = words[0].removeprefix("!")
+        if len(words) > 2 or not relation:
+            raise InputError(
+                f"{place}:{number}: expected a pattern of relations and at most one of tails, found {shown(line)}"
+            )
+        rules.append(NoiseRule(relation, words[1] if len(words) > 1 else "*", noise=words[0] == relation))
+    return rules
+
+
+def noise_parameters(rules: Sequence[NoiseRule]) -> dict[str, object]:
+    """Return the parameters `noise_…` of the parser `freebase`."""
+    in_doubt = [rule for rule in rules if rule.in_doubt]
+    concerned = [rule for rule in rules if any(_may_overlap(rule, other) for other in in_doubt)]
+    return {
+        "noise_relations": _pattern(rule.relation for rule in rules if rule.noise),
+        "noise_in_doubt": _pattern(rule.relation for rule in in_doubt),
+        "noise_rules": [
+            {"relation": _like(rule.relation), "tail": _like(rule.tail), "noise": rule.noise} for rule in concerned
+        ],
+    }
+
+
+def _may_overlap(rule: NoiseRule, other: NoiseRule) -> bool:
+    """Return whether a relation may match both; False only where that is certain."""
+    first, second = _bracketless(rule.relation), _bracketless(other.relation)
+    if not _WILD.search(first):
+        return fnmatchcase(first, second)
+    return bool(_WILD.search(second)) or fnmatchcase(second, first)
+
+
+def _bracketless(glob: str) -> str:
+    return glob.replace("[", "[[]")
+
+
+def _pattern(globs: Iterable[str]) -> str | None:
+    """Return a regular expression (RE2, to match in full) for any of the globs, None without any."""
+    patterns = [
+        "".join({"*": "(?s:.*)", "?": "(?s:.)"}.get(character) or re.escape(character) for character in glob)
+        for glob in dict.fromkeys(globs)
+    ]
+    return "|".join(patterns) or None
+
+
+def _like(glob: str) -> str:
+    r"""Return the glob as a pattern of SQL's LIKE with the escape ``\``."""
+    return _SQL_WILD.sub(r"\\\g<0>", glob).replace("*", "%").replace("?", "_")
+
+
+MAX_REJECTS = 1_000
+
+_NAMES = r"type\.object\.name|common\.topic\.alias"
+
+
+class FreebaseSource(FileSource):
+    """The dump (``-`` is standard input), gzip or plain, with names in the languages given.
+
+    A language is one as the dump has it (``en``, ``pt-br``), `*` is every other. `noise_path` has rules as
+    `noise.txt`, which come instead of those.
+    """
+
+    kind = "freebase"
+    unnamed_ids = None
+
+    def __init__(
+        self, path: str, *, languages: Sequence[str] = DEFAULT_LANGUAGES, noise_path: str | None = None
+    ) -> None:
+        self.max_rejects = MAX_REJECTS
+        self._chosen = Languages.of(languages)
+        self.languages = self._chosen.preferred
+        self._noise = None if noise_path is None else ByteFile(noise_path)
+        self._rules = read_noise_rules(self._noise)
+        self._file = LineFile(path)
+        super().__init__([self._file])
+
+    def reads(self, path: Path) -> bool:
+        """Return whether this is the dump or the file of rules."""
+        return super().reads(path) or (self._noise is not None and self._noise.is_at(path))
+
+    def options(self) -> Mapping[str, object]:
+        """Return the languages and the rules of what is noise."""
+        return {"languages": self._chosen.as_options(), "noise": [asdict(rule) for rule in self._rules]}
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the dump."""
+        noise = noise_parameters(self._rules)
+        yield LinePart(self._file, "freebase", {**self._chosen.parameters(), **noise}, plain_form(noise))
+
+
+def plain_form(noise: Mapping[str, object]) -> PlainForm:
+    """Return the form of lines of three identifiers in full, without an escape, whose relation says what they are.
+
+    `noise` is what `noise_parameters` returns.
+    """
+    before = f"<{FREEBASE}"
+    identifier = rf"{re.escape(before)}[^>\\]+>"
+    in_doubt, certain = noise["noise_in_doubt"], noise["noise_relations"]
+    looked_at = _NAMES if in_doubt is None else f"{_NAMES}|{in_doubt}"
+    return PlainForm(
+        separator="\t",
+        num_columns=4,
+        columns=(0, 1, 2),
+        entity=identifier,
+        relation=identifier,
+        other_relation=f"{re.escape(before)}(?:{looked_at})>",
+        noise=None if certain is None else f"{re.escape(before)}(?:{certain})>",
+        begin="<",
+        stop=".",
+        around=(len(before), 1),
+    )

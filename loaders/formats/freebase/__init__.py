@@ -1,1 +1,0 @@
-"""The raw Freebase RDF dump."""

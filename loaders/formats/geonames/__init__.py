@@ -1,1 +1,0 @@
-"""GeoNames' countries and cities."""

@@ -1,0 +1,315 @@
+"""Read a folder of documents as a graph of concepts with snippets."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html.parser import HTMLParser
+from io import BufferedReader
+from itertools import permutations, tee
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+from ...engine.errors import InputError, UsageError
+from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
+from ..message_text import shown
+from ..reading.byte_file import ByteFile
+from ..reading.records import MAX_RECORD_BYTES, UnreadableError, parsed_json, record_lines
+from ..rows import StatementRow, name_row, reject_row, row_batches, triple_row
+from ..source import NO_ID, Part, RelationFacts, RowPart
+from .file_source import FileSource
+from .text_concepts import (
+    LABELS,
+    ConceptFinder,
+    GlinerConcepts,
+    ListedConcepts,
+    RecurringPhrases,
+    SpacyConcepts,
+    concept_id,
+)
+
+_log = logging.getLogger(__name__)
+
+TEXT_FIELDS = ("text", "contents", "content", "body")
+"""Where a record of JSON lines may have its text; the first that it has counts."""
+
+_ENDINGS = {".txt", ".text", ".md", ".html", ".htm", ".jsonl"}
+_PACKED = ".gz"
+_HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
+_JUDGED_BYTES = 1 << 16
+_SILENT = {"script", "style", "template", "noscript", "title", "head"}
+_INLINE = {"a", "abbr", "b", "cite", "code", "em", "i", "mark", "q", "s", "small", "span", "strong", "sub", "sup", "u"}
+
+
+class Document(NamedTuple):
+    """A text and the line it starts on; where it cannot be read, `fault` says why and `text` is how it begins."""
+
+    line: int
+    text: str
+    fault: str = ""
+
+
+def files_of(path: str, *, follow_links: bool = False) -> list[ByteFile]:
+    """Return the file, or those of a folder and its folders that are documents by their ending, in their order.
+
+    follow_links: whether links in the folder are followed that lead out of it; how many are not is logged. Raises
+    `InputError` where there is no document, or a folder that cannot be read.
+    """
+    if path == "-" or not Path(path).is_dir():
+        return [ByteFile(path)]
+    root, found, left_out = _real(path), [], []
+    entered: set[Path] = set()
+    for folder, folders, names in os.walk(path, onerror=_refuse, followlinks=follow_links):
+        if follow_links:  # links may lead to one folder twice, or to one around them
+            if _real(folder) in entered:
+                folders.clear()
+                continue
+            entered.add(_real(folder))
+        links = [each for each in (Path(folder, name) for name in (*folders, *names)) if each.is_symlink()]
+        outside = {each for each in links if not follow_links and not _real(each).is_relative_to(root)}
+        left_out += [each for each in outside if each.is_dir() or _ending(each.name) in _ENDINGS]
+        files = {Path(folder, name) for name in names if _ending(name) in _ENDINGS}
+        found += [each for each in files - outside if each.is_file()]
+    found.sort()
+    if left_out:
+        _log.warning(
+            "%s: %d link%s out of the folder not followed, the first %s: give --follow-links to read them",
+            path,
+            len(left_out),
+            " is" if len(left_out) == 1 else "s are",
+            shown(str(min(left_out)).encode(errors="surrogateescape")),
+        )
+    if not found:
+        endings = ", ".join(sorted(_ENDINGS))
+        raise InputError(f"{path}: expected documents ({endings}, each also with {_PACKED}), found none in the folder")
+    return [ByteFile(str(each)) for each in found]
+
+
+def _real(path: str | Path) -> Path:
+    return Path(os.path.realpath(path))  # of a link to itself too, of which `Path.resolve` makes an error
+
+
+def _refuse(error: OSError) -> None:
+    raise InputError(f"{error.filename}: cannot be read: {error.strerror or error}")
+
+
+def documents(file: ByteFile) -> Iterator[Document]:
+    """Yield the documents of a file: of JSON lines one a line, otherwise the file is one."""
+    line = 0
+    with file.faults_translated(lambda: line), file.unpacked() as stream:
+        reader = BufferedReader(cast(Any, stream), 1 << 20)
+        if _ending(file.name) == ".jsonl":
+            for line, raw in record_lines(reader, file.shown):
+                if raw.strip():
+                    yield _of_record(line, raw)
+            return
+        raw = reader.read(MAX_RECORD_BYTES + 1)
+        if len(raw) > MAX_RECORD_BYTES:
+            raise InputError(f"{file.shown}: the document is longer than {MAX_RECORD_BYTES:,} bytes: cut it into files")
+        text = _decoded(raw)
+        if text is None:
+            yield Document(1, shown(raw[:200]), "expected text, found bytes that no encoding of text explains")
+        else:
+            yield Document(1, _of_html(text) if _HTML.match(text) else text)
+
+
+def _ending(name: str) -> str:
+    return Path(name.lower().removesuffix(_PACKED)).suffix
+
+
+def _of_record(line: int, raw: bytes) -> Document:
+    try:
+        record = parsed_json(raw)
+    except UnreadableError as error:
+        return Document(line, shown(raw), str(error))
+    fields = record if isinstance(record, dict) else {}
+    text = next((fields[name] for name in TEXT_FIELDS if name in fields), None)
+    if not isinstance(text, str):
+        return Document(line, shown(raw), f"expected a text called {', '.join(TEXT_FIELDS[:-1])} or {TEXT_FIELDS[-1]}")
+    return Document(line, text.encode("utf-8", "replace").decode())
+
+
+def _decoded(raw: bytes) -> str | None:
+    """Return bytes as text, in UTF-8 or what charset-normalizer takes them for; None where they are no text."""
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        from charset_normalizer import from_bytes
+
+        found = from_bytes(raw[:_JUDGED_BYTES]).best()
+        if found is None:
+            return None
+        text = raw.decode(found.encoding, "replace").removeprefix("\ufeff")
+    return None if "\0" in text else text
+
+
+def _of_html(text: str) -> str:
+    """Return what a reader of the page would see, blocks on lines of their own."""
+    reading = _Page()
+    reading.feed(text)
+    reading.close()
+    return re.sub(r"[ \t]*\n\s*", "\n", "".join(reading.parts)).strip()
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+        self._silent += tag in _SILENT
+        if tag not in _INLINE:
+            self.parts.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent = max(0, self._silent - (tag in _SILENT))
+        if tag not in _INLINE:
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.parts.append(data)
+
+
+_BLOCK_CHARS = 1 << 20
+"""What the splitter gets at once: its memory is a multiple of it."""
+
+
+def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
+    """Yield the snippets of a document, of at most `length` characters, `overlap` of them shared with the one before.
+
+    White space within a snippet becomes single blanks, and characters that no text has are left out. A run of
+    characters without blanks that is longer than a snippet is cut first, ours: the splitter would weigh each of them.
+    """
+    endless = re.compile(rf"\S{{{length}}}(?=\S)")
+    splitter = RecursiveCharacterTextSplitter(chunk_size=length, chunk_overlap=overlap)
+    for block in _blocks(text):
+        for snippet in splitter.split_text(endless.sub(r"\g<0> ", block)):
+            if plain := " ".join(snippet.split()):
+                yield plain
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Yield the text in blocks that end with a line or a word, where they have any."""
+    start = 0
+    while start < len(text):
+        end = start + _BLOCK_CHARS
+        if end < len(text):
+            end = next((at + 1 for mark in "\n " if (at := text.rfind(mark, start, end)) > start), end)
+        yield text[start:end]
+        start = end
+
+
+MAX_CONCEPTS = 40
+"""Of a snippet; pairs grow with its square."""
+
+Snippet = tuple[int, str]
+"""The line that its document starts on, and the text."""
+
+
+class TextSource(FileSource):
+    """A folder of documents, or one file of them.
+
+    A snippet's concepts are `mentioned with` one another, a triple each way so that one relation path has all of them,
+    and `mentioned in` the snippet, which is a literal: what two of them rest on are the snippets that both have.
+    """
+
+    kind = "text"
+    unnamed_ids = NO_ID
+
+    def __init__(
+        self,
+        path: str,
+        pipeline: str | None = None,
+        concepts_path: str | None = None,
+        snippet_length: int = 500,
+        overlap: int = 50,
+        gliner: str | None = None,
+        labels: Sequence[str] = (),
+        *,
+        follow_links: bool = False,
+    ) -> None:
+        if overlap >= snippet_length:
+            raise UsageError(f"--overlap: expected less than --snippet-length ({snippet_length}), found {overlap}")
+        if sum(map(bool, (pipeline, concepts_path, gliner))) > 1:
+            raise UsageError("--pipeline, --gliner and --concepts exclude each other: give one of them")
+        if labels and not gliner:
+            raise UsageError("--labels: expected with --gliner, which looks for them")
+        self.max_rejects = 0
+        self.languages: Sequence[str] = ()
+        self._files = files_of(path, follow_links=follow_links)
+        self._cut = (snippet_length, overlap)
+        self._concepts = _finder(pipeline, concepts_path, gliner, labels)
+        super().__init__(self._files)
+        self.name = path.rstrip("/").rpartition("/")[2] if len(self._files) > 1 else self._files[0].name
+
+    def options(self) -> Mapping[str, object]:
+        """Return how text is cut, and what finds its concepts."""
+        return {"snippet_length": self._cut[0], "overlap": self._cut[1], **self._concepts.options}
+
+    def relation_facts(self) -> Mapping[str, RelationFacts]:
+        """Return that being mentioned together goes both ways."""
+        return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
+
+    def parts(self) -> Iterator[Part]:
+        """Yield a part a file."""
+        if self._concepts.learns:
+            self._concepts.learn(text for file in self._files for _, text in self._snippets(file, []))
+        for file in self._files:
+            yield RowPart(file.shown, row_batches(self._rows(file)))
+
+    def _snippets(self, file: ByteFile, faults: list[StatementRow]) -> Iterator[Snippet]:
+        """Yield the snippets of a file; what cannot be read, and documents without words, go to `faults`."""
+        for document in documents(file):
+            if document.fault:
+                faults.append(reject_row(document.line, document.fault, document.text))
+                continue
+            empty = True
+            for text in snippets(document.text, *self._cut):
+                empty = False
+                yield document.line, text
+            if empty:
+                faults.append(StatementRow(document.line, "empty document"))
+
+    def _rows(self, file: ByteFile) -> Iterator[StatementRow]:
+        faults: list[StatementRow] = []
+        places, texts = tee(self._snippets(file, faults))
+        for (line, text), found in zip(places, self._concepts.find(each for _, each in texts), strict=True):
+            yield from _rows_of(line, text, found)
+            yield from faults
+            faults.clear()
+        yield from faults
+
+
+def _rows_of(line: int, snippet: str, found: Sequence[str]) -> Iterator[StatementRow]:
+    concepts = {id_: " ".join(concept.split()) for concept in reversed(found) if (id_ := concept_id(concept))}
+    if not concepts:
+        yield StatementRow(line, "snippet without concepts")
+        return
+    kept = list(reversed(concepts.items()))[:MAX_CONCEPTS]
+    for id_, name in kept:
+        yield name_row(line, id_, name)
+        yield StatementRow(line, "triple", id_, MENTIONED_IN, snippet, True)
+    for head, tail in permutations((id_ for id_, _ in kept), 2):
+        yield triple_row(line, head, MENTIONED_WITH, tail)
+    for _ in range(len(concepts) - len(kept)):
+        yield StatementRow(line, f"concept beyond {MAX_CONCEPTS} of a snippet")
+
+
+def _finder(
+    pipeline: str | None, concepts_path: str | None, gliner: str | None, labels: Sequence[str]
+) -> ConceptFinder:
+    if pipeline:
+        return SpacyConcepts(pipeline)
+    if gliner:
+        return GlinerConcepts(gliner, labels or LABELS)
+    if concepts_path:
+        file = ByteFile(concepts_path)
+        names = [line for document in documents(file) for line in document.text.splitlines()]
+        return ListedConcepts(names, file.digest())
+    return RecurringPhrases()

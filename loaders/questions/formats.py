@@ -1,0 +1,398 @@
+"""Read the formats of question sets, a class a format.
+
+`question`, `answers` (ids, or objects with `id`, `names` or both; empty where the right thing is to abstain); optional
+`id`, `topic_entities` (ids), `topic_names`, `num_hops` (else `min_hops`), `paths` (lists of relations, or objects with
+`relations` and `entities`), `triples` ([head, relation, tail]) and `options` (texts, one of which is the answer's
+name).
+
+The brackets are no part of what is asked. The number of hops is said by the name of the file (`2-hop-test.txt`) or of
+a folder it lies in (`2-hop/vanilla/qa_test.txt`).
+
+The path is `s#r1#e1#r2#a`, in some files with `#<end>#a` after it: from the topic `s` by relations to the answer `a`.
+The answers are `a(a/b/c/)`: the one that this path leads to and, in brackets, all that its relations lead to from `s`,
+each ended by a slash; all are right. PathQuestion-Large asks the same question once for each of them. A name may have
+brackets of its own, as in `PG_(USA)(PG_(USA)/)`.
+
+RoG: `q_entity` and `answer` are lists of names; an id of Freebase among them is an id. Enriched: `answer_mids` beside
+`answer`, one each (a literal stands in both), `ground_relation_paths` are the gold paths (an empty one, of a question
+whose topic is its answer, is left out) and `gpt_triples` the triples. NSM: `answers` are objects with `kb_id` and
+`text`; `entities` by id or such objects are the topics, while numbers say nothing without another file.
+
+The answers are the union over the parses: entities by id and name, values by their text alone. A question whose parses
+have no answers, or that has no parses, has none: the right thing to do is to abstain. Each parse's inferential chain is
+a gold path, walked from its topic entity; mediators are steps of their own, so it says nothing about hops.
+
+Topic entities are not given: they are the ids that stand in the query, in its order, but for those that it only says
+the answer must not be. A name of an answer may be null; its aliases are names too.
+
+Published: the topic entities are the entity nodes of the graph query, and the walk from each to the question node is a
+gold path. An edge may be half of a fact with a mediator, so that `num_edge` says nothing about hops. Flat: `relations`,
+`topic_entities` [id, name] and `answers` [id or literal, name]; the relations are sorted by name and how they join is
+not said, so that there is a gold path only where one relation is all there is to walk from a topic.
+
+Its topics are the phrases that MetaMap found in the question, and the options, by the ids that `load text` gives such
+concepts; those that the graph does not have count for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from ...engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
+from ..formats.freebase import FREEBASE_ID
+from ..formats.text_concepts import concept_id
+from ..reading.records import value_shown
+from .lines import Line
+from .record import QuestionFields, distinct_answers, distinct_texts, entity_id, freebase_answers, name_answer
+
+
+class LodestarQuestions:
+    """Questions by ids of any graph."""
+
+    shape = "JSON with id, question, topic_entities, answers"
+
+    def recognises(self, item: QuestionFields) -> bool:
+        """Return whether it has a question and answers."""
+        return item.has("question", "answers")
+
+    def question(self, item: QuestionFields) -> GoldQuestion:
+        """Return the question; `InputError` for an answer that is neither an id nor has a name."""
+        item.demand("answers")
+        num_hops = item.whole_number("num_hops")
+        return GoldQuestion(
+            item.text("id"),
+            item.text("question"),
+            distinct_answers(_lodestar_answers(item)),
+            distinct_texts(item.texts("topic_entities")),
+            distinct_texts(item.texts("topic_names")),
+            item.whole_number("min_hops") if num_hops is None else num_hops,
+            tuple(_paths(item)),
+            item.triples("triples"),
+            options=item.texts("options"),
+        )
+
+
+def _lodestar_answers(item: QuestionFields) -> Iterator[GoldAnswer]:
+    for value in item.values("answers"):
+        written = item.inner("answers", value)
+        entity = written if isinstance(written, str) else written.text("id")
+        names = () if isinstance(written, str) else distinct_texts(written.texts("names"))
+        if not entity and not names:
+            raise item.fault("an id or an object with id or names as answer", value_shown(value))
+        yield GoldAnswer(entity or None, names)
+
+
+def _paths(item: QuestionFields) -> Iterator[GoldPath]:
+    for value in item.values("paths"):
+        path = QuestionFields(
+            value if isinstance(value, dict) else {"relations": value}, item.number, f"{item.where}, paths"
+        )
+        relations, entities = path.texts("relations"), path.texts("entities")
+        if not all(relations) or not relations or (entities and len(entities) != len(relations) + 1):
+            raise path.fault("relations, and no entities or one more", f"{len(relations)} and {len(entities)}")
+        yield GoldPath(relations, entities)
+
+
+_METAQA_LINE = "a question with its topic in [brackets], a tab and answers parted by bars"
+_BRACKET = re.compile(r"[\[\]]")
+_HOPS = re.compile(r"(?<!\d)(\d{1,2})-hop(?![a-z])")
+
+
+class MetaqaQuestions:
+    """Questions of MetaQA."""
+
+    shape = "question with its [topic], tab, answer|answer"
+
+    def recognises(self, item: Line) -> bool:
+        """Return whether there is one tab and a topic before it."""
+        asked, tab, answers = item.text.partition("\t")
+        return bool(tab) and "\t" not in answers and _taken_out(asked) is not None
+
+    def question(self, item: Line) -> GoldQuestion:
+        """Return the question; one with nothing after the tab has no answers."""
+        asked, tab, answers = item.text.partition("\t")
+        found = _taken_out(asked)
+        if not tab or "\t" in answers or found is None:
+            raise item.fault(_METAQA_LINE)
+        text, topics = found
+        return GoldQuestion(
+            "",
+            text,
+            tuple(map(name_answer, distinct_texts(answers.split("|")))),
+            topics,
+            topics,
+            _num_hops(item.path),
+        )
+
+
+def _taken_out(asked: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the question without the outer brackets and what was in them; None where they do not match or are none."""
+    kept, topics, depth, after = [], [], 0, 0
+    for bracket in _BRACKET.finditer(asked):
+        depth += 1 if bracket[0] == "[" else -1
+        if depth == 1 and bracket[0] == "[":
+            kept.append(asked[after : bracket.start()])
+            after = bracket.end()
+        elif depth == 0:
+            topics.append(asked[after : bracket.start()])
+            kept.append(topics[-1])
+            after = bracket.end()
+        elif depth < 0:
+            return None
+    if depth or not topics or not all(topics):
+        return None
+    return "".join([*kept, asked[after:]]), distinct_texts(topics)
+
+
+@lru_cache(maxsize=1)
+def _num_hops(path: str) -> int | None:
+    parts = reversed(Path(path).parts)
+    return next((int(match[1]) for part in parts if (match := _HOPS.search(part))), None)
+
+
+_END = "<end>"
+_PATHQUESTION_LINE = "a question, a tab, an answer(answer/answer/), a tab and a path topic#relation#answer"
+_FIELDS = 3
+
+
+class PathquestionQuestions:
+    """Questions of PathQuestion and PathQuestion-Large."""
+
+    shape = "question, tab, answer(answer/answer/), tab, topic#relation#answer"
+
+    def recognises(self, item: Line) -> bool:
+        """Return whether there are two tabs, and a path of the right length after them."""
+        fields = item.text.split("\t")
+        return len(fields) == _FIELDS and _path(fields[2]) is not None
+
+    def question(self, item: Line) -> GoldQuestion:
+        """Return the question; `InputError` where the path does not lead to the answer."""
+        fields = item.text.split("\t")
+        path = _path(fields[2]) if len(fields) == _FIELDS else None
+        answers = () if path is None else _pathquestion_answers(fields[1].strip(), path.entities[-1])
+        if path is None or not answers:
+            raise item.fault(_PATHQUESTION_LINE)
+        topics = path.entities[:1]
+        return GoldQuestion(
+            "", fields[0], tuple(map(name_answer, answers)), topics, topics, len(path.relations), (path,)
+        )
+
+
+def _path(text: str) -> GoldPath | None:
+    parts = text.strip().split("#")
+    if len(parts) > _FIELDS and parts[-2] == _END:
+        parts = parts[:-2]
+    if len(parts) < _FIELDS or not len(parts) % 2 or not all(parts):
+        return None
+    return GoldPath(tuple(parts[1::2]), tuple(parts[::2]))
+
+
+def _pathquestion_answers(text: str, end: str) -> tuple[str, ...]:
+    """Return all right answers; none where the text is not the end of the path, or that and a list in brackets."""
+    if text == end:
+        return (end,)
+    rest = text.removeprefix(f"{end}(")
+    if rest == text or not rest.endswith(")"):
+        return ()
+    return distinct_texts([*rest[:-1].split("/"), end])
+
+
+class RogQuestions:
+    """Questions of RoG, NSM and their like."""
+
+    shape = "JSON with id, question, q_entity, answer"
+
+    def recognises(self, item: QuestionFields) -> bool:
+        """Return whether it has topics as RoG or NSM call them."""
+        return item.has("question") and (item.has("q_entity", "answer") or item.has("entities", "answers"))
+
+    def question(self, item: QuestionFields) -> GoldQuestion:
+        """Return the question; `InputError` without answers, or with ids for some of them."""
+        topics = _topics(item)
+        ids = [entity_id(topic) for topic in topics]
+        return GoldQuestion(
+            item.text("id"),
+            item.text("question"),
+            freebase_answers(_rog_answers(item)),
+            distinct_texts(entity for entity in ids if entity),
+            distinct_texts(topic for topic, entity in zip(topics, ids, strict=True) if not entity),
+            paths=tuple(dict.fromkeys(GoldPath(path) for path in item.rows("ground_relation_paths") if path)),
+            triples=item.triples("gpt_triples"),
+        )
+
+
+def _topics(item: QuestionFields) -> list[str]:
+    if item.has("q_entity"):
+        return list(item.texts("q_entity"))
+    found = [item.inner("entities", value) for value in item.values("entities") if not isinstance(value, int)]
+    return [topic if isinstance(topic, str) else topic.text("kb_id") or topic.text("text") for topic in found]
+
+
+def _rog_answers(item: QuestionFields) -> list[tuple[str, list[str]]]:
+    if not item.has("answer"):
+        item.demand("answers")
+        return [(answer.text("kb_id"), [answer.text("text")]) for answer in item.records("answers")]
+    item.demand("answer")
+    names = item.texts("answer")
+    ids = item.texts("answer_mids") if item.has("answer_mids") else names
+    if len(ids) != len(names):
+        raise item.fault("one of answer_mids for each answer", f"{len(ids)} for {len(names)}")
+    return [(entity, [name]) for entity, name in zip(ids, names, strict=True)]
+
+
+class WebqspQuestions:
+    """Questions of WebQSP."""
+
+    shape = "JSON with QuestionId, RawQuestion, Parses"
+
+    def recognises(self, item: QuestionFields) -> bool:
+        """Return whether it has parses."""
+        return item.has("Parses")
+
+    def question(self, item: QuestionFields) -> GoldQuestion:
+        """Return the question as it was asked (`RawQuestion`), else as it was processed."""
+        item.demand("Parses")
+        parses = item.records("Parses")
+        chains = (parse.texts("InferentialChain") for parse in parses)
+        return GoldQuestion(
+            item.text("QuestionId"),
+            item.text("RawQuestion") or item.text("ProcessedQuestion"),
+            freebase_answers(
+                (answer.text("AnswerArgument"), [answer.text("EntityName")])
+                for parse in parses
+                for answer in parse.records("Answers")
+            ),
+            distinct_texts(parse.text("TopicEntityMid") for parse in parses),
+            distinct_texts(parse.text("TopicEntityName") for parse in parses),
+            paths=tuple(GoldPath(chain) for chain in dict.fromkeys(chains) if all(chain) and chain),
+        )
+
+
+_ENTITY = rf"\bns:({FREEBASE_ID})"
+_TOPIC = re.compile(_ENTITY)
+_EXCLUDED = re.compile(rf"!=\s*{_ENTITY}|{_ENTITY}\s*!=")
+
+
+class CwqQuestions:
+    """Questions of ComplexWebQuestions."""
+
+    shape = "JSON with ID, question, answers, sparql"
+
+    def recognises(self, item: QuestionFields) -> bool:
+        """Return whether it has an `ID` in capitals and a question."""
+        return item.has("ID", "question")
+
+    def question(self, item: QuestionFields) -> GoldQuestion:
+        """Return the question; `InputError` without a list of answers, as where they are held back."""
+        item.demand("answers")
+        return GoldQuestion(
+            item.text("ID"),
+            item.text("question"),
+            freebase_answers(
+                (answer.text("answer_id"), [answer.text("answer"), *answer.texts("aliases")])
+                for answer in item.records("answers")
+            ),
+            distinct_texts(_TOPIC.findall(_EXCLUDED.sub(" ", item.text("sparql")))),
+        )
+
+
+_PAIR = 2
+
+
+class GrailqaQuestions:
+    """Questions of GrailQA."""
+
+    shape = "JSON with qid, question, answer, graph_query (or id, question, relations, topic_entities, answers)"
+
+    def recognises(self, item: QuestionFields) -> bool:
+        """Return whether it has a `qid` or relations."""
+        return item.has("question") and (item.has("qid") or item.has("relations", "answers"))
+
+    def question(self, item: QuestionFields) -> GoldQuestion:
+        """Return the question; `InputError` without a list of answers, as where they are held back."""
+        return _flat(item) if item.has("relations") else _published(item)
+
+
+def _published(item: QuestionFields) -> GoldQuestion:
+    item.demand("answer")
+    query = item.record("graph_query")
+    topics = [node for node in query.records("nodes") if node.text("node_type") == "entity"]
+    return GoldQuestion(
+        item.text("qid"),
+        item.text("question"),
+        freebase_answers(
+            (answer.text("answer_argument"), [answer.text("entity_name")]) for answer in item.records("answer")
+        ),
+        distinct_texts(node.text("id") for node in topics),
+        distinct_texts(node.text("friendly_name") for node in topics),
+        paths=tuple(dict.fromkeys(_walks(query, topics))),
+    )
+
+
+def _flat(item: QuestionFields) -> GoldQuestion:
+    item.demand("answers")
+    topics = _pairs(item, "topic_entities")
+    relations = distinct_texts(item.texts("relations"))
+    return GoldQuestion(
+        item.text("id"),
+        item.text("question"),
+        freebase_answers((argument, [name]) for argument, name in _pairs(item, "answers")),
+        distinct_texts(entity for entity, _ in topics),
+        distinct_texts(name for _, name in topics),
+        paths=(GoldPath(relations),) if topics and len(relations) == 1 else (),
+    )
+
+
+def _pairs(item: QuestionFields, name: str) -> list[tuple[str, str]]:
+    rows = item.rows(name)
+    for row in rows:
+        if len(row) != _PAIR:
+            raise item.fault(f"[id, name] in {name}", value_shown(row))
+    return [(row[0], row[1]) for row in rows]
+
+
+def _walks(query: QuestionFields, topics: list[QuestionFields]) -> Iterator[GoldPath]:
+    """Yield the shortest walk from each topic to the question node, edges taken either way."""
+    edges = [(edge.text("start"), edge.text("relation"), edge.text("end")) for edge in query.records("edges")]
+    goals = {node.text("nid") for node in query.records("nodes") if node.whole_number("question_node")}
+    for topic in topics:
+        walks: dict[str, tuple[str, ...]] = {topic.text("nid"): ()}
+        waiting = list(walks)
+        for node in waiting:
+            for start, relation, end in edges:
+                for here, there in ((start, end), (end, start)):
+                    if here == node and there not in walks and relation:
+                        walks[there] = (*walks[node], relation)
+                        waiting.append(there)
+        yield from (GoldPath(walks[goal]) for goal in sorted(goals & walks.keys()) if walks[goal])
+
+
+class MedqaQuestions:
+    """Questions of MedQA."""
+
+    shape = "JSON with question, options, answer_idx"
+
+    def recognises(self, item: QuestionFields) -> bool:
+        """Return whether it has options and the letter of one."""
+        return item.has("question", "options", "answer_idx")
+
+    def question(self, item: QuestionFields) -> GoldQuestion:
+        """Return the question; `InputError` where the letter is of no option."""
+        options = item.record("options")
+        letter = item.text("answer_idx")
+        right = options.text(letter)
+        if not right:
+            raise item.fault("the letter of an option as answer_idx", letter or "none")
+        written = tuple(options.text(each) for each in sorted(options.fields))
+        named = distinct_texts(map(concept_id, (*item.texts("metamap_phrases"), *written)))
+        number = item.whole_number("realidx")
+        return GoldQuestion(
+            "" if number is None else f"medqa-{number}",
+            item.text("question"),
+            (GoldAnswer(None, (right,)),),
+            named,
+            options=written,
+        )

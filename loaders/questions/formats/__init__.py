@@ -1,1 +1,0 @@
-"""The published formats of question sets, one file each."""

@@ -1,0 +1,164 @@
+"""Read question sets line by line or record by record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from typing import Any, Protocol, TypeVar, cast
+
+from ...engine.errors import InputError
+from ...engine.gold_questions import GoldQuestion
+from ..message_text import shown
+from ..reading.byte_file import ByteFile
+from ..reading.records import (
+    PARQUET,
+    UTF8_MARK,
+    UnreadableError,
+    decoded,
+    parquet_records,
+    parsed_json,
+    record_lines,
+    value_shown,
+)
+from .record import QuestionFields
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line without its end; `where` is its place for messages, `path` that of its file."""
+
+    text: str
+    number: int
+    where: str
+    path: str
+
+    @property
+    def found(self) -> str:
+        """As much of it as may stand in a message."""
+        return shown(self.text)
+
+    def fault(self, expected: str) -> InputError:
+        """Return the error that says what was expected instead of this line."""
+        return InputError(f"{self.where}: expected {expected}, found {self.found}: correct the line or remove it")
+
+
+ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
+"""What one question is written as: `QuestionFields` or a `Line`."""
+
+
+class QuestionFormat(Protocol[ItemT_contra]):
+    """One format: how a question is written in it, how that is told from others, and what it says."""
+
+    @property
+    def shape(self) -> str:
+        """What a question looks like in it, as it may stand in a message."""
+        ...
+
+    def recognises(self, item: ItemT_contra) -> bool:
+        """Return whether the first question of a file tells that the file is of this format."""
+        ...
+
+    def question(self, item: ItemT_contra) -> GoldQuestion:
+        """Return the question, its id empty where the set gives none; raise `InputError` with its place."""
+        ...
+
+
+_BUFFER_BYTES = 1 << 20
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_JSON = re.compile(rb"\s*(?:\{|\[\s*(?:[\]{]|\Z))")
+_GRAPHS = {"graph", "subgraph"}
+_CONTAINER = "Questions"
+
+
+def holds_records(file: ByteFile) -> bool:
+    """Return whether the file starts as JSON or parquet, and not as text; raise `InputError` for an empty file."""
+    with file.faults_translated(), _opened(file) as reader:
+        start = reader.peek(1).removeprefix(UTF8_MARK)
+    if start.startswith(_UTF16):
+        raise InputError(f"{file.shown}: expected UTF-8, found UTF-16: convert it first")
+    if not start.strip():
+        raise InputError(f"{file.shown}: expected questions, found an empty file: fetch it again")
+    return start.startswith(PARQUET) or _JSON.match(start) is not None
+
+
+def lines(file: ByteFile) -> Iterator[Line]:
+    """Yield the lines that are not blank; raise `InputError` for one that is not UTF-8."""
+    number = 0
+    with file.faults_translated(lambda: number), _opened(file) as reader:
+        for number, raw in record_lines(reader, file.shown):
+            try:
+                text = decoded(raw)
+            except UnreadableError as error:
+                raise _unreadable(file, number, error) from error
+            if text.strip():
+                yield Line(text, number, f"{file.shown}:{number}", file.shown)
+
+
+def records(file: ByteFile) -> Iterator[QuestionFields]:
+    """Yield the questions one by one: rows of parquet, JSON objects a line each, of an array, or of `Questions`.
+
+    Lines and parquet are streamed, and parquet's graphs are not read; other JSON is read whole. Raises `InputError`,
+    with the line or the number of the question, for what is no JSON and no object.
+    """
+    number = 0
+    with file.faults_translated(lambda: number), _opened(file) as reader:
+        if reader.peek(len(PARQUET)).startswith(PARQUET):
+            yield from _numbered(file, parquet_records(reader, file.shown, _without_graphs))
+            return
+        is_first, in_one = True, False
+        for number, raw in record_lines(reader, file.shown):
+            if not raw.strip():
+                continue
+            if in_one:
+                found = shown(raw)
+                raise InputError(f"{file.shown}:{number}: expected the end of the file, found {found}: fetch it again")
+            value = _json(file, number, raw, reader)
+            questions = value.get(_CONTAINER) if isinstance(value, dict) else value
+            if is_first and isinstance(questions, list):
+                in_one = True
+                yield from _numbered(file, questions)
+            else:
+                yield _record(value, number, f"{file.shown}:{number}")
+            is_first = False
+
+
+def _json(file: ByteFile, number: int, raw: bytes, reader: BufferedReader[Any]) -> Any:
+    """Return the JSON of the line or, where it only starts in it, of the line and all that follows."""
+    try:
+        return parsed_json(raw)
+    except UnreadableError as error:
+        rest = reader.read() if error.ends_early else b""
+        if not rest:
+            raise _unreadable(file, number, error) from error
+    try:
+        return parsed_json(raw + rest)
+    except UnreadableError as error:
+        raise _unreadable(file, number, error) from error
+
+
+def _unreadable(file: ByteFile, number: int, error: UnreadableError) -> InputError:
+    return InputError(f"{file.shown}:{number + error.line - 1}: {error}: correct the file or fetch it again")
+
+
+def _numbered(file: ByteFile, values: Iterable[object]) -> Iterator[QuestionFields]:
+    for number, value in enumerate(values, start=1):
+        yield _record(value, number, f"{file.shown}: question {number}")
+
+
+def _record(value: object, number: int, where: str) -> QuestionFields:
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected a JSON object, found {value_shown(value)}: correct the file")
+    return QuestionFields(value, number, where)
+
+
+def _without_graphs(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name not in _GRAPHS]
+
+
+@contextmanager
+def _opened(file: ByteFile) -> Iterator[BufferedReader[Any]]:
+    with file.unpacked() as stream:
+        yield BufferedReader(cast(Any, stream), _BUFFER_BYTES)

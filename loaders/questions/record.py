@@ -1,0 +1,184 @@
+"""Hold a question with its right answers, as every format of question sets states it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ...engine.errors import InputError
+from ...engine.gold_questions import GoldAnswer
+from ..formats.freebase import FREEBASE_ID
+from ..message_text import shown
+from ..reading.records import columns_shown, value_shown
+
+
+class QuestionIds:
+    """Gives ids in the order of the set: to a question without one the set's name and its number in the file.
+
+    A later question of the same id has `#2`, `#3` and so on after it.
+    """
+
+    def __init__(self, set_name: str) -> None:
+        self._set_name = set_name
+        self._times: dict[str, int] = {}
+
+    def id_of(self, given: str, number: int) -> str:
+        """Return the id of the next question, which was given this one, or none, and stands at this place."""
+        own = given.strip() or f"{self._set_name}:{number}"
+        free = own
+        while free in self._times:
+            self._times[own] += 1
+            free = f"{own}#{self._times[own]}"
+        self._times[free] = 1
+        return free
+
+
+_MAX_SHARED = 1 << 17
+_ENTITY = re.compile(rf":?({FREEBASE_ID})")
+
+
+def entity_id(text: str) -> str | None:
+    """Return the id that the text is, without the colon that some files put before it; None for other text."""
+    match = _ENTITY.fullmatch(text.strip())
+    return match[1] if match else None
+
+
+def freebase_answers(written: Iterable[tuple[str, Iterable[str]]]) -> tuple[GoldAnswer, ...]:
+    """Return the answers written as (id or literal, names), as `distinct_answers` does.
+
+    What is no id is a literal, of which the text is a name; a name that is an id says nothing. A pair without any text
+    is no answer.
+    """
+    found = []
+    for argument, names in written:
+        entity = entity_id(argument)
+        texts = [name for name in names if name and entity_id(name) is None]
+        if entity is None and argument:
+            texts.insert(0, argument)
+        if entity or texts:
+            found.append(GoldAnswer(entity, distinct_texts(texts)))
+    return distinct_answers(found)
+
+
+@lru_cache(_MAX_SHARED)
+def name_answer(name: str) -> GoldAnswer:
+    """Return the answer whose id is its name; one object for many questions, of which a set has millions."""
+    return GoldAnswer(name, (name,))
+
+
+def distinct_answers(answers: Iterable[GoldAnswer]) -> tuple[GoldAnswer, ...]:
+    """Return each answer once, in order: those of one id are one, with the names of all."""
+    names: dict[str | tuple[str, ...], dict[str, None]] = {}
+    for answer in answers:
+        names.setdefault(answer.id or answer.names, {}).update(dict.fromkeys(answer.names))
+    return tuple(GoldAnswer(key if isinstance(key, str) else None, tuple(found)) for key, found in names.items())
+
+
+def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return each text once, in order, and no empty one."""
+    return tuple(dict.fromkeys(filter(None, texts)))
+
+
+_TRIPLE = 3
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionFields:
+    """The fields of an object, and its place for messages; a field that is null counts as absent.
+
+    Every method that reads a field raises `InputError`, with the place, when it holds something else.
+    """
+
+    fields: Mapping[str, object]
+    number: int
+    where: str
+
+    @property
+    def found(self) -> str:
+        """The names of its fields as they may stand in a message."""
+        return f"an object with the fields {columns_shown(list(self.fields))}" if self.fields else "an empty object"
+
+    def has(self, *names: str) -> bool:
+        """Return whether it has all of these fields, null or not."""
+        return all(name in self.fields for name in names)
+
+    def demand(self, name: str) -> None:
+        """Raise `InputError` where the field is absent."""
+        if self.fields.get(name) is None:
+            raise self.fault(f"a field {name}", self.found)
+
+    def text(self, name: str) -> str:
+        """Return the text, or the number as text; empty where absent."""
+        value = self.fields.get(name)
+        return "" if value is None else self._text(name, value)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return a list of texts, empty where it has null; none where absent."""
+        return self._texts(name, self.values(name))
+
+    def rows(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """Return a list of lists of texts; none where absent."""
+        return tuple(self._texts(name, row) for row in self.values(name))
+
+    def triples(self, name: str) -> tuple[tuple[str, str, str], ...]:
+        """Return a list of [head, relation, tail]."""
+        found = []
+        for row in self.rows(name):
+            if len(row) != _TRIPLE:
+                raise self.fault(f"[head, relation, tail] in {name}", value_shown(row))
+            found.append((row[0], row[1], row[2]))
+        return tuple(found)
+
+    def whole_number(self, name: str) -> int | None:
+        """Return the number; None where absent."""
+        value = self.fields.get(name)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+            return value
+        raise self.fault(f"a whole number as {name}", value_shown(value))
+
+    def record(self, name: str) -> QuestionFields:
+        """Return the object in the field; one without fields where absent."""
+        value = self.fields.get(name)
+        return self._inner(name, {} if value is None else value)
+
+    def records(self, name: str) -> tuple[QuestionFields, ...]:
+        """Return a list of objects; none where absent."""
+        return tuple(self._inner(f"{name} {i}", value) for i, value in enumerate(self.values(name), start=1))
+
+    def values(self, name: str) -> list[object]:
+        """Return a list, whatever is in it; an empty one where absent."""
+        value = self.fields.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise self.fault(f"a list as {name}", value_shown(value))
+        return value
+
+    def inner(self, name: str, value: object) -> QuestionFields | str:
+        """Return what stands in a list of this name: an object or a text."""
+        return self._inner(name, value) if isinstance(value, dict) else self._text(name, value)
+
+    def fault(self, expected: str, found: str) -> InputError:
+        """Return the error that says what was expected and what was found instead."""
+        return InputError(f"{self.where}: expected {expected}, found {found}: correct the question or remove it")
+
+    def _inner(self, name: str, value: object) -> QuestionFields:
+        if not isinstance(value, dict):
+            raise self.fault(f"an object as {name}", value_shown(value))
+        return QuestionFields(value, self.number, f"{self.where}, {name}")
+
+    def _texts(self, name: str, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list):
+            raise self.fault(f"a list as {name}", value_shown(value))
+        return tuple("" if item is None else self._text(name, item) for item in value)
+
+    def _text(self, name: str, value: object) -> str:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise self.fault(f"text as {name}", value_shown(value))
+        text = str(value)
+        if _NO_TEXT.search(text):
+            raise self.fault(f"text as {name}", shown(text))
+        return text

@@ -1,1 +1,0 @@
-"""How texts become vectors: BERT in numpy where the model is one, sentence-transformers for every other."""

@@ -1,0 +1,293 @@
+"""GraphRAG-FI's formulas: relevance, priority groups, confidences, integration and thresholds."""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+FloatsOfAnySize = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.int64]
+
+
+def relevance_layer(num_layers: int) -> int:
+    """Return the number, from 0, of the layer whose attention counts: "(middle + 2)-th", the last where there are few.
+
+    The middle is num_layers / 2 rounded down, and layers are counted from 0: our reading.
+    """
+    return min(num_layers // 2 + 2, num_layers - 1)
+
+
+def token_spans(offsets: Ints, characters: Sequence[tuple[int, int]]) -> Ints:
+    """Return the tokens of each path, from the first to one after the last, (num_paths, 2) int64.
+
+    offsets: (num_tokens, 2) the characters that each token stands for, ascending, as a tokenizer's offset mapping gives
+    them; those of tokens that stand for none, as a tokenizer adds them, are empty. characters: of each path the first
+    and one after the last. A token counts where it shares a character with the path; a path that the prompt was cut
+    before has an empty span.
+    """
+    covers = np.flatnonzero(offsets[:, 1] > offsets[:, 0])
+    starts, ends = offsets[covers].T
+    wanted = np.asarray(characters, dtype=np.int64).reshape(-1, 2)
+    first = np.searchsorted(ends, wanted[:, 0], side="right")
+    after = np.maximum(np.searchsorted(starts, wanted[:, 1], side="left"), first)
+    found = (after > first) & (wanted[:, 1] > wanted[:, 0])
+    spans = np.zeros_like(wanted)
+    spans[found, 0] = covers[first[found]]
+    spans[found, 1] = covers[after[found] - 1] + 1
+    return spans
+
+
+def attention_relevance(attention: FloatsOfAnySize, spans: Ints) -> npt.NDArray[np.float64]:
+    """Return the relevance of each path, (num_paths,); GraphRAG-FI, equation 7.
+
+        â_i = (max(att(p_i)) + mean(att(p_i))) / 2
+
+    attention: att, of the last position of the prompt, the one that gives the first token of the reply, to each token;
+    (num_heads, num_tokens), averaged over the heads (our reading), or (num_tokens,). spans: (num_paths, 2) tokens from
+    the first to one after the last; a path without tokens has relevance 0.
+    """
+    row = np.asarray(attention, dtype=np.float64)
+    row = row.mean(axis=0) if row.ndim == 2 else row
+    relevances = np.zeros(len(spans))
+    for path, (first, after) in enumerate(spans.tolist()):
+        if after > first:
+            relevances[path] = (row[first:after].max() + row[first:after].mean()) / 2
+    return relevances
+
+
+MAX_CANDIDATES = 101
+"""Thresholds that are tried of each kind: all confidences that occur, or that many quantiles of them."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question's claims with the graph and without it, the right keys, one a gold answer, and the number of these."""
+
+    graph: tuple[Claim, ...]
+    model: tuple[Claim, ...]
+    right: frozenset[str]
+    num_gold: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The best thresholds with their mean F1, and what it is without integration and where everything is kept."""
+
+    thresholds: Thresholds
+    f1: float
+    f1_graph: float
+    f1_model: float
+    f1_merged: float
+
+
+def fitted(questions: Sequence[Answered]) -> Fitted:
+    """Return the thresholds of the greatest mean F1; every question counts, 0 where nothing is kept.
+
+        F1(q) = 2 · |kept ∩ right| / (|kept| + |gold|),  kept = {a | ℓ_G(a) ≥ τ_G or ℓ_L(a) ≥ τ_L}
+
+    Of equally good ones those that keep the least of the model's own answers, then those that keep the most of the
+    graph's. Above all confidences is a threshold as well: infinity, that keeps none.
+    Deviations: the paper sets τ_L = 1 and τ_G by hand (section A.4), on questions that its script has cut down to those
+    the model is sure of.
+    """
+    of_graph = _candidates([claim.confidence for question in questions for claim in question.graph])
+    of_model = _candidates([claim.confidence for question in questions for claim in question.model])
+    means = np.zeros((len(of_graph), len(of_model)))
+    for question in questions:
+        means += _f1(question, of_graph, of_model) / len(questions)
+    preferred = np.round(means, 12).T[::-1]
+    from_last, graph = np.unravel_index(int(preferred.argmax()), preferred.shape)
+    model = len(of_model) - 1 - from_last
+    return Fitted(
+        Thresholds(float(of_graph[graph]), float(of_model[model])),
+        f1=float(means[graph, model]),
+        f1_graph=float(means[0, -1]),
+        f1_model=float(means[-1, 0]),
+        f1_merged=float(means[0, 0]),
+    )
+
+
+def _candidates(confidences: Sequence[float | None]) -> Floats:
+    """Return thresholds to try, ascending: from 0, which keeps all, to infinity, which keeps none."""
+    known = np.unique([confidence for confidence in confidences if confidence is not None])
+    if len(known) > MAX_CANDIDATES:
+        known = np.unique(np.quantile(known, np.linspace(0, 1, MAX_CANDIDATES), method="nearest"))
+    return np.concatenate([[0.0], known[known > 0], [np.inf]])
+
+
+def _f1(question: Answered, of_graph: Floats, of_model: Floats) -> Floats:
+    """Return F1 by both thresholds, (num_graph, num_model)."""
+    keys = list(dict.fromkeys(claim.key for claim in (*question.graph, *question.model)))
+    in_graph = _reaches(question.graph, keys, of_graph, unknown=np.inf)
+    in_model = _reaches(question.model, keys, of_model, unknown=-np.inf)
+    is_kept = in_graph[:, None, :] | in_model[None, :, :]
+    right = np.array([key in question.right for key in keys], dtype=np.int64)
+    total = is_kept.sum(axis=2) + question.num_gold
+    return np.asarray(2.0 * (is_kept @ right) / np.maximum(total, 1))
+
+
+def _reaches(
+    claims: Sequence[Claim], keys: Sequence[str], thresholds: Floats, *, unknown: float
+) -> npt.NDArray[np.bool_]:
+    """Return which keys a threshold keeps, (num_thresholds, num_keys)."""
+    best = dict.fromkeys(keys, -np.inf)
+    for claim in claims:
+        best[claim.key] = max(best[claim.key], unknown if claim.confidence is None else claim.confidence)
+    return np.array([best[key] for key in keys])[None, :] >= thresholds[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Priorities:
+    """Paths by number, the most relevant first: those that both filters keep, and those that the first alone does.
+
+    "High priority" and "additional" paths; none is in both. Deviations: the authors' prompt repeats the first group in
+    the second; the difference is what the paper defines, P_coarse − P_final.
+    """
+
+    high: tuple[int, ...]
+    additional: tuple[int, ...]
+
+
+def coarse_filtered(relevances: npt.NDArray[np.floating], keep: int) -> tuple[int, ...]:
+    """Return the numbers of the `keep` most relevant paths, the most relevant first; GraphRAG-FI, equation 2.
+
+    relevances: â, (num_paths,). The threshold τ is that of the top 40 or 50 (section A.4); of equally relevant paths
+    the earlier is kept.
+    """
+    return tuple(np.argsort(-relevances, kind="stable")[:keep].tolist())
+
+
+def prioritised(coarse: tuple[int, ...], useful: Collection[int]) -> Priorities:
+    """Return the two groups; GraphRAG-FI, equation 3.
+
+    coarse: the paths that the first filter keeps, of which useful are those that the second keeps; others are ignored.
+    """
+    kept = set(useful)
+    return Priorities(tuple(p for p in coarse if p in kept), tuple(p for p in coarse if p not in kept))
+
+
+Token = tuple[str, float]
+"""A token's text with its natural log-probability."""
+
+
+def sequence_confidence(logprobs: Sequence[float]) -> float:
+    """Return the confidence of the tokens of an answer, from 0 to 1; our reading of ℓ(a) in GraphRAG-FI, section 4.2.
+
+        ℓ = exp( (Σ_i log P(t_i | t_<i)) / n ),  the geometric mean of the tokens' probabilities
+
+    logprobs: (n,), at least one. A long name is as sure as its tokens are; the product would call it unsure.
+    Deviations: the paper's "logits after softmax" says nothing of several tokens; the authors take the mean over all
+    tokens of the reply of the greatest probability of a softmax at temperature 2, which is 1 where it saturates.
+    """
+    return math.exp(min(0.0, math.fsum(logprobs) / len(logprobs)))
+
+
+def answer_confidences(tokens: Sequence[Token], answers: Sequence[str]) -> list[float | None]:
+    """Return the confidence of each answer in a reply, None where it is not found in it.
+
+    tokens: of the reply. answers: as the reply has them, or as what its JSON strings stand for, in its order: each is
+    looked for after the one before it, and failing that from the start. A token counts where it shares a character with
+    the answer.
+    """
+    reply = "".join(text for text, _ in tokens)
+    ends = list(accumulate(len(text) for text, _ in tokens))
+    confidences: list[float | None] = []
+    place = 0
+    for answer in answers:
+        start, end = _found(reply, answer, place)
+        confidences.append(None)
+        if end > start:
+            first, last = bisect_right(ends, start), bisect_left(ends, end)
+            own = [logprob for _, logprob in tokens[first : last + 1]]
+            confidences[-1] = sequence_confidence(own)
+            place = end
+    return confidences
+
+
+def _found(reply: str, answer: str, place: int) -> tuple[int, int]:
+    """Return where the answer stands, a string in quotes first; equal numbers where it does not."""
+    spellings = dict.fromkeys([answer, json.dumps(answer)[1:-1], json.dumps(answer, ensure_ascii=False)[1:-1]])
+    for start in (place, 0):
+        for before in ('"', ""):
+            for spelling in spellings:
+                found = reply.find(before + spelling + before, start) if spelling else -1
+                if found >= 0:
+                    return found + len(before), found + len(before) + len(spelling)
+    return 0, 0
+
+
+Origin = Literal["graph", "model", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An answer by the normalised form that two spellings share; `confidence` is None where it is not known."""
+
+    key: str
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The least confidences τ_G, with the graph, and τ_L, without it.
+
+    Defaults are the paper's: τ_G of 0.4 to 0.5 (table 6) and τ_L = 1, for which 0.995 stands, what is 1 when rounded to
+    two places (our reading), since probabilities hardly reach it. Better are those fitted on dev questions.
+    """
+
+    graph: float = 0.5
+    model: float = 0.995
+
+
+@dataclass(frozen=True, slots=True)
+class Integrated:
+    """An answer that is kept: its key, on whose word, and its place in each list, None where that did not keep it."""
+
+    key: str
+    origin: Origin
+    graph: int | None
+    model: int | None
+
+
+def integrated(graph: Sequence[Claim], model: Sequence[Claim], thresholds: Thresholds) -> tuple[Integrated, ...]:
+    """Return the answers that are kept, each once; GraphRAG-FI, equations 4 to 6.
+
+        A = {a ∈ A_G | ℓ_G(a) ≥ τ_G} ∪ {a ∈ A_L | ℓ_L(a) ≥ τ_L}
+
+    Those of A_G come first, in its order, then the others of A_L in its order. Where a list has a key twice the surer
+    one counts, the first of equals. An answer of unknown confidence is kept of A_G and left out of A_L: where nothing
+    is known of either, the graph's answers stay as they are.
+    """
+    of_graph = _kept(graph, thresholds.graph, unknown=True)
+    of_model = _kept(model, thresholds.model, unknown=False)
+    return tuple(
+        Integrated(key, _origin(key in of_graph, key in of_model), of_graph.get(key), of_model.get(key))
+        for key in {**of_graph, **of_model}
+    )
+
+
+def _kept(claims: Sequence[Claim], threshold: float, *, unknown: bool) -> dict[str, int]:
+    """Return the places of the claims that reach the threshold, by key, in order; of equal keys the surest."""
+    places: dict[str, int] = {}
+    for place, claim in enumerate(claims):
+        if unknown if claim.confidence is None else claim.confidence >= threshold:
+            held = places.setdefault(claim.key, place)
+            if (claim.confidence or 0.0) > (claims[held].confidence or 0.0):
+                places[claim.key] = place
+    return places
+
+
+def _origin(in_graph: bool, in_model: bool) -> Origin:
+    if in_graph and in_model:
+        return "both"
+    return "graph" if in_graph else "model"

@@ -1,0 +1,198 @@
+"""Choose or point at answers with a reader that was trained with GRIL.
+
+It reads [graph token; question; option; triples] once for each option, and scores the mean of the last hidden states by
+a perceptron; softmax goes over the options of a question. The paper asks a causal language model for the letter; this,
+for what can be measured without one, is ours. So is the order of the triples: those that an option is an end of first.
+
+The paper says neither how a masked language model answers nor what of: pointing is ours. A mention is the mean of its
+tokens' last hidden states, scored by a perceptron; softmax goes over all mentions of a question, and an entity's
+probability is the sum over its mentions. The graph token stands after the first token, as an embedding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..star.backbone import Backbone
+from .network import group_softmax
+from .passages import Asked, BackboneTexts, Judged, Passage
+
+
+class ChoosingReader(nn.Module):
+    """backbone: an encoder with its tokenizer. has_text: whether triples are written down."""
+
+    def __init__(self, backbone: Backbone, max_tokens: int, *, has_text: bool) -> None:
+        super().__init__()
+        self.encoder = backbone.model
+        self.backbone = backbone
+        self.max_tokens, self.has_text = max_tokens, has_text
+        self.inner = nn.Linear(backbone.dimension, backbone.dimension)
+        self.out = nn.Linear(backbone.dimension, 1)
+        self._texts = BackboneTexts(backbone)
+
+    def forward(
+        self,
+        passages: Sequence[Passage],
+        options: Sequence[Sequence[str]],
+        graph_tokens: Tensor | None = None,
+        precision: torch.dtype | None = None,
+    ) -> list[Tensor]:
+        """Return the log-probability of each option of each question. graph_tokens: (num_passages, width)."""
+        rows = [self._ids(passage, option) for passage, some in zip(passages, options, strict=True) for option in some]
+        sizes = [len(some) for some in options]
+        tokens = None
+        if graph_tokens is not None:
+            tokens = graph_tokens.repeat_interleave(torch.tensor(sizes, device=graph_tokens.device), dim=0)
+        states, seen = self._texts.states(rows, tokens, precision)
+        weights = seen[:, :, None].to(states.dtype)
+        pooled = (states * weights).sum(dim=1) / weights.sum(dim=1)
+        logits = self.out(torch.tanh(self.inner(pooled))).squeeze(1)
+        return [each.log_softmax(dim=0) for each in logits.split(sizes)]
+
+    @property
+    def width(self) -> int:
+        """Of its embeddings."""
+        return self.backbone.dimension
+
+    def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
+        """Return the mean of −log P of the right options."""
+        found = self._chosen(asked, tokens, precision)
+        return -torch.stack([each[one.wanted.right] for each, one in zip(found, asked, strict=True)]).mean()
+
+    def judged(
+        self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[Judged]:
+        """Return how likely each option is."""
+        judged = []
+        for each, one in zip(self._chosen(asked, tokens, precision), asked, strict=True):
+            is_right = np.arange(len(one.wanted.options)) == one.wanted.right
+            judged.append(Judged(each.exp().cpu().numpy(), is_right, 1))
+        return judged
+
+    def pretrained(self) -> Sequence[Tensor]:
+        """Return the encoder's parameters."""
+        return list(self.encoder.parameters())
+
+    def learned(self) -> Mapping[str, Tensor]:
+        """Return all weights."""
+        return self.state_dict()
+
+    def _chosen(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None) -> list[Tensor]:
+        options = [each.wanted.options for each in asked]
+        found: list[Tensor] = self([each.passage for each in asked], options, tokens, precision)
+        return found
+
+    def _ids(self, passage: Passage, option: str) -> list[int]:
+        name = option.casefold()
+        about = {place for place, each in enumerate(passage.names) if each is not None and each.casefold() == name}
+        triples = sorted(passage.triples, key=lambda each: not about & {each[0], each[2]})
+        asked = replace(passage, triples=tuple(triples), candidates=())
+        return self._texts.ids(asked, self.max_tokens - 1, has_text=self.has_text, after=option)
+
+
+CERTAIN = 1e-9
+"""Keeps the logarithm of a probability finite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointed:
+    """probabilities, question_of: (num_candidates,), the candidates of one question after another, those that were not
+    written down at 0."""
+
+    probabilities: Tensor
+    question_of: Tensor
+
+
+class PointingReader(nn.Module):
+    """backbone: an encoder with its tokenizer. has_text: whether triples are written down, else names alone."""
+
+    def __init__(self, backbone: Backbone, max_tokens: int, *, has_text: bool) -> None:
+        super().__init__()
+        self.encoder = backbone.model
+        self.backbone = backbone
+        self.max_tokens, self.has_text = max_tokens, has_text
+        self.inner = nn.Linear(backbone.dimension, backbone.dimension)
+        self.out = nn.Linear(backbone.dimension, 1)
+        self._texts = BackboneTexts(backbone)
+
+    def forward(
+        self, passages: Sequence[Passage], graph_tokens: Tensor | None = None, precision: torch.dtype | None = None
+    ) -> Pointed:
+        """Return how likely each candidate is. graph_tokens: (num_passages, width), None of a reader without."""
+        texts = [self._texts.written(passage, self.max_tokens - 1, has_text=self.has_text) for passage in passages]
+        states, _ = self._texts.states([text.ids for text in texts], graph_tokens, precision)
+        shift = 0 if graph_tokens is None else 1
+        firsts = [0]
+        for passage in passages:
+            firsts.append(firsts[-1] + len(passage.candidates))
+        device = states.device
+        rows: list[int] = []
+        tokens: list[int] = []
+        of_mention: list[int] = []
+        candidates: list[int] = []
+        for row, text in enumerate(texts):
+            for candidate, start, after in text.mentions:
+                rows += [row] * (after - start)
+                tokens += range(start + shift, after + shift)
+                of_mention += [len(candidates)] * (after - start)
+                candidates.append(firsts[row] + candidate)
+        sizes = [len(passage.candidates) for passage in passages]
+        question_of = torch.repeat_interleave(torch.arange(len(passages)), torch.tensor(sizes)).to(device)
+        probabilities = states.new_zeros(firsts[-1])
+        if candidates:
+            mention_of = torch.tensor(of_mention, device=device)
+            spans = states.new_zeros(len(candidates), states.shape[2]).index_add(0, mention_of, states[rows, tokens])
+            spans = spans / torch.bincount(mention_of, minlength=len(candidates))[:, None]
+            logits = self.out(torch.tanh(self.inner(spans))).squeeze(1)
+            of_candidate = torch.tensor(candidates, device=device)
+            shares = group_softmax(logits, question_of[of_candidate], len(passages))
+            probabilities = probabilities.index_add(0, of_candidate, shares)
+        return Pointed(probabilities, question_of)
+
+    @property
+    def width(self) -> int:
+        """Of its embeddings."""
+        return self.backbone.dimension
+
+    def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
+        """Return `reading_loss`."""
+        pointed = self([each.passage for each in asked], tokens, precision)
+        right = [is_right for each in asked for is_right in each.is_right]
+        is_right = torch.tensor(right, dtype=torch.float32, device=pointed.probabilities.device)
+        return reading_loss(pointed, is_right, len(asked))
+
+    def judged(
+        self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[Judged]:
+        """Return what it points at."""
+        pointed = self([each.passage for each in asked], tokens, precision)
+        scores, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
+        return [
+            Judged(scores[question_of == place], np.array(each.is_right, dtype=np.bool_), each.num_answers)
+            for place, each in enumerate(asked)
+        ]
+
+    def pretrained(self) -> Sequence[Tensor]:
+        """Return the encoder's parameters."""
+        return list(self.encoder.parameters())
+
+    def learned(self) -> Mapping[str, Tensor]:
+        """Return all weights."""
+        return self.state_dict()
+
+
+def reading_loss(pointed: Pointed, is_right: Tensor, num_questions: int) -> Tensor:
+    """Return the mean of −log P(a | G_s, q), P the sum over the right candidates.
+
+    is_right: (num_candidates,). Questions none of whose answers were written down do not count: no reader could point
+    at them. 0, without a gradient, where that are all.
+    """
+    right = pointed.probabilities * is_right
+    there = right.new_zeros(num_questions).index_add(0, pointed.question_of, (right.detach() > 0).to(right.dtype)) > 0
+    total = right.new_zeros(num_questions).index_add(0, pointed.question_of, right)
+    return -(total[there].clamp(min=CERTAIN).log()).sum() / max(int(there.sum()), 1)

@@ -1,0 +1,108 @@
+"""How GRIL's retriever learns from graphs: binary cross-entropy over the entities on right paths (section 4.3).
+
+Ours: the mean is over the entities of a question that were seen, topics left out, and then over questions; the epoch is
+chosen by the recall of right triples among as many as a reader is given at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy
+
+from ..training.loop import Shuffled
+from ..training.objective import Figures, NothingToLearnError
+from .config import CHOOSE_AT, RECALL_AT, RETRIEVER_FIGURES, GrilConfig
+from .network import CLAMP, EncodedQuestions, GraphRetriever, GrowInputs, Grown, logit
+
+TIE_BREAK = 1e-3
+
+
+def graph_supervision(grown: Grown, inputs: GrowInputs, on_path: Tensor) -> Tensor:
+    """Return the loss of a batch, a scalar.
+
+    on_path: (num_nodes,) 1 of entities on any shortest path from a topic to an answer. Entities that no edge led to
+    have no probability that could change, and do not count.
+    """
+    num_questions = len(inputs.questions)
+    seen = torch.zeros_like(inputs.is_topic)
+    seen = seen.index_fill(0, inputs.heads[grown.is_seen], True).index_fill(0, inputs.tails[grown.is_seen], True)
+    seen = seen & ~inputs.is_topic
+    losses = binary_cross_entropy(grown.reached.clamp(CLAMP, 1 - CLAMP), on_path, reduction="none") * seen
+    questions = inputs.question_of
+    total = losses.new_zeros(num_questions).index_add(0, questions, losses)
+    count = losses.new_zeros(num_questions).index_add(0, questions, seen.to(losses.dtype))
+    return (total / count.clamp(min=1)).mean()
+
+
+class RetrieverObjective(Shuffled[GraphRetriever, tuple[int, int]]):
+    """An `Objective`. Questions without a right triple in their subgraph teach and judge nothing."""
+
+    def __init__(
+        self,
+        network: GraphRetriever,
+        train: Sequence[EncodedQuestions],
+        dev: Sequence[EncodedQuestions],
+        config: GrilConfig,
+    ) -> None:
+        questions = [
+            (place, question)
+            for place, each in enumerate(train)
+            for question in range(len(each.graphs))
+            if each.graphs.is_positive[each.graphs.triples_of(question)].any()
+        ]
+        if not questions:
+            raise NothingToLearnError("no question to learn from has an answer in its subgraph")
+        super().__init__(network, questions, config.training, config.batch_size)
+        self._train, self._dev = train, dev
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        """Return the mean loss of a batch of questions."""
+        batch = self.batch(step, shard)
+        losses = []
+        for place, encoded in enumerate(self._train):
+            chosen = [question for of, question in batch if of == place]
+            if chosen:
+                inputs = encoded.inputs(chosen, supervised=True)
+                losses.append(graph_supervision(network(inputs), inputs, encoded.on_path(chosen)) * len(chosen))
+        return torch.stack(losses).sum() / len(batch)
+
+    def evaluate(self) -> Figures:
+        """Return recall on dev."""
+        return figures_of(list(self.scored()))
+
+    def scored(self) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
+        """Yield the logits of each dev question's triples, and which of them are right."""
+        yield from scored_triples(self.network, self._dev)
+
+
+def scored_triples(
+    network: GraphRetriever, sets: Sequence[EncodedQuestions]
+) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
+    """Yield the logits of each question's triples, and which of them are right."""
+    with torch.no_grad():
+        for encoded in sets:
+            for question in range(len(encoded.graphs)):
+                grown = network(encoded.inputs([question]))
+                scores = logit(grown.probabilities).cpu().numpy()
+                yield scores, encoded.graphs.is_positive[encoded.graphs.triples_of(question)]
+
+
+def figures_of(scored: Sequence[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]) -> Figures:
+    """Return the figures `RETRIEVER_FIGURES` of questions with right triples, and what to choose by."""
+    found = [judged(scores, right) for scores, right in scored if right.any()]
+    if not found:
+        raise NothingToLearnError("no question to choose by has an answer in its subgraph")
+    figures = dict(zip(RETRIEVER_FIGURES, np.mean(found, axis=0).tolist(), strict=True))
+    return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
+
+
+def judged(scores: npt.NDArray[np.float32], right: npt.NDArray[np.bool_]) -> list[float]:
+    """Return `RETRIEVER_FIGURES` of a question with right triples; of equal scores the first counts as the better."""
+    ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
+    precisions = np.arange(1, len(ranks) + 1) / ranks
+    return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]

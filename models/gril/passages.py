@@ -1,0 +1,225 @@
+"""Encode the passages that GRIL's readers read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from ..star.backbone import Backbone
+
+ARROW, END = "→", ";"
+UNNAMED_TEXT = "?"
+"""What is written for an entity without a name, which nobody can point at."""
+
+MAX_TEXT = 64
+"""Tokens of a name or a relation."""
+
+Tokenise = Callable[[str], list[int]]
+"""The ids of a text's tokens, without those a tokenizer adds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """triples: head, relation and tail, heads and tails as places in `names`. candidates: places in `names` of what may
+    be pointed at."""
+
+    question: str
+    names: tuple[str | None, ...]
+    triples: tuple[tuple[int, str, int], ...]
+    candidates: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Written:
+    """The ids of a passage without the graph token, which stands after the first. mentions: candidate (its place in the
+    passage's `candidates`), first token and the one after the last."""
+
+    ids: list[int] = field(default_factory=list)
+    mentions: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+def written(
+    passage: Passage,
+    tokenise: Tokenise,
+    begin: int,
+    separate: int,
+    max_tokens: int,
+    *,
+    has_text: bool,
+    after: str = "",
+) -> Written:
+    """Return a passage as tokens: [begin] question [separate] head → relation → tail ; … [separate].
+
+    Triples come in their order, as many as fit whole. Without text the names of the candidates alone, ours: a reader
+    that points needs something to point at. after: what is read between question and triples, as an option; of a
+    question that is too long its end, where it says what is asked for. Of a name `MAX_TEXT` tokens.
+    """
+    place = {name: number for number, name in enumerate(passage.candidates)}
+    added = [*tokenise(after)[: max_tokens // 4], separate] if after else []
+    asked = tokenise(passage.question)
+    most = max_tokens // 2 if has_text or passage.candidates else max_tokens - 2 - len(added)
+    found = Written([begin, *asked[-most:], separate, *added])
+    rows: Sequence[Sequence[int | str]] = (
+        [(head, ARROW, relation, ARROW, tail, END) for head, relation, tail in passage.triples]
+        if has_text
+        else [(candidate, END) for candidate in passage.candidates]
+    )
+    for row in rows:
+        ids: list[int] = []
+        mentions: list[tuple[int, int, int]] = []
+        for part in row:
+            text = (passage.names[part] or UNNAMED_TEXT) if isinstance(part, int) else part
+            tokens = tokenise(text)[:MAX_TEXT]
+            start = len(found.ids) + len(ids)
+            ids += tokens
+            if isinstance(part, int) and part in place and tokens:
+                mentions.append((place[part], start, start + len(tokens)))
+        if len(found.ids) + len(ids) + 1 > max_tokens:
+            break
+        found.ids += ids
+        found.mentions += mentions
+    found.ids.append(separate)
+    return found
+
+
+Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
+MAX_ANSWERS = 10
+"""Names that a reader that writes is taught of a question. Ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is known of a question beside its subgraph. answers: names of the right ones, which need not be in any
+    graph. options: where it is a choice; `right` is then the place of the right one."""
+
+    answers: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    right: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with what its reader is given. is_right: of each candidate of the passage. num_answers: right ones, in
+    the passage or not, of those its subgraph has."""
+
+    passage: Passage
+    is_right: tuple[bool, ...]
+    num_answers: int
+    wanted: Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a reader said: how likely each candidate is, which are right, and how many there are to be found."""
+
+    scores: Floats
+    is_right: Bools
+    num_answers: int
+
+
+class JointReader(Protocol):
+    """A reader φ that learns with a retriever, an `nn.Module`. tokens: the graph token of each question, (num_asked,
+    width), None of a reader without; precision: what it computes in where that is not the type of its weights."""
+
+    @property
+    def width(self) -> int:
+        """Of its embeddings."""
+        ...
+
+    def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
+        """Return the mean of −log P(a | G_s, q) over the questions that can be answered, a scalar."""
+        ...
+
+    def judged(
+        self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[Judged]:
+        """Return what it says to each question."""
+        ...
+
+    def pretrained(self) -> Sequence[Tensor]:
+        """Return the parameters that were trained before, and those of a LoRA: they learn at a lower rate."""
+        ...
+
+    def learned(self) -> Mapping[str, Tensor]:
+        """Return the weights that a training changes."""
+        ...
+
+
+MAX_KEPT = 100_000
+
+
+class BackboneTexts:
+    """Texts and states of one encoder."""
+
+    def __init__(self, backbone: Backbone) -> None:
+        self._model: Any = backbone.model
+        self._tokenizer: Any = backbone.tokenizer
+        self._tokens: dict[str, list[int]] = {}
+
+    def written(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> Written:
+        """Return a passage as tokens; see `passages.written`."""
+        tokenizer = self._tokenizer
+        return written(
+            passage,
+            self._tokenised,
+            tokenizer.cls_token_id,
+            tokenizer.sep_token_id,
+            max_tokens,
+            has_text=has_text,
+            after=after,
+        )
+
+    def ids(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> list[int]:
+        """Return its tokens alone."""
+        return self.written(passage, max_tokens, has_text=has_text, after=after).ids
+
+    def states(
+        self, texts: Sequence[Sequence[int]], graph_tokens: Tensor | None, precision: torch.dtype | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the last hidden states, (num_texts, length, width) float32, and which of them are there.
+
+        graph_tokens: (num_texts, width), each put at place 1, as an embedding; None for none.
+        """
+        embeddings = word_embeddings(self._model)
+        device = next(embeddings.parameters()).device
+        length = max(map(len, texts))
+        ids = torch.zeros(len(texts), length, dtype=torch.int64)
+        seen = torch.zeros(len(texts), length, dtype=torch.int64)
+        for row, each in enumerate(texts):
+            ids[row, : len(each)] = torch.tensor(each)
+            seen[row, : len(each)] = 1
+        ids, seen = ids.to(device), seen.to(device)
+        with torch.autocast(device.type, dtype=precision, enabled=precision is not None):
+            embedded = embeddings(ids)
+            if graph_tokens is not None:
+                embedded = torch.cat(
+                    [embedded[:, :1], graph_tokens[:, None].to(embedded.dtype), embedded[:, 1:]], dim=1
+                )
+                seen = torch.cat([seen[:, :1], seen], dim=1)
+            states: Tensor = self._model(inputs_embeds=embedded, attention_mask=seen).last_hidden_state
+        return states.float(), seen
+
+    def _tokenised(self, text: str) -> list[int]:
+        if text not in self._tokens:
+            if len(self._tokens) >= MAX_KEPT:
+                self._tokens.clear()
+            self._tokens[text] = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        return self._tokens[text]
+
+
+def word_embeddings(encoder: Any) -> nn.Module:
+    """Return the word embeddings of an encoder, ours or transformers'."""
+    found: nn.Module = (
+        encoder.get_input_embeddings()
+        if hasattr(encoder, "get_input_embeddings")
+        else encoder.embeddings["word_embeddings"]
+    )
+    return found

@@ -1,0 +1,269 @@
+"""Train GRIL and its reader jointly.
+
+The loss is −log P_φψ(a | G_s, q), minimised in the reader φ and the bridge ψ (equation 6), and, with φ and ψ held
+fixed, in the retriever θ, together with −log P_θ(G_s | q) (equation 7). Both first parts are one number, whose gradient
+in φ and ψ is that of the first term and whose gradient in θ, by way of the soft token, is that of the second: one
+backward pass gives both, and the rest depends on θ alone.
+
+Ours: P_θ(G_s | q) is the mean of log P over the triples that the reader is given, weighted by `prior_weight`; these are
+the 5 · c most probable ones, c predicted, or a fixed number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from ..training.loop import Shuffled
+from ..training.objective import Figures, ParameterGroup
+from .config import F1, HITS, GrilConfig, JointOptions
+from .network import CLAMP, TRIPLES_PER_HOP, EncodedQuestions, GraphRetriever, GrowInputs, Grown, HopPredictor
+from .objective import graph_supervision
+from .passages import Asked, Bools, Floats, JointReader, Judged, Passage, Wanted
+from .scoring import Bridge, mask_of
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What came of a batch: what grew, what the reader was asked with the graph tokens, and the parts of the loss."""
+
+    grown: Grown
+    asked: list[Asked]
+    tokens: Tensor | None
+    losses: dict[str, Tensor]
+
+    @property
+    def loss(self) -> Tensor:
+        """The sum of all parts."""
+        return torch.stack(list(self.losses.values())).sum()
+
+
+class JointNetwork(nn.Module):
+    """Retriever θ, bridge ψ and reader φ. wanted: what is known of questions beside their subgraphs, by id."""
+
+    def __init__(
+        self,
+        retriever: GraphRetriever,
+        bridge: Bridge,
+        reader: JointReader,
+        options: JointOptions,
+        wanted: Mapping[str, Wanted] | None = None,
+    ) -> None:
+        super().__init__()
+        self.retriever, self.bridge = retriever, bridge
+        self.reader: Any = reader
+        self.options = options
+        self._wanted = wanted or {}
+
+    def forward(
+        self,
+        encoded: EncodedQuestions,
+        questions: Sequence[int],
+        num_triples: Sequence[int],
+        precision: torch.dtype | None = None,
+    ) -> Read:
+        """Return what comes of some questions, with its loss. num_triples: how many each is given."""
+        options = self.options
+        grown, inputs, asked, tokens, given = self._asked(encoded, questions, num_triples)
+        losses = {"reading": self.reader.loss(asked, tokens, precision)}
+        if options.graph_supervision:
+            losses["graph"] = graph_supervision(grown, inputs, encoded.on_path(questions))
+        if options.prior_weight:
+            _, triples = encoded.rows(questions)
+            chosen = torch.from_numpy(np.isin(triples, np.concatenate(given))).to(grown.reached.device)
+            prior = -grown.probabilities[chosen].clamp(min=CLAMP).log()
+            losses["prior"] = options.prior_weight * prior.sum() / max(len(prior), 1)
+        return Read(grown, asked, tokens, losses)
+
+    def judged(
+        self,
+        encoded: EncodedQuestions,
+        questions: Sequence[int],
+        num_triples: Sequence[int],
+        precision: torch.dtype | None = None,
+    ) -> list[Judged]:
+        """Return what the reader says to some questions."""
+        _, _, asked, tokens, _ = self._asked(encoded, questions, num_triples)
+        found: list[Judged] = self.reader.judged(asked, tokens, precision)
+        return found
+
+    def learned(self) -> dict[str, Tensor]:
+        """Return the weights that a training changes, themselves."""
+        parts = {"retriever": self.retriever.state_dict(), "bridge": self.bridge.state_dict()}
+        parts["reader"] = dict(self.reader.learned())
+        return {f"{name}.{key}": weight for name, part in parts.items() for key, weight in part.items()}
+
+    def _asked(
+        self, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
+    ) -> tuple[Grown, GrowInputs, list[Asked], Tensor | None, list[Ints]]:
+        inputs = encoded.inputs(questions, supervised=self.training and self.options.graph_supervision)
+        grown = self.retriever(inputs)
+        tokens = None
+        if self.options.token:
+            mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
+            tokens = self.bridge(grown, inputs, mask)
+        given = given_triples(grown, encoded, questions, num_triples)
+        asked = [self.asked_of(encoded, question, rows) for question, rows in zip(questions, given, strict=True)]
+        return grown, inputs, asked, tokens, given
+
+    def asked_of(self, encoded: EncodedQuestions, question: int, rows: Ints) -> Asked:
+        """Return a question with what its reader is given."""
+        graphs = encoded.graphs
+        passage, nodes = passage_of(encoded, question, rows)
+        is_answer = graphs.is_answer[graphs.nodes_of(question)]
+        wanted = self._wanted.get(graphs.texts.ids[question])
+        if wanted is None:
+            texts = graphs.text_of[graphs.nodes_of(question)][is_answer].tolist()
+            wanted = Wanted(tuple(dict.fromkeys(graphs.texts.entities[place] for place in texts if place >= 0)))
+        return Asked(passage, tuple(graphs.is_answer[nodes].tolist()), int(is_answer.sum()), wanted)
+
+
+def given_triples(
+    grown: Grown, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
+) -> list[Ints]:
+    """Return the rows of the triples that the reader is given of each question: the most probable that were seen."""
+    probabilities = grown.probabilities.detach().cpu().numpy()
+    seen = grown.is_seen.cpu().numpy()
+    given: list[Ints] = []
+    start = 0
+    for question, number in zip(questions, num_triples, strict=True):
+        span = encoded.graphs.triples_of(question)
+        after = start + span.stop - span.start
+        rows = np.flatnonzero(seen[start:after])
+        best = rows[np.argsort(-probabilities[start:after][rows], kind="stable")[:number]]
+        given.append(best + span.start)
+        start = after
+    return given
+
+
+def passage_of(encoded: EncodedQuestions, question: int, rows: Ints) -> tuple[Passage, Ints]:
+    """Return what is read of a question, and the node of each candidate: the named ends of the triples, no topics."""
+    graphs = encoded.graphs
+    texts = graphs.texts
+    nodes = np.unique(np.concatenate([graphs.heads[rows], graphs.tails[rows]]))
+    names = tuple(texts.entities[place] if place >= 0 else None for place in graphs.text_of[nodes].tolist())
+    heads, tails = (np.searchsorted(nodes, ends[rows]).tolist() for ends in (graphs.heads, graphs.tails))
+    relations = [texts.relations[place] for place in graphs.relation_of[rows].tolist()]
+    may = [place for place, name in enumerate(names) if name is not None and not graphs.is_topic[nodes[place]]]
+    triples = tuple(zip(heads, relations, tails, strict=True))
+    return Passage(texts.questions[question], names, triples, tuple(may)), nodes[may]
+
+
+TIE_BREAK = 1e-3
+"""Of equal Hits@1 the better F1 counts."""
+SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
+"""Of the best candidate's probability, what another needs to be an answer as well: the best of these on dev."""
+
+
+class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
+    """An `Objective`. Figures are over all dev questions with an answer in their subgraph, found or not; in the open
+    domain over all that have a subgraph."""
+
+    def __init__(
+        self,
+        network: JointNetwork,
+        hops: HopPredictor,
+        train: Sequence[EncodedQuestions],
+        dev: Sequence[EncodedQuestions],
+        config: GrilConfig,
+    ) -> None:
+        self._train, self._dev, self._config = train, dev, config
+        self._numbers = {id(each): numbers_of_triples(hops, each, config) for each in (*train, *dev)}
+        questions = [(place, question) for place, each in enumerate(train) for question in self._asked(each)]
+        super().__init__(network, questions, config.joint_training, config.batch_size)
+
+    def groups(self) -> list[ParameterGroup]:
+        """Return the parameters of the reader that were trained before, and all others, which are new."""
+        inside = {id(parameter) for parameter in self.network.reader.pretrained()}
+        learning = [p for p in self.network.parameters() if p.requires_grad]
+        parts = [[p for p in learning if (id(p) in inside) is within] for within in (True, False)]
+        rates = (self.training.learning_rate, self.training.head_learning_rate)
+        return [ParameterGroup(part, rate) for part, rate in zip(parts, rates, strict=True)]
+
+    def saved(self) -> Mapping[str, Tensor]:
+        """Return the weights that are trained, of a LoRA its factors alone."""
+        return self.network.learned()
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        """Return the mean loss of a batch of questions."""
+        batch = self.batch(step, shard)
+        losses = []
+        for place, encoded in enumerate(self._train):
+            chosen = [question for of, question in batch if of == place]
+            if chosen:
+                numbers = [self._numbers[id(encoded)][each] for each in chosen]
+                read = network(encoded, chosen, numbers, self.training.dtype)
+                losses.append(read.loss * len(chosen))
+        return torch.stack(losses).sum() / len(batch)
+
+    def evaluate(self) -> Figures:
+        """Return Hits@1 and F1 on dev, F1 by the best of `SHARES`."""
+        found = self.judged()
+        hits = float(np.mean([hit(each.scores, each.is_right) for each in found])) if found else 0.0
+        f1: float = max(f1_at(share, found) for share in SHARES)
+        return {HITS: hits, F1: f1, "choose_by": hits + TIE_BREAK * f1}
+
+    def best_share(self) -> float:
+        """Return that of `SHARES` with the best F1 on dev, the highest of equal ones."""
+        found = self.judged()
+        best: float = max(SHARES, key=lambda share: (f1_at(share, found), share))
+        return best
+
+    def judged(self) -> list[Judged]:
+        """Return what the reader says to each dev question."""
+        found: list[Judged] = []
+        size = self._config.batch_size
+        with torch.no_grad():
+            for encoded in self._dev:
+                asked = self._asked(encoded)
+                for batch in (asked[start : start + size] for start in range(0, len(asked), size)):
+                    numbers = [self._numbers[id(encoded)][each] for each in batch]
+                    found += self.network.judged(encoded, batch, numbers, self.training.dtype)
+        return found
+
+    def _asked(self, encoded: EncodedQuestions) -> list[int]:
+        """Return the questions that teach and judge: those that are a choice, or have an answer in their subgraph."""
+        return list(range(len(encoded.graphs))) if self._config.joint.open_domain else answered(encoded)
+
+
+def answered(encoded: EncodedQuestions) -> list[int]:
+    """Return the questions that have an answer in their subgraph."""
+    graphs = encoded.graphs
+    return [each for each in range(len(graphs)) if graphs.is_answer[graphs.nodes_of(each)].any()]
+
+
+def numbers_of_triples(hops: HopPredictor, encoded: EncodedQuestions, config: GrilConfig) -> list[int]:
+    """Return how many triples the reader is given of each question."""
+    if config.joint.num_triples:
+        return [config.joint.num_triples] * len(encoded.graphs)
+    with torch.no_grad():
+        predicted = hops(encoded.questions).argmax(dim=1) + 1
+    return [TRIPLES_PER_HOP * c for c in predicted.tolist()]
+
+
+def hit(scores: Floats, right: Bools) -> bool:
+    """Return whether the best candidate is right; none that is written down is not."""
+    return bool(len(scores) and scores.max() > 0 and right[scores.argmax()])
+
+
+def is_answer(scores: Floats, share: float) -> Bools:
+    """Return which candidates are answers: those with a share of the best one's probability."""
+    said: Bools = (scores > 0) & (scores >= share * scores.max(initial=0.0))
+    return said
+
+
+def f1_at(share: float, found: Sequence[Judged]) -> float:
+    """Return the mean F1 of what is an answer by a share."""
+    figures = []
+    for each in found:
+        said = is_answer(each.scores, share)
+        figures.append(2 * int((said & each.is_right).sum()) / max(int(said.sum()) + each.num_answers, 1))
+    return float(np.mean(figures)) if figures else 0.0

@@ -1,0 +1,120 @@
+"""Open the readers that were trained with GRIL."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from ..star.backbone import describe_backbone, pretrained_backbone, stored_backbone
+from ..training.checkpoint import read_weights, write_weights
+from .choosing import ChoosingReader, PointingReader
+from .config import GrilDescription, JointOptions, ReaderDescription, Reads
+from .passages import JointReader, Passage
+from .reader_training import is_answer
+from .writing import WritingReader, WrittenReply
+
+OF_BACKBONE: dict[Reads, type[PointingReader] | type[ChoosingReader]] = {
+    "pointing": PointingReader,
+    "choosing": ChoosingReader,
+}
+
+
+def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
+    """Return a reader that is yet to learn; raise `EncoderUnavailableError` or `CausalLMError` without its model."""
+    if options.reads == "writing":
+        from ..language.lora import load_language_model
+        from .writing import WritingReader
+
+        model = load_language_model(options.reader, device=device)
+        writer = WritingReader(model, options.lora, options.max_tokens, has_text=options.text)
+        if options.checkpointing:
+            writer.recompute()
+        return writer
+    backbone = pretrained_backbone(options.reader)
+    if options.checkpointing:
+        model_of: Any = backbone.model
+        model_of.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    return OF_BACKBONE[options.reads](backbone, options.max_tokens, has_text=options.text)
+
+
+def stored_reader(said: ReaderDescription, folder: Path, device: str = "cpu") -> JointReader:
+    """Return the reader whose files are in `folder`; one that writes is its language model, by name, with a LoRA."""
+    weights: dict[str, Tensor] = read_weights(folder)
+    if said.reads == "writing":
+        from ..language.lora import load_language_model, restore_adapter
+        from .writing import WritingReader
+
+        writer = WritingReader(
+            load_language_model(said.name, device=device, fetch=False), said.lora, said.max_tokens, has_text=said.text
+        )
+        restore_adapter(writer.language_model, weights)
+        return writer.eval()
+    reader = OF_BACKBONE[said.reads](stored_backbone(said.name, folder), said.max_tokens, has_text=said.text)
+    known = reader.state_dict()
+    reader.load_state_dict({name: each for name, each in weights.items() if name in known})
+    return reader.eval()
+
+
+def write_reader(reader: JointReader, part: Path) -> None:
+    """Write a reader into the folder of its part."""
+    if isinstance(reader, PointingReader | ChoosingReader):
+        describe_backbone(reader.backbone, part)
+    write_weights(reader.learned(), part)
+
+
+Tokens = Sequence[Sequence[float]]
+"""The graph token of each passage, not looked at where the reader takes none."""
+
+
+class ReaderModel:
+    """Answers with a checkpoint; threads take turns. Of the three methods the one that `description.reads` names."""
+
+    def __init__(self, description: GrilDescription, reader: JointReader) -> None:
+        assert description.reader is not None
+        self.description: ReaderDescription = description.reader
+        self._reader = reader
+        self._turn = threading.RLock()
+
+    def read(
+        self, passages: Sequence[Passage], tokens: Tokens
+    ) -> list[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
+        """Return of each passage how likely each candidate is, and which of them are answers."""
+        if not passages:
+            return []
+        assert isinstance(self._reader, PointingReader)
+        with self._turn, torch.no_grad():
+            pointed = self._reader(passages, self._tensor(tokens))
+        probabilities, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
+        each = [probabilities[question_of == number] for number in range(len(passages))]
+        return [(scores, is_answer(scores, self.description.share)) for scores in each]
+
+    def choose(
+        self, passages: Sequence[Passage], options: Sequence[Sequence[str]], tokens: Tokens
+    ) -> list[npt.NDArray[np.float32]]:
+        """Return of each passage how likely each of its options is; every one has some."""
+        if not passages:
+            return []
+        assert isinstance(self._reader, ChoosingReader)
+        with self._turn, torch.no_grad():
+            found: list[Tensor] = self._reader(passages, options, self._tensor(tokens))
+        return [each.exp().cpu().numpy() for each in found]
+
+    def write(self, passages: Sequence[Passage], tokens: Tokens) -> list[WrittenReply]:
+        """Return what is written of each passage."""
+        if not passages:
+            return []
+        assert isinstance(self._reader, WritingReader)
+        with self._turn:
+            return self._reader.replies(passages, self._tensor(tokens))
+
+    def _tensor(self, tokens: Tokens) -> Tensor | None:
+        if not self.description.token:
+            return None
+        return torch.tensor(tokens, dtype=torch.float32).to(self._reader.pretrained()[0].device)

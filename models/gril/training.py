@@ -1,0 +1,243 @@
+"""Train GRIL's retriever and write its checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..language.causal_lm import CausalLMError
+from ..subgraphs import QuestionGraphs, QuestionLabels
+from ..training.checkpoint import Writer, checked, read_weights, readable, write_weights
+from ..training.description import CheckpointError, described
+from ..training.kind import Inputs, Opening, Outcome, Phase, Training
+from ..training.loop import Trained
+from ..training.objective import NothingToLearnError
+from ..training.trainer import fitted
+from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, ReaderDescription
+from .network import EncodedQuestions, GraphRetriever, HopModel, HopObjective, HopPredictor
+from .objective import RetrieverObjective, scored_triples
+from .passages import JointReader, Wanted
+from .reader_training import JointNetwork, JointObjective
+from .readers import ReaderModel, new_reader, stored_reader, write_reader
+from .scoring import Bridge, GrilModel
+
+
+def read_gril_description(folder: Path) -> GrilDescription:
+    """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
+    return described(folder, GrilDescription)[0]
+
+
+def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:
+    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
+    description = checked(folder, GrilDescription, _parts)
+    with readable(folder):
+        network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
+        network.load_state_dict(read_weights(folder / RETRIEVER))
+    return description, network.eval().to(torch.device(device))
+
+
+def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescription, HopPredictor]:
+    """Return what predicts hops; raise `CheckpointError` for a damaged checkpoint."""
+    description = checked(folder, GrilDescription, _parts)
+    with readable(folder):
+        network = HopPredictor(description.dimension, description.hidden, description.max_hops)
+        network.load_state_dict(read_weights(folder / HOPS))
+    return description, network.eval().to(torch.device(device))
+
+
+def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
+    """Return the bridge of a checkpoint with a reader; raise `CheckpointError` for one without, or a damaged one."""
+    description, reader = _with_reader(folder)
+    with readable(folder):
+        network = Bridge(description.hidden, reader.inner, reader.width)
+        network.load_state_dict(read_weights(folder / BRIDGE))
+    return network.eval().to(torch.device(device))
+
+
+def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, JointReader]:
+    """Return the reader of a checkpoint; raise `CheckpointError` for one without, a damaged one, or one whose language
+    model cannot be had."""
+    description, said = _with_reader(folder)
+    try:
+        with readable(folder):
+            reader: Any = stored_reader(said, folder / READER, device)
+    except CausalLMError as error:
+        raise CheckpointError(f"{folder}: {error}") from error
+    moved: JointReader = reader.to(torch.device(device))
+    return description, moved
+
+
+def _with_reader(folder: Path) -> tuple[GrilDescription, ReaderDescription]:
+    description = checked(folder, GrilDescription, _parts)
+    if description.reader is None:
+        raise CheckpointError(
+            f"{folder}: expected a checkpoint with a reader, found a retriever alone: train one with `lodestar train "
+            "gril --reader all-MiniLM-L6-v2`"
+        )
+    return description, description.reader
+
+
+def _parts(description: GrilDescription) -> tuple[str, ...]:
+    return GrilDescription.parts if description.reader else (RETRIEVER, HOPS)
+
+
+class GrilCheckpoint:
+    """A checkpoint at work: retriever, hops and reader, each read when it is first asked for.
+
+    Each raises `CheckpointError` for a damaged file, `reader` for a checkpoint without one.
+    """
+
+    def __init__(self, folder: Path, opening: Opening) -> None:
+        self._folder = folder
+        self._opening = opening
+        self.description = checked(folder, GrilDescription, _parts)
+
+    @cached_property
+    def retriever(self) -> GrilModel:
+        """What grows subgraphs."""
+        description, network = read_graph_retriever(self._folder, self._opening.device)
+        has_token = description.reader is not None and description.reader.token
+        bridge = read_bridge(self._folder, self._opening.device) if has_token else None
+        return GrilModel(description, network, self._opening.vectors_of(description), bridge)
+
+    @cached_property
+    def hops(self) -> HopModel:
+        """What predicts the hops of a question."""
+        description, network = read_hop_predictor(self._folder, self._opening.device)
+        return HopModel(network, self._opening.vectors_of(description))
+
+    @cached_property
+    def reader(self) -> ReaderModel:
+        """What answers from a subgraph."""
+        return ReaderModel(*read_reader(self._folder, self._opening.device))
+
+
+PHASE, HOP_PHASE, JOINT_PHASE = "graph retriever", "hops", "reader"
+OF_PHASES = {"training", "hop_training", "joint", "joint_training"}
+"""Options on which only some of the networks depend."""
+HOP_BATCH = 32
+CALIBRATED = 100
+"""The best triples of each dev question, over which scores are calibrated."""
+
+
+def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Training:
+    """Return the training: the retriever by graph supervision, the hops, and with a reader all of them together.
+
+    `inputs.beside`: the `QuestionLabels` of all questions, which a reader learns from.
+    """
+    retrievers: list[RetrieverObjective] = []
+    predictors: list[HopPredictor] = []
+    joint: list[JointObjective] = []
+    device = torch.device(inputs.device)
+    encode = inputs.vectors_of(config.encoder).encoder.encode
+    wanted = wanted_of(inputs.beside, config) if config.joint.reader else {}
+
+    @cache
+    def encoded() -> list[list[EncodedQuestions]]:
+        return [[EncodedQuestions(graphs, encode, device) for graphs in sets] for sets in (inputs.train, inputs.dev)]
+
+    def new_retriever() -> GraphRetriever:
+        return GraphRetriever(encoded()[0][0].dimension, config.hidden, config.score, config.grow)
+
+    def objective() -> RetrieverObjective:
+        train, dev = encoded()
+        retrievers.append(RetrieverObjective(new_retriever().to(device), train, dev, config))
+        return retrievers[0]
+
+    def hop_objective() -> HopObjective:
+        train, dev = encoded()
+        network = HopPredictor(train[0].dimension, config.hidden, config.max_hops).to(device)
+        predictors.append(network)
+        return HopObjective(network, train, dev, config.hop_training, HOP_BATCH)
+
+    def joint_objective() -> JointObjective:
+        train, dev = encoded()
+        options = config.joint
+        reader = new_reader(options, inputs.device)
+        bridge = Bridge(config.hidden, options.inner, reader.width)
+        retriever = retrievers[0].network if retrievers else new_retriever()
+        network = JointNetwork(retriever, bridge, reader, options, wanted).to(device)
+        joint.append(JointObjective(network, predictors[0], train, dev, config))
+        return joint[0]
+
+    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+        network = joint[0].network.retriever if joint else retrievers[0].network
+        fields = {
+            "encoder": config.encoder,
+            "dimension": network.of_entity.in_features,
+            "hidden": config.hidden,
+            "score": config.score,
+            "max_hops": config.max_hops,
+            "grow": config.grow,
+            "subgraph": config.subgraph,
+            "reader": _described_reader(joint[0], config) if joint else None,
+        }
+        parts: dict[str, Writer] = {
+            RETRIEVER: partial(write_weights, network.state_dict()),
+            HOPS: partial(write_weights, predictors[0].state_dict()),
+        }
+        if joint:
+            parts[BRIDGE] = partial(write_weights, joint[0].network.bridge.state_dict())
+            parts[READER] = partial(write_reader, joint[0].network.reader)
+        return Outcome(parts, fitted(_best(network, encoded()[1])), fields)
+
+    options = config.as_json()
+    depends_on = {key: value for key, value in options.items() if key not in OF_PHASES}
+    phases = [Phase(HOP_PHASE, HOPS, config.hop_training, depends_on, hop_objective)]
+    if config.joint.graph_supervision or not config.joint.reader:
+        phases.insert(0, Phase(PHASE, RETRIEVER, config.training, depends_on, objective))
+    if config.joint.reader:
+        after = depends_on | {key: options[key] for key in ("training", "hop_training", "joint")}
+        phases.append(Phase(JOINT_PHASE, READER, config.joint_training, after, joint_objective))
+    return Training(phases, outcome)
+
+
+def wanted_of(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, Wanted]:
+    """Return what a reader learns of questions, by id.
+
+    Raises `NothingToLearnError` for a choice without options, or whose right answer is none of them.
+    """
+    found: dict[str, Wanted] = {}
+    for question in labels:
+        names = tuple(dict.fromkeys(question.answers))
+        if config.joint.reads != "choosing":
+            if config.joint.open_domain or question.all_named:
+                found[question.id] = Wanted(names)
+            continue
+        right = [place for place, option in enumerate(question.options) if option in names]
+        if len(right) != 1:
+            raise NothingToLearnError(
+                f"{question.set_name}, question {question.id}: expected options with the right answer among them, "
+                f"found {len(question.options)} options and {len(right)} of them right: train with --reads pointing"
+            )
+        found[question.id] = Wanted(names, question.options, right[0])
+    return found
+
+
+def _best(network: GraphRetriever, dev: Sequence[EncodedQuestions]) -> list[tuple[float, float]]:
+    found: list[tuple[float, float]] = []
+    for scores, right in scored_triples(network, dev):
+        best = np.argsort(-scores, kind="stable")[:CALIBRATED]
+        found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
+    return found
+
+
+def _described_reader(objective: JointObjective, config: GrilConfig) -> ReaderDescription:
+    options = config.joint
+    return ReaderDescription(
+        options.reader,
+        objective.network.reader.width,
+        options.inner,
+        options.token,
+        options.text,
+        options.num_triples,
+        options.max_tokens,
+        objective.best_share(),
+        options.reads,
+        options.lora,
+    )

@@ -1,0 +1,191 @@
+"""A reader that writes: any causal language model of Hugging Face with a LoRA (GRIL, sections 4.2 and 4.3).
+
+It reads [graph token; verbalised triples; question] and writes the answers. The graph token is an embedding before all
+others, but after the token that a text begins with, where the model has one. The loss is the mean of −log P over the
+tokens of a question's answers, and then over questions; it reaches the LoRA's factors, the bridge and, by way of the
+graph token, the retriever. The model's own weights are frozen.
+
+Ours: the wording of the prompt; names are written one after the other with ` | ` between them, as G-Retriever does, at
+most `MAX_ANSWERS`; the mean over tokens, without which long names would count more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from ..language.causal_lm import ChosenLogprobs
+from ..language.lora import LanguageModel, adapter_weights, with_lora
+from ..training.objective import LoraOptions
+from .passages import ARROW, MAX_ANSWERS, UNNAMED_TEXT, Asked, Judged, Passage
+
+BETWEEN = " | "
+IGNORED = -100
+MAX_WRITTEN = 128
+"""Tokens of a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReply:
+    """names: as they were written, each once. probability: the geometric mean of the tokens'."""
+
+    names: tuple[str, ...]
+    probability: float
+
+
+class WritingReader(nn.Module):
+    """model: as it was loaded; it is given factors here. has_text: whether triples are written down."""
+
+    def __init__(self, model: LanguageModel, lora: LoraOptions, max_tokens: int, *, has_text: bool) -> None:
+        super().__init__()
+        self.language_model: Any = with_lora(model, lora)
+        self.max_tokens, self.has_text = max_tokens, has_text
+        self._tokenizer: Any = model.tokenizer
+
+    @property
+    def width(self) -> int:
+        """Of its embeddings."""
+        return int(self._embeddings.weight.shape[1])
+
+    def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
+        """Return the mean of −log P of the answers' tokens; 0, without a gradient, where no question has answers."""
+        taught = [place for place, each in enumerate(asked) if each.wanted.answers]
+        if not taught:
+            nothing: Tensor = self._embeddings.weight.new_zeros(())
+            return nothing
+        prompts = [self._prompt(asked[place].passage) for place in taught]
+        answers = [self._ids(BETWEEN.join(asked[place].wanted.answers[:MAX_ANSWERS])) for place in taught]
+        answers = [[*ids, self._end] for ids in answers]
+        given = None if tokens is None else tokens[taught]
+        with torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
+            embedded, seen = self._embedded(prompts, answers, given)
+            logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
+        labels = torch.full(seen.shape, IGNORED, device=self._device)
+        shift = 0 if given is None else 1
+        for row, (prompt, answer) in enumerate(zip(prompts, answers, strict=True)):
+            start = len(prompt) + shift
+            labels[row, start : start + len(answer)] = torch.tensor(answer, device=self._device)
+        losses = cross_entropy(
+            logits[:, :-1].float().transpose(1, 2), labels[:, 1:], ignore_index=IGNORED, reduction="none"
+        )
+        counts = (labels[:, 1:] != IGNORED).sum(dim=1)
+        return (losses.sum(dim=1) / counts).mean()
+
+    def judged(
+        self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[Judged]:
+        """Return what it writes, each name a candidate, the first the best; right by name, case aside."""
+        found = []
+        for each, reply in zip(asked, self.replies([each.passage for each in asked], tokens, precision), strict=True):
+            right = {name.casefold() for name in each.wanted.answers}
+            scores = np.linspace(1.0, 0.9, len(reply.names), dtype=np.float32)
+            is_right = np.array([name.casefold() in right for name in reply.names], dtype=np.bool_)
+            found.append(Judged(scores, is_right, len(right)))
+        return found
+
+    def replies(
+        self, passages: Sequence[Passage], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[WrittenReply]:
+        """Return what it writes to each passage: the most probable token at each place."""
+        from transformers import GenerationConfig
+
+        config = GenerationConfig(  # type: ignore[no-untyped-call]
+            do_sample=False,
+            num_beams=1,
+            max_new_tokens=MAX_WRITTEN,
+            pad_token_id=self._tokenizer.pad_token_id,
+            eos_token_id=self._end,
+        )
+        found = []
+        for place, passage in enumerate(passages):
+            given = None if tokens is None else tokens[place : place + 1]
+            chosen = ChosenLogprobs()
+            with torch.no_grad(), torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
+                embedded, seen = self._embedded([self._prompt(passage)], [[]], given)
+                written = self.language_model.generate(
+                    inputs_embeds=embedded, attention_mask=seen, generation_config=config, logits_processor=[chosen]
+                )
+            text = self._tokenizer.decode(written[0], skip_special_tokens=True)
+            names = dict.fromkeys(name for part in text.split("|") if (name := " ".join(part.split())))
+            logprobs = chosen.by_row()[0]
+            found.append(WrittenReply(tuple(names), math.exp(sum(logprobs) / max(len(logprobs), 1))))
+        return found
+
+    def pretrained(self) -> Sequence[Tensor]:
+        """Return the LoRA's factors."""
+        return [parameter for parameter in self.language_model.parameters() if parameter.requires_grad]
+
+    def learned(self) -> Mapping[str, Tensor]:
+        """Return the LoRA's factors by name."""
+        return adapter_weights(self.language_model)
+
+    def recompute(self) -> None:
+        """Keep less in memory, and compute it twice."""
+        self.language_model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+
+    @property
+    def _embeddings(self) -> Any:
+        return self.language_model.get_input_embeddings()
+
+    @property
+    def _end(self) -> int:
+        tokenizer = self._tokenizer
+        return int(tokenizer.pad_token_id if tokenizer.eos_token_id is None else tokenizer.eos_token_id)
+
+    @property
+    def _device(self) -> torch.device:
+        device: torch.device = self._embeddings.weight.device
+        return device
+
+    def _embedded(
+        self, prompts: Sequence[list[int]], answers: Sequence[list[int]], tokens: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return embeddings, (num_prompts, length, width), and which of them are there, padded on the right."""
+        whole = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
+        length = max(map(len, whole))
+        ids = torch.full((len(whole), length), self._tokenizer.pad_token_id, dtype=torch.int64)
+        seen = torch.zeros(len(whole), length, dtype=torch.int64)
+        for row, each in enumerate(whole):
+            ids[row, : len(each)] = torch.tensor(each)
+            seen[row, : len(each)] = 1
+        ids, seen = ids.to(self._device), seen.to(self._device)
+        embedded: Tensor = self._embeddings(ids)
+        if tokens is None:
+            return embedded, seen
+        first = 1 if all(prompt[:1] == [self._tokenizer.bos_token_id] for prompt in prompts) else 0
+        parts = [embedded[:, :first], tokens[:, None].to(embedded.dtype), embedded[:, first:]]
+        return torch.cat(parts, dim=1), torch.cat([seen[:, :1], seen], dim=1)
+
+    def _prompt(self, passage: Passage) -> list[int]:
+        """Return the prompt with as many triples, in their order, as leave it within `max_tokens`."""
+        facts = [
+            f" {ARROW} ".join((passage.names[head] or UNNAMED_TEXT, relation, passage.names[tail] or UNNAMED_TEXT))
+            for head, relation, tail in (passage.triples if self.has_text else ())
+        ]
+        budget = self.max_tokens - len(self._rendered(passage.question, ()))
+        kept = 0
+        while kept < len(facts) and (budget := budget - len(self._ids(facts[kept] + "\n"))) > 0:
+            kept += 1
+        while len(ids := self._rendered(passage.question, facts[:kept])) > self.max_tokens and kept:
+            kept -= 1
+        return ids
+
+    def _rendered(self, question: str, facts: Sequence[str]) -> list[int]:
+        lines = "\n".join(facts)
+        told = f"Facts:\n{lines}\n\n" if facts else ""
+        text = f"{told}Question: {question}\nAnswer with names, separated by{BETWEEN.rstrip()}"
+        if self._tokenizer.chat_template is None:
+            return [int(each) for each in self._tokenizer(f"{text}\nAnswer: ")["input_ids"]]
+        turns = [{"role": "user", "content": text}]
+        rendered = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+        return self._ids(rendered)
+
+    def _ids(self, text: str) -> list[int]:
+        return [int(each) for each in self._tokenizer(text, add_special_tokens=False)["input_ids"]]

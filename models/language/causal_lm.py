@@ -1,0 +1,267 @@
+"""A causal language model that runs here: greedy replies with the probabilities of their tokens, and its attention."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import torch
+
+Messages = Sequence[Mapping[str, str]]
+"""A conversation: each turn's ``role`` and ``content``."""
+
+FloatArray = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+
+WHERE = ": give a folder, or a name that is in the local Hugging Face cache or on the hub"
+
+
+class CausalLMError(Exception):
+    """The model cannot be had, or cannot do what is asked; the message is one line that says why."""
+
+
+class StoppedError(CausalLMError):
+    """The model was told to stop before its reply had ended."""
+
+
+class PromptTooLongError(CausalLMError):
+    """The prompt has more tokens than the model reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model wrote, and each token's text with its natural log-probability; the texts add up to `text`.
+
+    is_cut: it ended at the limit of tokens.
+    """
+
+    text: str
+    tokens: tuple[tuple[str, float], ...]
+    is_cut: bool
+    num_prompt_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptAttention:
+    """What the end of a prompt attends to: weights, (num_heads, num_tokens), each head's adding up to 1.
+
+    offsets: (num_tokens, 2) the characters of the last turn's content that each token stands for; before it they are
+    negative, after it beyond its length, and those of a token that stands for none are empty.
+    """
+
+    weights: FloatArray
+    offsets: Ints
+
+
+class CausalLM:
+    """Any Hugging Face causal LM with safetensors, by name or path; loaded at first use. Threads take turns."""
+
+    def __init__(self, name: str, *, device: str | None = None, batch_size: int = 8) -> None:
+        self.name = name
+        self.device = device
+        self.batch_size = batch_size
+        self._turn = threading.RLock()
+
+    @property
+    def num_layers(self) -> int:
+        """Layers of attention."""
+        return int(self._model.config.get_text_config().num_hidden_layers)
+
+    @property
+    def max_length(self) -> int:
+        """The most tokens that prompt and reply may have together."""
+        return int(getattr(self._model.config.get_text_config(), "max_position_embeddings", 2**31))
+
+    def rendered(self, messages: Messages) -> str:
+        """Return the text that the model reads: by its chat template, or the contents by lines where it has none."""
+        if self._tokenizer.chat_template is None:
+            return "\n".join(message["content"] for message in messages) + "\n"
+        turns = [dict(message) for message in messages]
+        with _as_error(f"the chat template of {self.name!r} cannot be filled"):
+            return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+
+    def replies(
+        self, conversations: Sequence[Messages], max_tokens: int, *, goes_on: Callable[[], bool] = lambda: True
+    ) -> list[Reply]:
+        """Return the model's reply to each conversation: the most probable token at each place, up to `max_tokens`.
+
+        goes_on: asked at every layer of every token; once it is false the reply is given up. Raises
+        `PromptTooLongError` where a prompt is longer than the model reads, `StoppedError` where it was given up.
+        """
+        texts = [self.rendered(messages) for messages in conversations]
+        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+        replies: dict[int, Reply] = {}
+        with self._turn, self._stoppable(goes_on):
+            for start in range(0, len(order), self.batch_size):
+                batch = order[start : start + self.batch_size]
+                replies.update(zip(batch, self._replied([texts[i] for i in batch], max_tokens), strict=True))
+        return [replies[number] for number in range(len(texts))]
+
+    @contextmanager
+    def _stoppable(self, goes_on: Callable[[], bool]) -> Iterator[None]:
+        def check(*_: object) -> None:
+            if not goes_on():
+                raise StoppedError(f"{self.name!r} was told to stop before its reply had ended")
+
+        check()
+        lists = (each for each in self._model.modules() if type(each).__name__ == "ModuleList")
+        hooks = [layer.register_forward_pre_hook(check) for layers in lists for layer in layers]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def attention(self, messages: Messages, layer: int) -> PromptAttention:
+        """Return what the last position of the prompt attends to in a layer, counted from 0; one row, nothing else.
+
+        Raises `PromptTooLongError`, or another `CausalLMError` where the model cannot show its attention.
+        """
+        import torch
+
+        from .attention import recorded
+
+        text = self.rendered(messages)
+        content = messages[-1]["content"]
+        start = text.rfind(content.strip()) - (len(content) - len(content.lstrip()))
+        with self._turn, torch.inference_mode(), _as_error(f"{self.name!r} cannot show its attention"):
+            encoded = self._encoded([text], offsets=True, room=1)
+            offsets = encoded.pop("offset_mapping")[0].numpy()
+            inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
+            with recorded(layer) as row:
+                self._model.base_model(**inputs, use_cache=False)
+        if row.weights is None:
+            raise CausalLMError(f"{self.name!r} has no layer {layer} of attention: expected one of {self.num_layers}")
+        covers = offsets[:, 1:] > offsets[:, :1]
+        return PromptAttention(row.weights[0].cpu().numpy(), np.where(covers, offsets - start, 0).astype(np.int64))
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from transformers import AutoTokenizer
+
+        with _as_error(f"the tokenizer of {self.name!r} cannot be loaded", WHERE):
+            tokenizer = AutoTokenizer.from_pretrained(self.name, **self._options)
+        if not tokenizer.is_fast:
+            raise CausalLMError(f"{self.name!r} has a tokenizer without offsets: expected a tokenizer.json beside it")
+        tokenizer.padding_side = "left"
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
+        return tokenizer
+
+    @cached_property
+    def _model(self) -> Any:
+        import torch
+        from transformers import AutoModelForCausalLM
+        from transformers.utils import logging
+
+        from .attention import NAME
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        with _as_error(f"the language model {self.name!r} cannot be loaded", WHERE):
+            model = AutoModelForCausalLM.from_pretrained(
+                self.name, dtype="auto", use_safetensors=True, attn_implementation=NAME, **self._options
+            )
+            if not model._supports_sdpa:
+                raise CausalLMError(f"{self.name!r} has an attention of its own: expected scaled dot product attention")
+            return model.to(torch.device(device)).eval()  # type: ignore[arg-type]
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"trust_remote_code": False, "local_files_only": Path(self.name).is_dir()}
+
+    def _encoded(self, texts: Sequence[str], *, room: int, offsets: bool = False) -> dict[str, torch.Tensor]:
+        """Return the inputs of a batch, padded on the left; raise where one does not leave `room` tokens."""
+        encoded = self._tokenizer(
+            list(texts),
+            add_special_tokens=self._tokenizer.chat_template is None,  # a template writes them itself
+            padding=True,
+            return_tensors="pt",
+            return_offsets_mapping=offsets,
+            return_token_type_ids=False,
+        )
+        length = int(encoded["input_ids"].shape[1])
+        if length + room > self.max_length:
+            raise PromptTooLongError(
+                f"a prompt of {length:,} tokens and {room:,} of reply are more than the {self.max_length:,} that "
+                f"{self.name!r} reads: keep fewer paths, or use a model that reads more"
+            )
+        return dict(encoded)
+
+    def _replied(self, texts: Sequence[str], max_tokens: int) -> Iterator[Reply]:
+        import torch
+        from transformers import GenerationConfig
+
+        encoded = self._encoded(texts, room=max_tokens)
+        inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
+        given = self._model.generation_config.eos_token_id
+        ends = given if isinstance(given, list) else [] if given is None else [given]
+        config = GenerationConfig(  # type: ignore[no-untyped-call]
+            do_sample=False,
+            num_beams=1,
+            repetition_penalty=1.0,
+            max_new_tokens=max_tokens,
+            pad_token_id=self._tokenizer.pad_token_id,
+            eos_token_id=ends or None,
+        )
+        chosen = ChosenLogprobs()
+        with torch.inference_mode(), _as_error(f"{self.name!r} cannot reply"):
+            output = self._model.generate(**inputs, generation_config=config, logits_processor=[chosen])
+        length = inputs["input_ids"].shape[1]
+        lengths = inputs["attention_mask"].sum(dim=1).tolist()
+        for ids, logprobs, num in zip(output[:, length:].tolist(), chosen.by_row(), lengths, strict=True):
+            after = next((place for place, id_ in enumerate(ids) if id_ in ends), None)
+            pieces = list(self._pieces(ids[:after]))
+            tokens = tuple(zip(pieces, logprobs, strict=False))
+            yield Reply("".join(pieces), tokens, after is None, int(num))
+
+    def _pieces(self, ids: Sequence[int]) -> Iterator[str]:
+        """Yield what each token adds to the text; nothing while a character is not complete."""
+        before = ""
+        for place in range(1, len(ids) + 1):
+            text = self._tokenizer.decode(ids[:place], skip_special_tokens=True)
+            if text.endswith("�") and place < len(ids):
+                yield ""
+            else:
+                yield text[len(before) :]
+                before = text
+
+
+class ChosenLogprobs:
+    """Notes the log-probability of the token that is taken at each place, and no other."""
+
+    def __init__(self) -> None:
+        self._steps: list[torch.Tensor] = []
+
+    def __call__(self, _ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Note the greatest of the scores, (batch, vocabulary), which is the one that is taken; return them."""
+        self._steps.append(scores.float().log_softmax(dim=-1).amax(dim=-1).cpu())
+        return scores
+
+    def by_row(self) -> list[list[float]]:
+        """Return the log-probabilities of each reply."""
+        import torch
+
+        return torch.stack(self._steps, dim=1).tolist()
+
+
+@contextmanager
+def _as_error(what: str, advice: str = "") -> Iterator[None]:
+    """Raise `CausalLMError` in one line for what a model's files or code may raise."""
+    try:
+        yield
+    except CausalLMError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise CausalLMError(f"{what} ({reason}){advice}") from error

@@ -1,0 +1,107 @@
+"""Hold the options of the linker and the candidates it weighs."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from ..training.description import ModelDescription, QuestionKey, TrainedOn
+from ..training.objective import TrainingOptions, check_ranges
+
+Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedCandidates:
+    """The candidates of a question set, questions one after another.
+
+    features: (num_candidates, num_features). is_topic: (num_candidates,). starts: (num_questions + 1,). num_topics:
+    (num_questions,), those that are no candidates among them. texts: of the questions. feature_names: of the columns.
+    """
+
+    name: str
+    questions_sha256: str
+    graph: str
+    texts: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    features: Floats
+    is_topic: Bools
+    starts: npt.NDArray[np.int64]
+    num_topics: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def rows(self, questions: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return the rows of the candidates of some questions."""
+        spans = [np.arange(self.starts[at], self.starts[at + 1]) for at in questions]
+        return np.concatenate(spans) if spans else np.zeros(0, dtype=np.int64)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the data."""
+        digest = hashlib.sha256(self.features.tobytes())
+        for each in (self.is_topic, self.starts, self.num_topics):
+            digest.update(each.tobytes())
+        return digest.hexdigest()
+
+    @property
+    def trained_on(self) -> TrainedOn:
+        """What a checkpoint says of it."""
+        return TrainedOn(self.name, self.questions_sha256, self.sha256, self.graph, len(self), 0)
+
+    @property
+    def question_keys(self) -> list[QuestionKey]:
+        """The text of each question, which is its id, too."""
+        return [(text, text, frozenset()) for text in self.texts]
+
+
+FIGURES = ("recall_at_1", "recall_at_3", "loss")
+"""Figures of a checkpoint: the mean share of a question's topics that are its first candidate (of as many as there can
+be), among its first three; and the mean cross-entropy of a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerConfig:
+    """encoder: of relations and questions, by name or path; it stays as it is. hidden: units of the network.
+    candidates: of a question that it learns from and is given to choose among. batch_size: questions of a step."""
+
+    encoder: str = "all-MiniLM-L6-v2"
+    hidden: int = 32
+    candidates: int = 20
+    batch_size: int = 32
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=30, learning_rate=5e-3, head_learning_rate=5e-3, weight_decay=0.01, patience=8
+        )
+    )
+
+    def __post_init__(self) -> None:
+        check_ranges(self, hidden=(1, 1_024), candidates=(1, 100), batch_size=(1, math.inf))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every option with its value, as plain data."""
+        return asdict(self)
+
+
+PART = "mlp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkerDescription(ModelDescription):
+    """What ``linker.json`` says. features: names of a candidate's features, in order."""
+
+    kind: ClassVar[str] = "linker"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    features: tuple[str, ...]
+    hidden: Annotated[int, Field(ge=1, le=1_024)]
+    candidates: Annotated[int, Field(ge=1, le=100)]

@@ -1,0 +1,275 @@
+"""Read and write files of mined paths and candidate pools.
+
+A header is a dataclass that names the question set (`questions`, `questions_sha256`) and has the `counts` of the file,
+``counts["questions"]`` among them, by which a file that was cut is told. Every other line is a question.
+
+A file of them is one of the mined files. A chain stands for all paths with its relations from its start; the triples
+that it stands for are those on the walks of its steps in the question's subgraph (`models.reg.supervised`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import IO, Annotated, Any, Literal, Protocol, TypeVar, cast
+
+from pydantic import Field
+
+from .one_line import one_line
+from .training.description import QuestionKey, TrainedOn, decoded
+from .whole_file import whole
+
+FORMAT = 1
+MAX_LINE_BYTES = 1 << 25
+"""Of a question; the longest of 2,000 questions of FB15k-237 has 146 kB."""
+MAX_RATIO = 100
+"""Of the bytes that are unpacked to those of the file, from `FREE_BYTES` on; mined files are packed 20 to 1."""
+FREE_BYTES = 1 << 26
+
+
+class MinedFileError(Exception):
+    """The file is not what `write_lines` writes; the message says where."""
+
+
+class Header(Protocol):
+    """What a header has whatever the kind."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many there are of what."""
+        ...
+
+
+HeaderT = TypeVar("HeaderT", bound=Header)
+RecordT = TypeVar("RecordT")
+
+
+def write_lines(path: Path, header: Mapping[str, Any], records: Iterable[Any]) -> None:
+    """Write a file, whole or not at all: the same header and the same records, the same bytes."""
+    said = ({"format": FORMAT, **header}, *map(asdict, records))
+    lines = (json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in said)
+    with whole(path) as draft, draft.open("wb") as file:
+        if path.suffix == ".gz":
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                packed.writelines(lines)
+        else:
+            file.writelines(lines)
+
+
+def header_of(path: Path) -> Mapping[str, Any]:
+    """Return the first line of a file where it is an object, else nothing."""
+    try:
+        with _opened(path) as file:
+            record = json.loads(file.readline(MAX_LINE_BYTES))
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def read_lines(
+    path: Path,
+    header: Callable[[Mapping[str, Any]], HeaderT],
+    record: type[RecordT],
+    check: Callable[[RecordT, HeaderT], RecordT],
+    *,
+    what: str,
+    again: str,
+) -> tuple[HeaderT, tuple[RecordT, ...], str]:
+    """Return header, records and the SHA-256 of the content, unpacked.
+
+    header: makes it of the first line, without its format. check: returns a record, or raises `ValueError`. what,
+    again: for messages, what is read and what to do. Raises `MinedFileError` for a file that is missing or damaged.
+    """
+    digest = hashlib.sha256()
+    records: list[RecordT] = []
+    head: HeaderT | None = None
+    number = 0
+    try:
+        with _opened(path) as file:
+            most = max(FREE_BYTES, MAX_RATIO * path.stat().st_size)
+            for number, line in enumerate(_lines(file, most), start=1):  # noqa: B007 - told when the line is damaged
+                digest.update(line)
+                if head is None:
+                    head = header(_of_this_format(line))
+                else:
+                    records.append(check(decoded(record, line), head))
+    except OSError as error:
+        raise MinedFileError(f"{path}: the {what} cannot be read: {error.strerror or error}") from error
+    except (EOFError, ValueError, RecursionError, zlib.error) as error:
+        raise MinedFileError(
+            f"{path}:{max(number, 1)}: expected what `lodestar mine` writes: {one_line(error)}: {again}"
+        ) from error
+    if head is None:
+        raise MinedFileError(f"{path}: expected {what}, found an empty file: {again}")
+    if len(records) != head.counts.get("questions", len(records)):
+        raise MinedFileError(
+            f"{path}:{number}: expected {head.counts['questions']:,} questions, found {len(records):,}: "
+            f"the file was cut: {again}"
+        )
+    return head, tuple(records), digest.hexdigest()
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+
+
+def _lines(file: IO[bytes], most: int) -> Iterator[bytes]:
+    """Yield the lines; raise `ValueError` where one of them, or all together, are longer than anything mined is."""
+    num_bytes = 0
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        num_bytes += len(line)
+        if len(line) > MAX_LINE_BYTES:
+            raise ValueError(f"a line of at most {MAX_LINE_BYTES:,} bytes, found a longer one")
+        if num_bytes > most:
+            raise ValueError(f"at most {most:,} bytes when it is unpacked, found more")
+        yield line
+
+
+def _of_this_format(line: bytes) -> Mapping[str, Any]:
+    record = json.loads(line)
+    if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
+        raise ValueError(f"format {FORMAT} in the first line")
+    return record
+
+
+KIND = "pool"
+AGAIN = "mine the pool again"
+MAX_STEPS = 4
+"""Of a shortest path in a pool."""
+
+ChainKind = Literal["path", "query", "answer"]
+HowChosen = Literal["", "refined", "unrefined"]
+Count = Annotated[int, Field(ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolChain:
+    """A candidate: the relations that lead on from a start, ``^`` before one that is walked from tail to head.
+
+    kind: `path`, a shortest path from a topic to an answer; `query`, a relation of a topic; `answer`, one of the
+    representative answer. start: the id it starts at. names: of the entities on one of its paths, one more than there
+    are steps. count: paths that it stands for, at least.
+    """
+
+    kind: ChainKind
+    start: str
+    steps: tuple[str, ...]
+    names: tuple[str, ...]
+    count: Count = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PooledQuestion:
+    """A question with its candidates. answer: id of the representative one, on which chains of kind `path` end.
+
+    num_raw: candidates before answers and chains were merged. cut: the bounds that left something out. chosen: numbers
+    of the chains that are its supervision, and `how` they were chosen: refined, or all shortest paths (`unrefined`)
+    where nothing else could be had; "" where nobody has chosen yet.
+    """
+
+    id: str
+    text: str
+    topics: tuple[str, ...]
+    answer: str
+    chains: tuple[PoolChain, ...]
+    num_raw: Count
+    cut: tuple[str, ...] = ()
+    chosen: tuple[Count, ...] = ()
+    how: HowChosen = ""
+
+    @property
+    def weak(self) -> tuple[int, ...]:
+        """The numbers of the shortest paths: weak supervision."""
+        return tuple(number for number, chain in enumerate(self.chains) if chain.kind == "path")
+
+    @property
+    def supervision(self) -> tuple[PoolChain, ...]:
+        """The chains that were chosen, where nobody has chosen the shortest paths."""
+        return tuple(self.chains[number] for number in (self.chosen if self.how else self.weak))
+
+
+@dataclass(frozen=True, slots=True)
+class PoolHeader:
+    """What a pool was made from: question set, graph (fingerprint of its catalogue), bounds; and what refined it.
+
+    refiner: in words, as a language model's name or a scorer's; "" of a pool that is not refined.
+    """
+
+    questions: str
+    questions_sha256: str
+    graph: str
+    refiner: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A file of candidate pools in memory. sha256: of its content, unpacked."""
+
+    header: PoolHeader
+    questions: tuple[PooledQuestion, ...]
+    sha256: str = ""
+
+    @property
+    def trained_on(self) -> TrainedOn:
+        """What a checkpoint says of it."""
+        header = self.header
+        return TrainedOn(
+            header.questions, header.questions_sha256, self.sha256, header.graph, len(self.questions), MAX_STEPS
+        )
+
+    @property
+    def question_keys(self) -> list[QuestionKey]:
+        """Id, text and topics of each question."""
+        return [(each.id, each.text, frozenset(each.topics)) for each in self.questions]
+
+    def refined(self, questions: Sequence[PooledQuestion], refiner: str, counts: Mapping[str, int]) -> Pool:
+        """Return the pool with what was chosen, and how often what happened."""
+        header = replace(self.header, refiner=refiner, counts={**self.header.counts, **counts})
+        return Pool(header, tuple(questions))
+
+
+def supervision_of(pools: Sequence[Pool]) -> str:
+    """Return what chose the right chains of these pools, in words."""
+    names = (f"refined by {pool.header.refiner}" if pool.header.refiner else "weak" for pool in pools)
+    return ", ".join(dict.fromkeys(names))
+
+
+def is_pool(path: Path) -> bool:
+    """Return whether the first line of a file is that of a candidate pool."""
+    return header_of(path).get("kind") == KIND
+
+
+def write_pool(path: Path, pool: Pool) -> None:
+    """Write the file, whole or not at all."""
+    write_lines(path, {"kind": KIND, **asdict(pool.header)}, pool.questions)
+
+
+def read_pool(path: Path) -> Pool:
+    """Return what `write_pool` wrote; raise `MinedFileError` for a file that is missing, damaged or another."""
+    return Pool(*read_lines(path, _header, PooledQuestion, _checked, what="candidate pool", again=AGAIN))
+
+
+def _header(said: Mapping[str, Any]) -> PoolHeader:
+    if said.get("kind") != KIND:
+        raise ValueError(f"kind {KIND} in the first line")
+    return decoded(PoolHeader, json.dumps({name: value for name, value in said.items() if name != "kind"}))
+
+
+def _checked(question: PooledQuestion, _header: PoolHeader) -> PooledQuestion:
+    for chain in question.chains:
+        if not chain.steps or len(chain.names) != len(chain.steps) + 1:
+            raise ValueError("a chain has steps, and a name more than steps")
+        if len(chain.steps) > 2 * MAX_STEPS:
+            raise ValueError(f"a chain has at most {2 * MAX_STEPS} steps, found {len(chain.steps):,}")
+        if chain.kind != "answer" and chain.start not in question.topics:
+            raise ValueError("a chain starts at a topic of its question, or at its answer")
+    if any(number >= len(question.chains) for number in question.chosen):
+        raise ValueError("what was chosen is one of the chains")
+    return question

@@ -1,1 +1,0 @@
-"""Files of what was mined from a graph about a question set: one writer, one reader, and the kinds of records."""

@@ -1,0 +1,432 @@
+"""Path Pooling: pool the scores of triples along shortest paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredTriples:
+    """The retrieved triples of each question, T of the paper's algorithm 1, and where its topics stand among them.
+
+    heads, tails: (num_triples,) int64 nodes; scores: (num_triples,) float64. Parallel relations are triples of their
+    own, a self-loop has head == tail; relations are the caller's, pooling does not look at them.
+    topics: (num_topics,) int64 nodes; a topic that no triple holds is a node without triples.
+    node_starts, triple_starts: (num_questions + 1,) int64. Question q has the nodes from node_starts[q] to
+    node_starts[q + 1] and the triples from triple_starts[q] to triple_starts[q + 1]; no node is two questions'.
+    Raises `ValueError` where the columns do not fit together, or a score is not finite.
+    """
+
+    heads: Ints
+    tails: Ints
+    scores: Floats
+    topics: Ints
+    node_starts: Ints
+    triple_starts: Ints
+
+    def __post_init__(self) -> None:
+        if not len(self.heads) == len(self.tails) == len(self.scores) == self.triple_starts[-1]:
+            raise ValueError(
+                f"columns of {self.triple_starts[-1]} triples differ in length: {len(self.heads)} heads, "
+                f"{len(self.tails)} tails, {len(self.scores)} scores"
+            )
+        if not np.isfinite(self.scores).all():
+            raise ValueError("a score of a triple is not a finite number")
+
+    @classmethod
+    def of_question(cls, heads: Ints, tails: Ints, scores: Floats, topics: Ints, num_nodes: int) -> ScoredTriples:
+        """Return the batch of one question, whose nodes are 0 to num_nodes - 1."""
+        return cls(heads, tails, scores, topics, np.array([0, num_nodes]), np.array([0, len(heads)]))
+
+    @property
+    def num_triples(self) -> int:
+        """Triples of all questions."""
+        return len(self.heads)
+
+    @property
+    def questions(self) -> Ints:
+        """The question of each triple, (num_triples,)."""
+        return np.repeat(np.arange(len(self.triple_starts) - 1), np.diff(self.triple_starts))
+
+    @property
+    def topic_questions(self) -> Ints:
+        """The question of each topic, (num_topics,)."""
+        return np.searchsorted(self.node_starts, self.topics, side="right") - 1
+
+    def taken(self, places: Ints) -> ScoredTriples:
+        """Return the triples at these places, which ascend; the nodes stay."""
+        return ScoredTriples(
+            self.heads[places],
+            self.tails[places],
+            self.scores[places],
+            self.topics,
+            self.node_starts,
+            np.searchsorted(places, self.triple_starts),
+        )
+
+
+def least_scores(triples: ScoredTriples) -> Floats:
+    """Return the least score among all triples of the question of each triple, (num_triples,)."""
+    counts = np.diff(triples.triple_starts)
+    some = counts > 0
+    if not some.any():
+        return triples.scores
+    return np.repeat(np.minimum.reduceat(triples.scores, triples.triple_starts[:-1][some]), counts[some])
+
+
+def ranges(starts: Ints, counts: Ints) -> Ints:
+    """Return the numbers from each start on, as many as counted, one after another, (counts.sum(),)."""
+    ends = np.cumsum(counts)
+    shifts = np.repeat(starts - ends + counts, counts)
+    return np.arange(len(shifts)) + shifts
+
+
+UNREACHED = -2
+"""No depth, nor one less than a depth."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trees:
+    """The edges of shortest paths in copies of the questions' graphs, a pair for each topic.
+
+    A topic's first copy is rooted at it; its second has all triples turned round, so that the paths to the topic are
+    paths from it there. States are the nodes of the copies that are reached. They, and the edges into them, are in the
+    order of their depth, so that what has a depth up to d comes first.
+    sources, targets: (num_edges,) states. triples: (num_edges,) what each edge is of. state_starts, edge_starts: depth
+    d's states, and the edges into them, are from starts[d] to starts[d + 1]. is_turned: (num_states,) in a second copy.
+    """
+
+    sources: Ints
+    targets: Ints
+    triples: Ints
+    state_starts: Ints
+    edge_starts: Ints
+    is_turned: Bools
+
+    @property
+    def num_levels(self) -> int:
+        """Depths there are, the roots' 0 included."""
+        return len(self.state_starts) - 1
+
+    def taken(self, is_taken: Bools) -> Trees:
+        """Return the trees with these edges alone; the states stay."""
+        edges = np.flatnonzero(is_taken)
+        starts = np.searchsorted(edges, self.edge_starts)
+        columns = self.sources[edges], self.targets[edges], self.triples[edges]
+        return Trees(*columns, self.state_starts, starts, self.is_turned)
+
+
+def pooled_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool) -> Floats:
+    """Return the best S(τ) of each triple over the shortest paths it is on, -inf of one on none, (num_triples,).
+
+    Path Pooling, algorithm 1, lines 2 to 10. A path's length is its number of triples (the paper states no weights: our
+    reading). Where several ways into a node are equally short, that of the highest pooled score is taken, and all that
+    are equal in this too, so that neither the order of triples nor the numbers of nodes matter.
+    bonuses: (num_triples,) min(s) / a of the triple's question. use_maximum: s_p is the maximum, not the mean.
+    """
+    best = np.full(triples.num_triples, -np.inf)
+    trees, pooled = _best_ways(shortest(triples), triples.scores, use_maximum)
+    state_bonuses = np.zeros(len(pooled))
+    state_bonuses[trees.targets] = bonuses[trees.triples]
+    values = _best_beneath(trees, pooled, state_bonuses)
+    np.maximum.at(best, trees.triples, values[trees.targets])
+    return best
+
+
+def shortest(triples: ScoredTriples) -> Trees:
+    """Return every edge that leads one hop further from its root."""
+    questions = triples.topic_questions
+    num_nodes = np.diff(triples.node_starts)[questions]
+    half = int(num_nodes.sum())
+    shifts = np.cumsum(num_nodes) - num_nodes - triples.node_starts[questions]
+    ways = [(triples.heads, triples.tails, shifts), (triples.tails, triples.heads, shifts + half)]
+    sources, targets, copied = map(np.concatenate, zip(*(_copied(triples, *way) for way in ways), strict=True))
+    roots = np.concatenate([triples.topics + shifts, triples.topics + shifts + half])
+    states, state_starts = _breadth_first(sources, targets, roots, 2 * half)
+
+    depths = np.full(2 * half, UNREACHED)
+    depths[states] = np.repeat(np.arange(len(state_starts) - 1), np.diff(state_starts))
+    edges = np.flatnonzero(depths[targets] == depths[sources] + 1)
+    before = depths[sources[edges]].astype(np.min_scalar_type(len(state_starts)))  # a small type is sorted faster
+    order = np.argsort(before, kind="stable")
+    edges, before = edges[order], before[order]
+    state_of = np.zeros(2 * half, np.int64)
+    state_of[states] = np.arange(len(states))
+    return Trees(
+        state_of[sources[edges]],
+        state_of[targets[edges]],
+        copied[edges],
+        state_starts,
+        np.concatenate([[0], np.searchsorted(before, np.arange(len(state_starts) - 1))]),
+        states >= half,
+    )
+
+
+def _breadth_first(sources: Ints, targets: Ints, roots: Ints, num_states: int) -> tuple[Ints, Ints]:
+    """Return the states that the roots reach, by depth, and where each depth starts, one more than there are depths.
+
+    sources: (num_edges,) ascending; targets: (num_edges,); roots: (num_roots,). One more state leads to all roots.
+    """
+    leaving = np.zeros(num_states + 2, np.int64)
+    np.cumsum(np.bincount(sources, minlength=num_states), out=leaving[1:-1])
+    leaving[-1] = len(sources) + len(roots)
+    columns = np.ones(leaving[-1]), np.concatenate([targets, roots]), leaving
+    graph = csr_array(columns, shape=(num_states + 1, num_states + 1))
+    order, parents = breadth_first_order(graph, num_states)
+    place = np.empty(num_states + 1, np.int64)
+    place[order] = np.arange(len(order))
+    parent_places = place[parents[order[1:]]]  # ascending, as the order is
+    starts = [0, len(roots)]
+    while starts[-1] < len(parent_places):
+        starts.append(int(np.searchsorted(parent_places, starts[-1] + 1)))  # a state's place is its number and 1
+    return order[1:].astype(np.int64), np.array(starts)
+
+
+def _copied(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return where each topic's copies of the triples start and end, and the triples, (num_edges,) each, by start.
+
+    shifts: (num_topics,) what makes a node the state of a topic's copy.
+    """
+    num_triples = np.diff(triples.triple_starts)[triples.topic_questions]
+    places = ranges(triples.triple_starts[triples.topic_questions], num_triples)
+    small = starts.astype(np.min_scalar_type(int(triples.node_starts[-1])))  # it is sorted faster
+    copied = np.argsort(small, kind="stable")[places]
+    shift = np.repeat(shifts, num_triples)
+    return starts[copied] + shift, ends[copied] + shift, copied
+
+
+def _best_ways(trees: Trees, scores: Floats, use_maximum: bool) -> tuple[Trees, Floats]:
+    """Return the trees of the best of the equally short ways, and s_p of the path to each state, (num_states,)."""
+    pooled = np.full(len(trees.is_turned), -np.inf)
+    num_roots = trees.state_starts[1]
+    if not use_maximum:
+        pooled[:num_roots] = 0.0
+    join = np.maximum if use_maximum else np.add
+    ways = scores[trees.triples]
+    for first, after in pairwise(trees.edge_starts[1:].tolist()):
+        ways[first:after] = join(pooled[trees.sources[first:after]], ways[first:after])
+        np.maximum.at(pooled, trees.targets[first:after], ways[first:after])
+    is_best = ways == pooled[trees.targets]
+    if not use_maximum:
+        pooled[num_roots:] /= _depths(trees)[num_roots:]
+    return trees.taken(is_best), pooled
+
+
+def _best_beneath(trees: Trees, pooled: Floats, bonuses: Floats) -> Floats:
+    """Return the best s_p + bonus / i of the edges into each state, over the paths that take them, (num_states,).
+
+    In step k each state holds the best s_p of the paths that end k triples beneath it. There a path from the topic has
+    the edge at the place of its depth; a path to the topic, which is read from its other end, at place k + 1. Nothing
+    is k beneath the last k depths, so that the rest is a slice.
+    """
+    by_depth = bonuses / np.maximum(_depths(trees), 1)
+    best = pooled + np.where(trees.is_turned, bonuses, by_depth)
+    for k in range(1, trees.num_levels - 1):
+        edges, upper = slice(trees.edge_starts[-k]), slice(trees.state_starts[-k - 1])
+        passed = np.full(upper.stop, -np.inf)
+        np.maximum.at(passed, trees.sources[edges], pooled[trees.targets[edges]])
+        at_place = np.where(trees.is_turned[upper], bonuses[upper] / (k + 1), by_depth[upper])
+        np.maximum(best[upper], passed + at_place, out=best[upper])
+        pooled = passed
+    return best
+
+
+def _depths(trees: Trees) -> Ints:
+    return np.repeat(np.arange(trees.num_levels), np.diff(trees.state_starts))
+
+
+BLOCK_PATHS = 1 << 17
+"""Paths that are held at once: there may be very many, and they need not be held together."""
+
+Choices = npt.NDArray[np.float64]
+
+
+class Leaving:
+    """The triples that leave each node (or, turned, that enter it), best first, so that their order does not matter."""
+
+    def __init__(self, triples: ScoredTriples, *, is_turned: bool) -> None:
+        self.sources, self.targets = (triples.tails, triples.heads) if is_turned else (triples.heads, triples.tails)
+        self.order = np.lexsort((-triples.scores, self.sources))
+        self.counts = np.bincount(self.sources, minlength=int(triples.node_starts[-1]))
+        self.starts = np.cumsum(self.counts) - self.counts
+
+
+def pooled_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: int, *, use_maximum: bool) -> Floats:
+    """Return the best S(τ) of each triple over all paths without a node twice, -inf of one on none, (num_triples,).
+
+    Path Pooling, section 4.3.1, "BFS". Paths start at a topic, or end at one, and have at most `max_length` triples.
+    The time grows with their number. bonuses: (num_triples,) min(s) / a. use_maximum: s_p is the maximum, not the mean.
+    """
+    best = np.full(triples.num_triples, -np.inf)
+    for is_turned in (False, True):
+        for paths in _simple_paths(Leaving(triples, is_turned=is_turned), triples.topics, max_length):
+            for through, values in _values(paths, triples.scores, bonuses, is_turned, use_maximum):
+                np.maximum.at(best, through, values)
+    return best
+
+
+def pooled_on_walks(
+    triples: ScoredTriples, bonuses: Floats, max_length: int, num_walks: int, seed: int, *, use_maximum: bool
+) -> Floats:
+    """Return the best S(τ) of each triple over random walks, -inf of one on none, (num_triples,).
+
+    Path Pooling, section 4.3.1, "Random Walk": from each topic, and turned round to each, `num_walks` walks go on to
+    one of the triples at hand, all alike likely, until there are `max_length` or there is none. Every topic's walks
+    draw the same numbers, so that neither the batch nor the order of triples matters (where scores differ).
+    bonuses: (num_triples,) min(s) / a. use_maximum: s_p is the maximum, not the mean.
+    """
+    best = np.full(triples.num_triples, -np.inf)
+    drawn = np.random.default_rng(seed).random((num_walks, max_length))
+    for is_turned in (False, True):
+        for paths in _walks(Leaving(triples, is_turned=is_turned), triples.topics, drawn):
+            for through, values in _values(paths, triples.scores, bonuses, is_turned, use_maximum):
+                np.maximum.at(best, through, values)
+    return best
+
+
+def _values(
+    paths: Ints, scores: Floats, bonuses: Floats, is_turned: bool, use_maximum: bool
+) -> Iterator[tuple[Ints, Floats]]:
+    """Yield, for each place of paths of one length, their triples there and S(τ) of each, (num_paths,) both."""
+    length = paths.shape[1]
+    pooled = scores[paths[:, 0]]
+    for column in range(1, length):
+        pooled = np.maximum(pooled, scores[paths[:, column]]) if use_maximum else pooled + scores[paths[:, column]]
+    if not use_maximum:
+        pooled = pooled / length
+    for column in range(length):
+        through = paths[:, column]
+        yield through, pooled + bonuses[through] / (length - column if is_turned else column + 1)
+
+
+def _simple_paths(leaving: Leaving, starts: Ints, max_length: int) -> Iterator[Ints]:
+    """Yield blocks of paths of one length, (num_paths, length) triples in the order they are walked."""
+    blocks = [(starts[:, None], np.zeros((len(starts), 0), dtype=np.int64))]
+    while blocks:
+        nodes, paths = blocks.pop()
+        counts = leaving.counts[nodes[:, -1]]
+        fitting = max(1, int(np.searchsorted(np.cumsum(counts), BLOCK_PATHS, side="right")))
+        if fitting < len(nodes):
+            blocks.append((nodes[fitting:], paths[fitting:]))
+            nodes, paths, counts = nodes[:fitting], paths[:fitting], counts[:fitting]
+        rows = np.repeat(np.arange(len(nodes)), counts)
+        added = leaving.order[ranges(leaving.starts[nodes[:, -1]], counts)]
+        reached = leaving.targets[added]
+        new = np.flatnonzero((nodes[rows] != reached[:, None]).all(axis=1))
+        nodes = np.column_stack([nodes[rows[new]], reached[new]])
+        paths = np.column_stack([paths[rows[new]], added[new]])
+        if len(paths):
+            yield paths
+            if paths.shape[1] < max_length:
+                blocks.append((nodes, paths))
+
+
+def _walks(leaving: Leaving, starts: Ints, drawn: Choices) -> Iterator[Ints]:
+    """Yield the walks of each length, (num_paths, length) triples in the order they are walked."""
+    num_walks, max_length = drawn.shape
+    nodes = np.repeat(starts, num_walks)
+    walk = np.tile(np.arange(num_walks), len(starts))
+    paths = np.zeros((len(nodes), 0), dtype=np.int64)
+    for length in range(max_length + 1):
+        counts = leaving.counts[nodes]
+        goes_on = counts > 0 if length < max_length else np.zeros(len(nodes), dtype=np.bool_)
+        if length and not goes_on.all():
+            yield paths[~goes_on]
+        nodes, walk, counts, paths = nodes[goes_on], walk[goes_on], counts[goes_on], paths[goes_on]
+        if not len(nodes):
+            return
+        chosen = (drawn[walk, length] * counts).astype(np.int64)
+        added = leaving.order[leaving.starts[nodes] + chosen]
+        nodes, paths = leaving.targets[added], np.column_stack([paths, added])
+
+
+Kernel = Literal["dijkstra", "bfs", "random-walk"]
+Pool = Literal["mean", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pooling:
+    """How scores are pooled; defaults are the paper's where it says.
+
+    kernel: the paths, from topics to nodes and from nodes to topics, that are pooled along. The shortest (section 3.3);
+    all without a node twice, of at most `max_length` triples; or `num_walks` random walks of at most that many triples
+    from each topic, and as many to it (section 4.3.1).
+    position: a of the position bonus, not 0; the paper does not say which: our reading.
+    """
+
+    kernel: Kernel = "dijkstra"
+    pool: Pool = "mean"
+    position: float = 1.0
+    max_length: int = 4
+    num_walks: int = 256
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.position == 0:
+            raise ValueError("the position bonus is divided by a: expected any number but 0")
+
+
+def pooled_scores(triples: ScoredTriples, pooling: Pooling) -> Floats:
+    """Return the smoothed score s' of each triple, (num_triples,); Path Pooling, algorithm 1.
+
+        s_p = mean(s_1 … s_l) (or max),  p_i = min(s) / (i · a),  s'(τ) = max over paths p ∋ τ of s_p + p_i
+
+    i: the place of τ in p, from 1; min(s): over all triples of the question; a: `pooling.position`. A triple on no path
+    is a path of its own: a self-loop, one out of reach of every topic, one that no shortest path takes; all of them
+    where no topic is among the nodes.
+    Scores are meant to be no less than 0, as probabilities are: of negative ones the bonus is negative, so that it
+    prefers triples far from a path's start. s' is between min(s) + min(0, min(s) / a) and max(s) + max(0, min(s) / a).
+    """
+    bonuses = least_scores(triples) / pooling.position
+    use_maximum = pooling.pool == "max"
+    if pooling.kernel == "dijkstra":
+        best = pooled_on_trees(triples, bonuses, use_maximum=use_maximum)
+    elif pooling.kernel == "bfs":
+        best = pooled_on_simple_paths(triples, bonuses, pooling.max_length, use_maximum=use_maximum)
+    else:
+        best = pooled_on_walks(
+            triples, bonuses, pooling.max_length, pooling.num_walks, pooling.seed, use_maximum=use_maximum
+        )
+    return np.where(best == -np.inf, triples.scores + bonuses, best)
+
+
+def reselected(
+    triples: ScoredTriples, keep: int | None, pooling: Pooling, *, coarse: int | None = 500
+) -> tuple[Ints, Floats]:
+    """Return the places of the triples kept, question after question, best s' first, and s' of each, (num_kept,) both.
+
+    Path Pooling, section 3.4. Reselection: of each question the `coarse` triples of the highest scores are pooled, and
+    `keep` of them kept (the paper: 500, and 25 to 200), all where there are fewer. Reranking is both None: the same
+    triples in a new order. Of equal s' the higher score comes first, then the earlier triple.
+    """
+    places = best_by_score(triples, coarse)
+    candidates = triples.taken(places)
+    pooled = pooled_scores(candidates, pooling)
+    kept = best_first(candidates, pooled, keep)
+    return places[kept], pooled[kept]
+
+
+def best_by_score(triples: ScoredTriples, coarse: int | None) -> Ints:
+    """Return the places of the `coarse` triples of the highest scores of each question, ascending; None: of all."""
+    return np.sort(best_first(triples, triples.scores, coarse))
+
+
+def best_first(triples: ScoredTriples, by: Floats, limit: int | None) -> Ints:
+    """Return the places of each question's best triples, question after question, at most `limit` of each."""
+    order = np.lexsort((-triples.scores, -by, triples.questions))
+    if limit is None:
+        return order
+    rank = np.arange(len(order)) - np.repeat(triples.triple_starts[:-1], np.diff(triples.triple_starts))
+    return order[rank < limit]

@@ -1,1 +1,0 @@
-"""ReG@Triple: a small network that scores the triples of a question's subgraph."""

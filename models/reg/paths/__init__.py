@@ -1,1 +1,0 @@
-"""ReG@Path: a decoder that writes relation paths, one relation after the other."""

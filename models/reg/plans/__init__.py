@@ -1,1 +1,0 @@
-"""ReG@Path with a language model: a causal LM with a LoRA writes relation paths as text."""

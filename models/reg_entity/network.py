@@ -1,0 +1,111 @@
+"""ReG@Entity: score every entity of a question's subgraph.
+
+ReG, appendix D.3: PNA scores entities by equation 34, and a triple is worth the mean of what its two entities are.
+
+Deviations: messages go along the triples and against them, and carry the words of their relation, which the paper's do
+not; without them a name alone would say what a question asks for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import PNAConv
+
+from ..reg_triple.network import TripleColumns, TripleInputs
+from ..subgraphs import distance_encoding
+from ..text.vectors import TextVectors
+from .config import EntityDescription
+
+AGGREGATORS = ("mean", "min", "max", "std")
+SCALERS = ("identity", "amplification", "attenuation")
+"""Of a message by log(degree + 1) over the mean of that in the training graphs, and by its inverse (equation 5)."""
+
+
+class EntityScorer(nn.Module):
+    """dimension: of the text vectors. distance_width: of the encodings. hidden: units of a layer. degrees: how many
+    nodes of the training graphs take part in 0, 1, 2 … triples."""
+
+    def __init__(
+        self, dimension: int, distance_width: int, hidden: int, num_layers: int, degrees: Sequence[int]
+    ) -> None:
+        super().__init__()
+        self.unnamed = nn.Parameter(torch.zeros(dimension))
+        self.of_question = nn.Linear(dimension, hidden)
+        self.of_entity = nn.Linear(dimension, hidden, bias=False)
+        self.of_distance = nn.Linear(distance_width, hidden, bias=False)
+        self.of_relation = nn.Linear(dimension, hidden)
+        self.of_inverse = nn.Linear(dimension, hidden)
+        self.of_question_in_relation = nn.Linear(dimension, hidden, bias=False)
+        histogram = torch.tensor(list(degrees), dtype=torch.long)
+        self.layers = nn.ModuleList(
+            PNAConv(hidden, hidden, list(AGGREGATORS), list(SCALERS), histogram, edge_dim=hidden)
+            for _ in range(num_layers)
+        )
+        self.out = nn.Linear(hidden, 1)
+
+    def forward(self, inputs: TripleInputs) -> Tensor:
+        """Return the logit of each node, (num_nodes,)."""
+        entities = torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed)
+        nodes = self.of_entity(entities) + self.of_distance(inputs.distances)
+        nodes = nodes + self.of_question(inputs.questions)[node_questions(inputs)]
+        edges = torch.stack([torch.cat([inputs.heads, inputs.tails]), torch.cat([inputs.tails, inputs.heads])])
+        both_ways = (self.of_relation(inputs.relations), self.of_inverse(inputs.relations))
+        messages = torch.cat([projected[inputs.relation_of] for projected in both_ways])
+        asked = self.of_question_in_relation(inputs.questions)[inputs.question_of].repeat(2, 1)
+        messages = torch.relu(messages * (1 + asked))
+        for layer in self.layers:
+            nodes = nodes + layer(torch.relu(nodes), edges, messages)
+        logits: Tensor = self.out(torch.relu(nodes)).squeeze(1)
+        return logits
+
+
+def node_questions(inputs: TripleInputs) -> Tensor:
+    """Return the question of each node, (num_nodes,): every node is head or tail of a triple."""
+    found = inputs.heads.new_zeros(len(inputs.is_named))
+    found[inputs.heads] = inputs.question_of
+    found[inputs.tails] = inputs.question_of
+    return found
+
+
+def triple_logits(of_nodes: Tensor, inputs: TripleInputs) -> Tensor:
+    """Return what triples are worth: the mean of their two entities, (num_triples,)."""
+    return (of_nodes[inputs.heads] + of_nodes[inputs.tails]) / 2
+
+
+class EntityModel:
+    """Scores triples with a checkpoint. Threads take turns; `vectors` are of the encoder that it was trained with."""
+
+    def __init__(self, description: EntityDescription, network: EntityScorer, vectors: TextVectors) -> None:
+        self.description = description
+        self._network = network
+        self._vectors = vectors
+        self._device = network.unnamed.device
+        self._turn = threading.RLock()
+
+    def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
+        """Return the logit of each triple, (num_triples,): the mean of its two entities'."""
+        if not len(columns.heads):
+            return np.zeros(0, dtype=np.float32)
+        distances = distance_encoding(columns.heads, columns.tails, columns.is_topic, self.description.num_rounds)
+        with self._turn, torch.no_grad():
+            inputs = TripleInputs(
+                questions=self._tensor(self._vectors.stacked(columns.questions)),
+                relations=self._tensor(self._vectors.stacked(columns.relations, lasting=True)),
+                entities=self._tensor(self._vectors.stacked([name or "" for name in columns.names], lasting=True)),
+                is_named=self._tensor(np.array([name is not None for name in columns.names])),
+                distances=self._tensor(distances),
+                question_of=self._tensor(columns.question_of),
+                heads=self._tensor(columns.heads),
+                relation_of=self._tensor(columns.relation_of),
+                tails=self._tensor(columns.tails),
+            )
+            return triple_logits(self._network(inputs), inputs).float().cpu().numpy()
+
+    def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)

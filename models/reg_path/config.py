@@ -1,0 +1,52 @@
+"""Options of a training of ReG@Path's decoder, with defaults and ranges, and what its checkpoint says of itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from ..training.description import ModelDescription
+from ..training.objective import TrainingOptions, check_ranges
+
+FIGURES = ("log_likelihood", "first_right")
+"""Figures of a checkpoint: the mean log-likelihood of a right path, and the share of dev questions of whose candidates,
+the chains that leave its topics, a right one is the likeliest."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathConfig:
+    """encoder: of texts, by name or path; it stays as it is. hidden: units of the decoder. batch_size: paths a step."""
+
+    encoder: str = "all-MiniLM-L6-v2"
+    hidden: int = 256
+    batch_size: int = 32
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=30, learning_rate=1e-3, head_learning_rate=1e-3, weight_decay=0.01, patience=4
+        )
+    )
+
+    def __post_init__(self) -> None:
+        check_ranges(self, hidden=(1, 8_192), batch_size=(1, math.inf))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every option with its value, as plain data."""
+        return asdict(self)
+
+
+PART = "decoder"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathDescription(ModelDescription):
+    """What ``reg-path.json`` says. dimension: of the encoder's vectors. supervision: what chose the right paths."""
+
+    kind: ClassVar[str] = "reg-path"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    dimension: Annotated[int, Field(ge=1, le=65_536)]
+    hidden: Annotated[int, Field(ge=1, le=8_192)]
+    supervision: str = "weak"

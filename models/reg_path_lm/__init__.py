@@ -1,0 +1,1 @@
+"""ReG@Path written by a language model."""

@@ -1,0 +1,58 @@
+"""Options of a training of ReG@Path's language model with their ranges, and what its checkpoint says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+from ..training.description import ModelDescription
+from ..training.objective import LoraOptions, TrainingOptions, check_ranges
+
+
+@dataclass(frozen=True, slots=True)
+class PlanConfig:
+    """model: a causal LM of Hugging Face, by name or folder. batch_size: paths a step. num_candidates: chains of a dev
+    question that are judged, its right ones among them.
+
+    Eight epochs are the paper's (appendix E); the rate is what is usual for LoRA, as the paper's is not given.
+    """
+
+    model: str = ""
+    lora: LoraOptions = field(default_factory=LoraOptions)
+    batch_size: int = 8
+    num_candidates: int = 20
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=8, learning_rate=2e-4, head_learning_rate=2e-4, weight_decay=0.0, patience=3
+        )
+    )
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise ValueError("expected the name or folder of a language model, found none: give --model")
+        check_ranges(self, batch_size=(1, math.inf), num_candidates=(1, math.inf))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every option with its value, as plain data."""
+        return asdict(self)
+
+
+PART = "adapter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDescription(ModelDescription):
+    """What ``reg-path-lm.json`` says.
+
+    model: where the language model was, by name or folder. model_fingerprint: of its weights. supervision: what chose
+    the right paths.
+    """
+
+    kind: ClassVar[str] = "reg-path-lm"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    model: str
+    model_fingerprint: str
+    lora: LoraOptions
+    supervision: str = "weak"

@@ -1,0 +1,126 @@
+"""Train the LoRA that writes relation paths and write its checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from ..language.causal_lm import CausalLMError
+from ..language.lora import LanguageModel, adapter_weights, fingerprint, load_language_model, restore_adapter, with_lora
+from ..mined import Pool, supervision_of
+from ..reg_path.network import Vocabulary
+from ..reg_path.training import Pair, PathExample, PathObjective, examples_of
+from ..training.checkpoint import checked, read_weights, readable, write_weights
+from ..training.description import CheckpointError
+from ..training.kind import Inputs, Outcome, Phase, Training
+from ..training.loop import Trained
+from ..training.trainer import fitted
+from .config import PART, PlanConfig, PlanDescription
+from .writing import PlanText, log_probabilities
+
+
+def read_plan_writer(
+    folder: Path, model: str = "", device: str = "cpu"
+) -> tuple[PlanDescription, LanguageModel, nn.Module]:
+    """Return a checkpoint, every file of it checked, with its language model and that network with the LoRA.
+
+    model: where the language model is, if not where it was. Raises `CheckpointError` for a damaged checkpoint, a
+    language model that cannot be had, or another one.
+    """
+    description = checked(folder, PlanDescription, lambda _: (PART,))
+    try:
+        base = load_language_model(model or description.model, device=device, fetch=bool(model))
+        if fingerprint(base) != description.model_fingerprint:
+            raise CheckpointError(
+                f"{folder}: the language model in {base.name} is not the one that this LoRA was trained on: name that "
+                "one with --set reg-path.model=FOLDER, or train again"
+            )
+        network = with_lora(base, description.lora)
+    except CausalLMError as error:
+        raise CheckpointError(f"{folder}: {error}") from error
+    with readable(folder):
+        restore_adapter(network, read_weights(folder / PART))
+    return description, base, network.eval()
+
+
+class PlanObjective(PathObjective):
+    """An `Objective` of which the LoRA alone learns and is saved."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        train: Sequence[PathExample],
+        dev: Sequence[PathExample],
+        text: PlanText,
+        config: PlanConfig,
+    ) -> None:
+        super().__init__(
+            network, train, [narrowed(each, config.num_candidates) for each in dev], config.training, config.batch_size
+        )
+        self._text = text
+
+    def saved(self) -> Mapping[str, Tensor]:
+        """Return the LoRA."""
+        return adapter_weights(self.network)
+
+    def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
+        """Return what the language model says, a batch at a time."""
+        text, size = self._text, self.batch_size
+        found = []
+        for start in range(0, len(pairs), size):
+            batch = pairs[start : start + size]
+            prompts = [text.prompt(example.text, example.topic) for example, _ in batch]
+            paths = [text.path(path) for _, path in batch]
+            found.append(log_probabilities(network, prompts, paths, text.end, text.padding)[1])
+        return torch.cat(found)
+
+
+def narrowed(example: PathExample, most: int) -> PathExample:
+    """Return an example with at most so many candidates, its right ones first."""
+    order = sorted(range(len(example.paths)), key=lambda number: not example.is_right[number])[:most]
+    return PathExample(
+        example.question,
+        example.text,
+        example.topic,
+        example.masked,
+        tuple(example.paths[number] for number in order),
+        tuple(example.is_right[number] for number in order),
+    )
+
+
+PHASE = "path writer"
+
+
+def writer_training(config: PlanConfig, inputs: Inputs[Pool]) -> Training:
+    """Return the training of the LoRA. `inputs.beside`: the `Vocabulary` of the graph's relations.
+
+    Its objective raises `CausalLMError` for a language model that cannot be loaded.
+    """
+    vocabulary: Vocabulary = inputs.beside
+    learned: list[tuple[PlanObjective, str]] = []
+
+    def objective() -> PlanObjective:
+        model = load_language_model(config.model, device=inputs.device)
+        known = fingerprint(model)
+        text = PlanText(model.tokenizer, vocabulary)
+        train, dev = (examples_of(pools, vocabulary) for pools in (inputs.train, inputs.dev))
+        torch.manual_seed(config.training.seed)
+        learned.append((PlanObjective(with_lora(model, config.lora), train, dev, text, config), known))
+        return learned[0][0]
+
+    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+        objective, known = learned[0]
+        fields = {"model": config.model, "model_fingerprint": known, "lora": config.lora}
+        parts = {PART: partial(write_weights, adapter_weights(objective.network))}
+        return Outcome(parts, fitted(objective.calibration_pairs()), fields)
+
+    depends_on = {key: value for key, value in config.as_json().items() if key != "training"}
+    return Training(
+        [Phase(PHASE, PART, config.training, depends_on, objective)],
+        outcome,
+        identity={"supervision": supervision_of(inputs.train)},
+    )

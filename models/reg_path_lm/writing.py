@@ -1,0 +1,222 @@
+"""Have a language model write relation paths that exist in the graph.
+
+RoG's form, which ReG@Path has (appendix D.3). Deviations: the path ends with the model's end token, and the marks are
+written in the tokens that the model has, so that no embedding is new and all that learns is the LoRA. Every piece is
+cut into tokens by itself: a path has the same tokens wherever it stands.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..language.causal_lm import CausalLMError
+from ..language.lora import LanguageModel
+from ..reg_path.network import Vocabulary
+from .config import PlanDescription
+
+Tokens = tuple[int, ...]
+
+MAX_QUESTION_CHARS = 1_000
+PROMPT = "Question: {question}\nTopic: {topic}\nRelations that lead from the topic to the answer:\n<PATH>"
+SEPARATOR = " <SEP>"
+
+
+class PlanText:
+    """Prompts and paths as tokens. Raises `CausalLMError` for a tokenizer without an end token."""
+
+    def __init__(self, tokenizer: Any, vocabulary: Vocabulary) -> None:
+        if tokenizer.eos_token_id is None:
+            raise CausalLMError("the language model's tokenizer has no end token: expected one, to end a path with")
+        self.end = int(tokenizer.eos_token_id)
+        self.padding = int(tokenizer.pad_token_id)
+        self._tokenizer = tokenizer
+        self._vocabulary = vocabulary
+        self.separator = self._pieces(SEPARATOR)
+        self._of_step: dict[str, Tokens] = {}
+
+    def prompt(self, question: str, topic: str) -> Tokens:
+        """Return what the model reads before it writes a path from a topic, by its name."""
+        text = PROMPT.format(question=question[:MAX_QUESTION_CHARS], topic=topic)
+        tokens = tuple(self._tokenizer(text)["input_ids"])
+        return tokens[:-1] if tokens[-1] == self.end else tokens
+
+    def step(self, step: str) -> Tokens:
+        """Return the tokens of a relation as it is walked."""
+        if step not in self._of_step:
+            self._of_step[step] = self._pieces(f" {self._vocabulary.texts[self._vocabulary.tokens[step]]}")
+        return self._of_step[step]
+
+    def path(self, steps: Sequence[str]) -> Tokens:
+        """Return the tokens of a path, without its end."""
+        found: Tokens = ()
+        for number, step in enumerate(steps):
+            found += (self.separator if number else ()) + self.step(step)
+        return found
+
+    def _pieces(self, text: str) -> Tokens:
+        return tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+class Trie:
+    """Closed at its dead ends: after what begins no sequence nothing may follow."""
+
+    def __init__(self, sequences: Iterable[Sequence[int]]) -> None:
+        self._root: dict[int, Any] = {}
+        for sequence in sequences:
+            node = self._root
+            for token in sequence:
+                node = node.setdefault(token, {})
+
+    def after(self, written: Iterable[int]) -> list[int]:
+        """Return the tokens that may follow, none after a whole sequence or what is the beginning of none."""
+        node = self._root
+        for token in written:
+            if token not in node:
+                return []
+            node = node[token]
+        return list(node)
+
+
+def log_probabilities(
+    network: nn.Module, prompts: Sequence[Tokens], paths: Sequence[Tokens], end: int, padding: int
+) -> tuple[Tensor, Tensor]:
+    """Return Σ ln P(token | prompt, tokens before) of each path, without its end and with it, (num_paths,) each."""
+    device = next(network.parameters()).device
+    length = max(len(prompt) + len(path) for prompt, path in zip(prompts, paths, strict=True))
+    tokens = torch.full((len(paths), length), padding, dtype=torch.long)
+    is_token = torch.zeros((len(paths), length), dtype=torch.long)
+    for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
+        tokens[row, : len(prompt) + len(path)] = torch.tensor([*prompt, *path])
+        is_token[row, : len(prompt) + len(path)] = 1
+    logits = network(input_ids=tokens.to(device), attention_mask=is_token.to(device), use_cache=False).logits
+    begun, whole = [], []
+    for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
+        first, after = len(prompt), len(prompt) + len(path)
+        said = logits[row, first - 1 : after].float().log_softmax(dim=-1)
+        written = said[:-1].gather(1, tokens[row, first:after, None].to(device)).sum()
+        begun.append(written)
+        whole.append(written + said[-1, end])
+    return torch.stack(begun), torch.stack(whole)
+
+
+AT_A_TIME = 8
+"""Prefixes that are written on from together, each with all its beams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What is written on: the relations that were walked from a topic for a question. offered: those that lead on."""
+
+    question: str
+    topic: str
+    path: tuple[str, ...]
+    offered: tuple[str, ...]
+
+
+Written = Mapping[str, tuple[float, float]]
+"""The relations that were written, each with the log-probability of the whole path up to it, without END and with."""
+
+
+class PlanModel:
+    """Writes the next relation of paths. Threads take turns."""
+
+    def __init__(self, description: PlanDescription, model: LanguageModel, network: nn.Module) -> None:
+        self.description = description
+        self._tokenizer = model.tokenizer
+        self._network: Any = network
+        self._turn = threading.RLock()
+
+    def text(self, vocabulary: Vocabulary) -> PlanText:
+        """Return how paths over these relations are written."""
+        return PlanText(self._tokenizer, vocabulary)
+
+    def write(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[Written]:
+        """Return, of the relations offered to each prefix, the `num_beams` that a beam search writes, scored.
+
+        The search is constrained to a trie of what is offered: no other relation can be written, and where nothing is
+        offered nothing is. Relations with the same words are written as one, and have the same score.
+        """
+        found: list[Written] = [{} for _ in prefixes]
+        asked = [number for number, prefix in enumerate(prefixes) if prefix.offered]
+        with self._turn, torch.inference_mode():
+            for start in range(0, len(asked), AT_A_TIME):
+                batch = asked[start : start + AT_A_TIME]
+                chosen = self._chosen([prefixes[number] for number in batch], text, num_beams)
+                for number, steps in zip(batch, chosen, strict=True):
+                    found[number] = self._scored(prefixes[number], steps, text)
+        return found
+
+    def _chosen(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[list[str]]:
+        """Return what a constrained beam search writes."""
+        from transformers import GenerationConfig
+
+        of_tokens = [_by_tokens(prefix, text) for prefix in prefixes]
+        ends = ((text.end,), (text.separator[0], text.end))  # a path ends here, or goes on
+        tries = [Trie((*tokens, *end) for tokens in each for end in ends) for each in of_tokens]
+        beginnings = [_beginning(prefix, text) for prefix in prefixes]
+        length = max(map(len, beginnings))
+        padded = [[text.padding] * (length - len(each)) + list(each) for each in beginnings]
+        is_token = [[0] * (length - len(each)) + [1] * len(each) for each in beginnings]
+        device = next(self._network.parameters()).device
+
+        def allowed(row: int, tokens: torch.Tensor) -> list[int]:
+            return tries[row].after(tokens[length:].tolist()) or [text.end]  # a beam that is dead ends, at -inf
+
+        config = GenerationConfig(  # type: ignore[no-untyped-call]
+            do_sample=False,
+            num_beams=num_beams,
+            num_return_sequences=num_beams,
+            length_penalty=0.0 if num_beams > 1 else None,  # the sum of log-probabilities
+            repetition_penalty=1.0,
+            max_new_tokens=max(len(tokens) for each in of_tokens for tokens in each) + 2,
+            pad_token_id=text.padding,
+            eos_token_id=text.end,
+        )
+        output = self._network.generate(
+            input_ids=torch.tensor(padded, device=device),
+            attention_mask=torch.tensor(is_token, device=device),
+            generation_config=config,
+            prefix_allowed_tokens_fn=allowed,
+        )
+        rows = output[:, length:].tolist()
+        return [
+            _steps(rows[place * num_beams : (place + 1) * num_beams], each, text)
+            for place, each in enumerate(of_tokens)
+        ]
+
+    def _scored(self, prefix: Prefix, steps: Sequence[str], text: PlanText) -> Written:
+        prompt = text.prompt(prefix.question, prefix.topic)
+        distinct = {text.path((*prefix.path, step)): None for step in steps}
+        if not distinct:
+            return {}
+        scores = log_probabilities(self._network, [prompt] * len(distinct), list(distinct), text.end, text.padding)
+        both = dict(zip(distinct, zip(*(each.tolist() for each in scores), strict=True), strict=True))
+        return {step: both[text.path((*prefix.path, step))] for step in steps}
+
+
+def _beginning(prefix: Prefix, text: PlanText) -> Tokens:
+    walked = text.path(prefix.path)
+    return text.prompt(prefix.question, prefix.topic) + walked + (text.separator if walked else ())
+
+
+def _by_tokens(prefix: Prefix, text: PlanText) -> dict[Tokens, list[str]]:
+    found: dict[Tokens, list[str]] = {}
+    for step in prefix.offered:
+        found.setdefault(text.step(step), []).append(step)
+    return found
+
+
+def _steps(rows: Sequence[Sequence[int]], of_tokens: Mapping[Tokens, list[str]], text: PlanText) -> list[str]:
+    """Return the relations that were written, in the order of the beams, each once."""
+    found: dict[str, None] = {}
+    for row in rows:
+        written = tuple(row[: row.index(text.end)] if text.end in row else row)
+        for tokens in (written, written[:-1] if written[-1:] == text.separator[:1] else written):
+            found |= dict.fromkeys(of_tokens.get(tokens, ()))
+    return list(found)

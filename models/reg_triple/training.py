@@ -1,0 +1,255 @@
+"""Train ReG@Triple, and what ReG's trainings on subgraphs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from ..subgraphs import Ints, QuestionGraphs, encoding_width, supervision_of
+from ..training.checkpoint import checked, read_weights, readable, write_weights
+from ..training.description import described
+from ..training.kind import Inputs, Outcome, Phase, Training
+from ..training.loop import Shuffled, Trained
+from ..training.objective import Figures, NothingToLearnError, TrainingOptions
+from ..training.trainer import fitted
+from .config import PART, ScorerConfig, TripleDescription
+from .network import EncodedGraphs, TripleInputs, TripleScorer
+
+
+def read_triple_description(folder: Path) -> TripleDescription:
+    """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
+    return described(folder, TripleDescription)[0]
+
+
+def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
+    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
+    description = checked(folder, TripleDescription, lambda _: (PART,))
+    with readable(folder):
+        network = TripleScorer(description.dimension, encoding_width(description.num_rounds), description.hidden)
+        network.load_state_dict(read_weights(folder / PART))
+    return description, network.eval().to(torch.device(device))
+
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float32]
+
+RECALL_AT = (10, 50, 100, 500)
+CHOOSE_AT = 100
+ANSWERS = tuple(f"answer_recall_at_{k}" for k in RECALL_AT)
+FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision", *ANSWERS)
+"""Figures of a checkpoint: the share of a question's right triples that are among its best k, the mean over its right
+triples of the share of right ones among those up to it, and the share of the right answers that its subgraph has which
+are head or tail of one of the best k."""
+TIE_BREAK = 1e-3
+"""Of equal recall the better average precision counts."""
+
+CALIBRATED = 100
+"""The best triples of each dev question, over which scores are calibrated."""
+
+Ranked = Iterable[tuple[QuestionGraphs, int, Floats]]
+"""A set of subgraphs, the number of a question in it, and the scores of its triples."""
+
+
+def figures_of(ranked: Ranked) -> Figures | None:
+    """Return the means of `FIGURES` and the selection metric over questions with right triples; None without any."""
+    found = [
+        [*judged(scores, right), *answers_found(graphs, question, scores)]
+        for graphs, question, scores in ranked
+        if (right := graphs.is_positive[graphs.triples_of(question)]).any()
+    ]
+    if not found:
+        return None
+    figures = dict(zip(FIGURES, np.mean(found, axis=0).tolist(), strict=True))
+    return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
+
+
+def judged(scores: Floats, right: Bools) -> list[float]:
+    """Return recall and average precision of a question with right triples; of equal scores the first is the better."""
+    ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
+    precisions = np.arange(1, len(ranks) + 1) / ranks
+    return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]
+
+
+def answers_found(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
+    """Return the share of a question's answers that its best k triples have, for each k; 0 where it has none."""
+    answers = list(graphs.texts.answers[question].values())
+    if not answers:
+        return [0.0] * len(RECALL_AT)
+    span, first = graphs.triples_of(question), int(graphs.node_starts[question])
+    order = np.argsort(-scores, kind="stable")
+    return [
+        float(np.isin(answers, _ends(graphs.heads[span], graphs.tails[span], order[:k]) - first).mean())
+        for k in RECALL_AT
+    ]
+
+
+def calibration_pairs(ranked: Ranked) -> list[tuple[float, float]]:
+    """Return score and rightness of each question's best triples."""
+    found: list[tuple[float, float]] = []
+    for graphs, question, scores in ranked:
+        right = graphs.is_positive[graphs.triples_of(question)]
+        best = np.argsort(-scores, kind="stable")[:CALIBRATED]
+        found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
+    return found
+
+
+def questions_with_right(sets: Sequence[QuestionGraphs]) -> list[tuple[int, int]]:
+    """Return the questions that have a right triple in their subgraph: place of the set, number in it."""
+    return [
+        (place, question)
+        for place, graphs in enumerate(sets)
+        for question in range(len(graphs))
+        if graphs.is_positive[graphs.triples_of(question)].any()
+    ]
+
+
+def _ends(heads: Ints, tails: Ints, rows: Ints) -> Ints:
+    ends: Ints = np.concatenate([heads[rows], tails[rows]])
+    return ends
+
+
+class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
+    """An `Objective` over the subgraphs of questions. Those without a right triple teach and judge nothing."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        train: Sequence[EncodedGraphs],
+        dev: Sequence[EncodedGraphs],
+        training: TrainingOptions,
+        batch_size: int,
+    ) -> None:
+        questions = questions_with_right([each.graphs for each in train])
+        if not questions:
+            raise NothingToLearnError("no question to learn from has an answer in its subgraph")
+        super().__init__(network, questions, training, batch_size)
+        self.train, self._dev = train, dev
+
+    def logits_and_labels(
+        self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
+    ) -> tuple[Tensor, Tensor]:
+        """Return what is judged of some questions of a set, and whether it is right. place: of the set."""
+        raise NotImplementedError
+
+    def triple_scores(self, inputs: TripleInputs) -> Tensor:
+        """Return the logit of each triple of a question."""
+        raise NotImplementedError
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        """Return the mean loss over what is judged of a batch of questions."""
+        batch = self.batch(step, shard)
+        losses, labels = [], []
+        for place, encoded in enumerate(self.train):
+            chosen = [question for of, question in batch if of == place]
+            if chosen:
+                logits, right = self.logits_and_labels(network, encoded, place, chosen)
+                losses.append(logits)
+                labels.append(right)
+        return binary_cross_entropy_with_logits(torch.cat(losses), torch.cat(labels))
+
+    def evaluate(self) -> Figures:
+        """Return recall on dev."""
+        figures = figures_of(self.ranked())
+        if figures is None:
+            raise NothingToLearnError("no question to choose by has an answer in its subgraph")
+        return figures
+
+    def ranked(self) -> Iterator[tuple[QuestionGraphs, int, npt.NDArray[np.float32]]]:
+        """Yield the scores of each dev question's triples."""
+        with torch.no_grad():
+            for encoded in self._dev:
+                for question, (_, inputs) in enumerate(encoded.whole()):
+                    yield encoded.graphs, question, self.triple_scores(inputs).cpu().numpy()
+
+    def drawn(self, place: int, question: int) -> np.random.Generator:
+        """Return what draws the wrong ones of a question in this epoch."""
+        return np.random.default_rng((self.training.seed, self.epoch, place, question))
+
+
+class TripleObjective(SubgraphObjective):
+    """Judged are a question's right triples, and some of its wrong ones."""
+
+    def __init__(
+        self, network: TripleScorer, train: Sequence[EncodedGraphs], dev: Sequence[EncodedGraphs], config: ScorerConfig
+    ) -> None:
+        super().__init__(network, train, dev, config.training, config.batch_size)
+        self._num_negatives = config.num_negatives
+
+    def logits_and_labels(
+        self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
+    ) -> tuple[Tensor, Tensor]:
+        """Return the logits of some triples of the questions, and which of them are right."""
+        rows = [self._rows(encoded, place, question) for question in questions]
+        return network(encoded.inputs(questions, rows)), encoded.labels(rows)
+
+    def triple_scores(self, inputs: TripleInputs) -> Tensor:
+        """Return what the network says."""
+        logits: Tensor = self.network(inputs)
+        return logits
+
+    def _rows(self, encoded: EncodedGraphs, place: int, question: int) -> Ints:
+        span = encoded.graphs.triples_of(question)
+        is_positive = encoded.graphs.is_positive[span]
+        negatives = np.flatnonzero(~is_positive)
+        if len(negatives) > self._num_negatives:
+            negatives = self.drawn(place, question).choice(negatives, self._num_negatives, replace=False)
+        rows: Ints = span.start + np.concatenate([np.flatnonzero(is_positive), np.sort(negatives)])
+        return rows
+
+
+Sets = Sequence[EncodedGraphs]
+NewObjective = Callable[[Sets, Sets, torch.device], SubgraphObjective]
+
+
+def scorer_training(
+    config: ScorerConfig,
+    inputs: Inputs[QuestionGraphs],
+    phase: str,
+    part: str,
+    new_objective: NewObjective,
+    own_fields: Callable[[SubgraphObjective], Mapping[str, Any]] = lambda _: {},
+) -> Training:
+    """Return the training of one network over subgraphs.
+
+    phase, part: its name and the folder of its files. new_objective: of what is learned from and selected on.
+    own_fields: fields of the description beside the common ones.
+    """
+    objectives: list[SubgraphObjective] = []
+    device = torch.device(inputs.device)
+    encode = inputs.vectors_of(config.encoder).encoder.encode
+
+    def objective() -> SubgraphObjective:
+        train, dev = (
+            [EncodedGraphs(graphs, encode, config.num_rounds, device) for graphs in sets]
+            for sets in (inputs.train, inputs.dev)
+        )
+        objectives.append(new_objective(train, dev, device))
+        return objectives[0]
+
+    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+        (learned,) = objectives
+        fields = {
+            **own_fields(learned),
+            "encoder": config.encoder,
+            "dimension": learned.train[0].dimension,
+            "hidden": config.hidden,
+            "num_rounds": config.num_rounds,
+            "subgraph": config.subgraph,
+        }
+        parts = {part: partial(write_weights, learned.network.state_dict())}
+        return Outcome(parts, fitted(calibration_pairs(learned.ranked())), fields)
+
+    depends_on = {key: value for key, value in config.as_json().items() if key != "training"}
+    return Training(
+        [Phase(phase, part, config.training, depends_on, objective)],
+        outcome,
+        identity={"supervision": supervision_of(inputs.train)},
+    )

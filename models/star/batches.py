@@ -1,0 +1,87 @@
+"""Batches for both networks: distinct texts once, in parts of like length."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import torch
+
+from ..text.verbalise import Hop, verbalise_hop
+from .examples import Candidates, Example, Ints, PathTable
+from .networks import CrossBatch, DualBatch
+from .texts import TextBatch, Texts
+
+PARTS = 6
+
+KeyT = TypeVar("KeyT")
+
+
+def parted(texts: Texts, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
+    """Return the texts in at most `parts` batches of like length, and the row of each in the batches joined."""
+    tokens = [texts.alone(text) for text in many]
+    chunks, rows = _by_length([len(each) for each in tokens], parts)
+    return [texts.batch([tokens[i] for i in chunk]) for chunk in chunks], rows
+
+
+def cross_batch(texts: Texts, pairs: Sequence[tuple[str, str]], part_size: int = 32) -> CrossBatch:
+    """Return questions with the words of paths as one batch, in parts of about `part_size` pairs."""
+    sequences = [texts.pair(question, path) for question, path in pairs]
+    chunks, rows = _by_length([len(tokens) for tokens, _ in sequences], -(-len(pairs) // part_size))
+    return CrossBatch([texts.pairs([sequences[i] for i in chunk]) for chunk in chunks], torch.from_numpy(rows))
+
+
+def part_of(batch: Sequence[KeyT], shard: tuple[int, int]) -> tuple[Sequence[KeyT], float]:
+    """Return the part of a batch that a rank takes, never empty, and what its mean loss counts.
+
+    shard: (rank, number of ranks). The mean of all ranks' counted losses is the mean loss of the batch.
+    """
+    rank, num_ranks = shard
+    part = batch[rank::num_ranks]
+    return part or batch[:1], len(part) * num_ranks / len(batch)
+
+
+def batches_of_files(keys: Iterable[tuple[int, int]], size: int, chance: random.Random) -> list[list[tuple[int, int]]]:
+    """Return (file, example) in batches of one file each; the examples of a file are shuffled, and the batches."""
+    rows_of: dict[int, list[tuple[int, int]]] = {}
+    for key in keys:
+        rows_of.setdefault(key[0], []).append(key)
+    batches = []
+    for rows in rows_of.values():
+        chance.shuffle(rows)
+        batches += [rows[at : at + size] for at in range(0, len(rows), size)]
+    chance.shuffle(batches)
+    return batches
+
+
+def path_words(mention: str, hops: Sequence[Hop]) -> str:
+    """Return the words of a path as the cross-attentive scorer reads them: the topic entity, then hop by hop."""
+    return ", ".join([mention, *map(verbalise_hop, hops)])
+
+
+def _by_length(lengths: Sequence[int], parts: int) -> tuple[list[Ints], Ints]:
+    """Return chunks of like length, and the row of each in the chunks joined."""
+    order = np.argsort(lengths, kind="stable")
+    rows = np.empty(len(lengths), dtype=np.int64)
+    rows[order] = np.arange(len(lengths))
+    return [chunk for chunk in np.array_split(order, max(parts, 1)) if len(chunk)], rows
+
+
+def dual_batch(
+    texts: Texts, table: PathTable, examples: Sequence[Example], candidates: Sequence[Candidates]
+) -> DualBatch:
+    """Return the candidates of several questions as one batch, question after question."""
+    starts = np.cumsum([0, *(len(example.masked) for example in examples)])
+    owners = np.concatenate([start + each.topics for start, each in zip(starts[:-1], candidates, strict=True)])
+    part = table.slice(np.concatenate([each.paths for each in candidates]))
+    hops, hop_rows = parted(texts, [table.texts[hop] for hop in part.hops])
+    return DualBatch(
+        questions=texts.batch([texts.alone(masked) for example in examples for masked in example.masked]),
+        hops=hops,
+        hop_rows=torch.from_numpy(hop_rows),
+        levels=part.levels,
+        paths=torch.from_numpy(part.rows),
+        owners=torch.from_numpy(owners),
+    )

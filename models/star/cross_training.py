@@ -1,0 +1,311 @@
+"""Train STAR's cross-attentive scorer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned
+from .backbone import device_of
+from .batches import batches_of_files, cross_batch, dual_batch, part_of, path_words
+from .config import Negatives, PoolOptions
+from .examples import Candidates, Example, ExampleSet, Floats, Ints
+from .losses import (
+    MIXES,
+    best_mix,
+    first_path_figures,
+    listwise,
+    mixed,
+    path_weighted_contrastive,
+    path_weights,
+    shares_of,
+)
+from .texts import Texts
+
+Asked = Sequence[tuple[Example, Candidates]]
+"""Examples of one file, each with some of its candidates."""
+
+
+class Reader(Protocol):
+    """Reads candidates with a network."""
+
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
+        """Return the logits of all candidates, one example after the other, (num_candidates,)."""
+        ...
+
+    def score(self, logits: Tensor, temperature: float) -> Tensor:
+        """Return the score s of STAR's contrastive loss, whose s / τ is taken to the power of e, (num_candidates,)."""
+        ...
+
+
+class CrossReader:
+    """Reads question and path together; s is the sigmoid of the logit."""
+
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
+        """Return the logits of all candidates, (num_candidates,)."""
+        pairs = [pair for example, candidates in asked for pair in pairs_of(examples, example, candidates)]
+        found: Tensor = network(cross_batch(texts, pairs).to(device_of(network)))
+        return found
+
+    def score(self, logits: Tensor, temperature: float) -> Tensor:  # noqa: ARG002 - it is the same at each
+        """Return σ(logit)."""
+        return logits.sigmoid()
+
+
+class DualReader:
+    """Reads question and path apart; s is the stop score times τ: the network has a scale of its own."""
+
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
+        """Return the stop scores of all candidates, (num_candidates,)."""
+        some, candidates = zip(*asked, strict=True)
+        stop, extend = network(dual_batch(texts, examples.table, some, candidates).to(device_of(network)))
+        found: Tensor = stop + 0.0 * extend  # every output takes part: ranks could not be joined without
+        return found
+
+    def score(self, logits: Tensor, temperature: float) -> Tensor:
+        """Return the logits times τ."""
+        return logits * temperature
+
+
+def pairs_of(examples: ExampleSet, example: Example, candidates: Candidates) -> list[tuple[str, str]]:
+    """Return the question with the words of each path."""
+    return [
+        (example.text, path_words(example.mentions[topic], examples.table.path_hops(path)))
+        for path, topic in zip(candidates.paths.tolist(), candidates.topics.tolist(), strict=True)
+    ]
+
+
+"""reach: the paths in the graph that the dual encoder ranks first (our own). hard: those of hard path mining (STAR,
+section 4.1), in an order drawn at random. walks: paths in the graph drawn at random (STAR without hard path mining)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Positives with their shares, and negatives, hardest first where the dual encoder chose them."""
+
+    positives: Candidates
+    shares: Floats
+    negatives: Candidates
+
+
+def pool_of(
+    example: Example,
+    shares: Floats,
+    negatives: Negatives,
+    shortlist: Floats,
+    *,
+    num_positives: int,
+    num_negatives: int,
+    chance: random.Random,
+) -> Pool:
+    """Return the pool of a question. shares, shortlist: (num_reachable,), the latter the dual encoder's scores.
+
+    A path to a right answer is never a negative.
+    """
+    best = np.argsort(-shares, kind="stable")[:num_positives]
+    best = best[shares[best] > 0]
+    wrong = np.flatnonzero(~example.is_right)
+    if negatives == "reach":
+        chosen = example.reachable.at(wrong[np.argsort(-shortlist[wrong], kind="stable")[:num_negatives]])
+    else:
+        drawn_from = example.reachable.at(wrong) if negatives == "walks" else example.negatives
+        drawn = chance.sample(range(len(drawn_from)), min(num_negatives, len(drawn_from)))
+        chosen = drawn_from.at(np.array(drawn, dtype=np.int64))
+    return Pool(example.reachable.at(best), shares[best] / shares[best].sum(), chosen)
+
+
+EXAMPLES_AT_ONCE = 16
+
+Key = tuple[int, int]
+
+
+class PoolObjective:
+    """Learns to put positives before the negatives of a pool (see `PoolOptions`); `reader` reads with the network.
+
+    `train_stop` and `dev_stop` are the dual encoder's scores of the reachable paths, per file and example; `mix` is the
+    weight beside them (see `mixing`), None to choose it at each evaluation.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        reader: Reader,
+        texts: Texts,
+        train: Sequence[ExampleSet],
+        dev: Sequence[ExampleSet],
+        train_stop: Sequence[Sequence[Floats]],
+        dev_stop: Sequence[Sequence[Floats]],
+        options: PoolOptions,
+        training: TrainingOptions,
+        mix: float | None = None,
+    ) -> None:
+        self._network = network
+        self.reader = reader
+        self.texts = texts
+        self.train = train
+        self.dev = dev
+        self.dev_stop = dev_stop
+        self.options = options
+        self.training = training
+        self.seed = training.seed
+        self.mix = mix
+        self._pools = self._pooled(train_stop)
+        self._weights = self._weighted() if options.path_weights else {}
+        self._hardest: dict[Key, Ints] = {}
+        self._batches: list[list[Key]] = []
+        self._order(0)
+
+    @property
+    def network(self) -> nn.Module:
+        """The network that learns."""
+        return self._network
+
+    def groups(self) -> list[ParameterGroup]:
+        """Return the encoder's parameters and the others."""
+        return encoder_and_heads(self._network, self.training)
+
+    def saved(self) -> dict[str, Tensor]:
+        """Return the network's weights."""
+        return learned(self._network)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches of one epoch; each is of one mined file."""
+        return len(self._batches)
+
+    def _pooled(self, stop: Sequence[Sequence[Floats]]) -> dict[Key, Pool]:
+        options = self.options
+        pools: dict[Key, Pool] = {}
+        for number, examples in enumerate(self.train):
+            for at, example in enumerate(examples.examples):
+                shares = shares_of(example, options.positives, options.any_weight)
+                if shares.any():
+                    pools[number, at] = pool_of(
+                        example,
+                        shares,
+                        options.negatives,
+                        stop[number][at],
+                        num_positives=options.num_positives,
+                        num_negatives=options.pool_size,
+                        chance=random.Random(f"{self.seed}/{number}/{example.id}"),  # noqa: S311 - a sample, no secret
+                    )
+        return pools
+
+    def _weighted(self) -> dict[tuple[int, int, bool], float]:
+        """Return the weight of each path of each class: by file, path and whether it is a positive."""
+        options = self.options
+        classes: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+        for (number, _), pool in self._pools.items():
+            classes[True] += [(number, int(path)) for path in pool.positives.paths]
+            classes[False] += [(number, int(path)) for path in pool.negatives.paths]
+        return {
+            (number, path, is_positive): weight
+            for is_positive, occurrences in classes.items()
+            for (number, path), weight in path_weights(occurrences, options.w_min, options.w_max).items()
+        }
+
+    def begin(self, epoch: int) -> None:
+        """Order the questions, and take the hardest negatives of each pool by the network as it is."""
+        self._order(epoch)
+        self._hardest = {}
+        if self.options.rescore and epoch > 0:
+            self._rescore()
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the rows of the hardest negatives in their pools."""
+        if not self._hardest:
+            return {}
+        keys = list(self._hardest)
+        return {"keys": torch.tensor(keys), "rows": torch.from_numpy(np.stack([self._hardest[key] for key in keys]))}
+
+    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
+        """Prepare an epoch with the hardest negatives as they were."""
+        self._order(epoch)
+        self._hardest = {}
+        if state:
+            keys = [(int(number), int(at)) for number, at in state["keys"].tolist()]
+            self._hardest = dict(zip(keys, state["rows"].numpy(), strict=True))
+
+    def _order(self, epoch: int) -> None:
+        chance = random.Random(f"{self.seed}/{epoch}")  # noqa: S311 - an order, no secret
+        self._batches = batches_of_files(self._pools, self.options.batch_size, chance)
+
+    def _rescore(self) -> None:
+        keys = [key for key, pool in self._pools.items() if len(pool.negatives) > self.options.num_negatives]
+        for number, examples in enumerate(self.train):
+            own = [key for key in keys if key[0] == number]
+            asked = [(examples.examples[at], self._pools[number, at].negatives) for _, at in own]
+            for key, scores in zip(own, self.score(examples, asked), strict=True):
+                self._hardest[key] = np.argsort(-scores, kind="stable")[: self.options.num_negatives]
+
+    def _negatives(self, key: Key) -> Candidates:
+        pool = self._pools[key].negatives
+        rows = self._hardest.get(key, np.arange(min(len(pool), self.options.num_negatives)))
+        return pool.at(rows)
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        """Return the loss of a batch."""
+        keys, counts = part_of(self._batches[step], shard)
+        negatives = [self._negatives(key) for key in keys]
+        examples = self.train[keys[0][0]]
+        asked = [
+            (examples.examples[key[1]], self._pools[key].positives.and_then(wrong))
+            for key, wrong in zip(keys, negatives, strict=True)
+        ]
+        logits = self.reader.logits(network, self.texts, examples, asked)
+        total = torch.zeros((), device=logits.device)
+        start = 0
+        for key, wrong in zip(keys, negatives, strict=True):
+            num_pairs = len(self._pools[key].positives) + len(wrong)
+            total = total + self._loss_of(key, wrong, logits[start : start + num_pairs])
+            start += num_pairs
+        return counts * total / len(keys)
+
+    def _loss_of(self, key: Key, negatives: Candidates, logits: Tensor) -> Tensor:
+        pool = self._pools[key]
+        num_positives = len(pool.positives)
+        shares = torch.zeros_like(logits)
+        shares[:num_positives] = torch.from_numpy(pool.shares).to(logits.device)
+        if self.options.loss == "listwise":
+            return listwise(logits, shares)
+        weights = torch.ones_like(logits)
+        if self._weights:
+            rows = [(path, True) for path in pool.positives.paths] + [(path, False) for path in negatives.paths]
+            weights = torch.tensor([self._weights[key[0], int(p), right] for p, right in rows]).to(logits)
+        is_positive = torch.arange(len(logits), device=logits.device) < num_positives
+        scores = self.reader.score(logits, self.options.temperature)
+        return path_weighted_contrastive(scores, is_positive, weights, self.options.temperature, shares)
+
+    def score(self, examples: ExampleSet, asked: Asked) -> list[Floats]:
+        """Return the logits of each example's candidates, (num_candidates,) each."""
+        network = self._network
+        training = network.training
+        network.eval()
+        found: list[Floats] = []
+        with torch.inference_mode():
+            for at in range(0, len(asked), EXAMPLES_AT_ONCE):
+                some = asked[at : at + EXAMPLES_AT_ONCE]
+                logits = self.reader.logits(network, self.texts, examples, some).float().cpu().numpy()
+                found += np.split(logits, np.cumsum([len(candidates) for _, candidates in some])[:-1])
+        network.train(training)
+        return found
+
+    def evaluate(self) -> Figures:
+        """Return the figures of the first path: the dual encoder's shortlist in the order of both networks' scores."""
+        ranked = list(self.shortlisted())
+        mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
+        alone = first_path_figures((e, mixed(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
+        return {**figures, "mix": mix, **{f"alone_{name}": value for name, value in alone.items()}}
+
+    def shortlisted(self) -> Iterator[tuple[Example, Floats, Floats, Ints]]:
+        """Yield each dev example with the dual encoder's scores, and the network's scores of the shortlisted rows."""
+        for examples, stops in zip(self.dev, self.dev_stop, strict=True):
+            best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in stops]
+            asked = [(e, e.reachable.at(rows)) for e, rows in zip(examples.examples, best, strict=True)]
+            yield from zip(examples.examples, stops, self.score(examples, asked), best, strict=True)

@@ -1,0 +1,251 @@
+"""Train STAR's dual encoder."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..similarity import PathSimilarity, PathsOfTopic
+from ..text.vectors import TextVectors
+from ..training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned
+from .backbone import device_of
+from .batches import batches_of_files, dual_batch, part_of, parted
+from .config import DualOptions
+from .examples import Candidates, Example, ExampleSet, Floats, Ints, PathTable, RelationPairs, sampled
+from .losses import first_path_figures, listwise, shares_of
+from .mined import MinedQuestion, PathTrie
+from .networks import DualEncoder
+from .texts import Texts
+
+AT_ONCE = 64
+"""Questions whose texts are encoded together."""
+UNIT = 10.0
+"""Of a score of .1: what a temperature of .1 makes of similarity (`engine.evidence.calibration`)."""
+
+
+def with_similarity(examples: ExampleSet, vectors: TextVectors) -> ExampleSet:
+    """Return the examples with the similarity of their paths; paths of one length are shortlisted together, as a search
+    meets them.
+
+    Deviations: a hop through a mediator counts as one way on for each pair of relations, since mined files have hops,
+    where the search counts relations; and all paths of a length are met, where a search has those of its beam.
+    """
+    similarity = PathSimilarity(vectors)
+    found: list[Example] = []
+    pairs = list(zip(examples.examples, examples.mined.questions, strict=True))
+    for start in range(0, len(pairs), AT_ONCE):
+        some = pairs[start : start + AT_ONCE]
+        parts = [part for example, question in some for part in _by_length(example, question, examples.table)]
+        scores = iter(similarity.scores([paths for _, paths in parts]))
+        rows = iter([rows for rows, _ in parts])
+        for example, _ in some:
+            both = np.zeros((2, len(example.reachable)), dtype=np.float32)
+            for _ in range(_num_lengths(example, examples.table)):
+                both[:, next(rows)] = next(scores)
+            found.append(replace(example, similarity=(UNIT * both[0], UNIT * both[1])))
+    return replace(examples, examples=tuple(found))
+
+
+def _num_lengths(example: Example, table: PathTable) -> int:
+    return len(np.unique(table.depths(example.reachable.paths)))
+
+
+def _by_length(
+    example: Example, question: MinedQuestion, table: PathTable
+) -> Iterator[tuple[Ints, list[PathsOfTopic]]]:
+    """Yield the paths of each length: their rows among the reachable ones, and the paths, topic by topic."""
+    branching = np.array([value for reach in question.reach for value in _log_branching(reach)])
+    depths = table.depths(example.reachable.paths)
+    for depth in np.unique(depths).tolist():
+        rows = np.flatnonzero(depths == depth)
+        topics = [rows[example.reachable.topics[rows] == topic] for topic in range(len(example.masked))]
+        yield (
+            np.concatenate(topics),
+            [
+                PathsOfTopic(
+                    masked,
+                    [table.path_hops(path) for path in example.reachable.paths[some].tolist()],
+                    branching[some].tolist(),
+                )
+                for masked, some in zip(example.masked, topics, strict=True)
+            ],
+        )
+
+
+def _log_branching(reach: PathTrie, before: float = 0.0) -> Iterator[float]:
+    """Yield Σ ln(1 + n) of every path of a trie, in the order of `walks`."""
+    here = before + math.log1p(len(reach))
+    for following in reach.values():
+        yield here
+        yield from _log_branching(following, here)
+
+
+EVALUATION_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Targets:
+    """The share of each path of a question, and of each beginning (see `promises`)."""
+
+    shares: Floats
+    promises: tuple[tuple[Ints, Floats], ...]
+
+
+class DualObjective:
+    """Listwise: the softmax over all reachable paths of a question against the share each should have.
+
+    stop: each path followed by END. extend: of the paths of each length that can go on, what part of the shares lies
+    beyond each; the search asks this of a beam.
+    """
+
+    def __init__(
+        self,
+        network: DualEncoder,
+        texts: Texts,
+        train: Sequence[ExampleSet],
+        dev: Sequence[ExampleSet],
+        options: DualOptions,
+        training: TrainingOptions,
+        pairs: RelationPairs | None = None,
+    ) -> None:
+        self._network = network
+        self.texts = texts
+        self.dev = dev
+        self.options = options
+        self.training = training
+        self.seed = training.seed
+        self.pairs = pairs
+        self.train = train
+        self._targets = {
+            (number, at): _Targets(shares, tuple(promises(examples.table, example.reachable, shares)))
+            for number, examples in enumerate(train)
+            for at, example in enumerate(examples.examples)
+            if (shares := shares_of(example, options.positives, options.any_weight)).any()
+        }
+        self._epoch = 0
+        self._batches: list[list[tuple[int, int]]] = []
+        self.begin(0)
+
+    @property
+    def network(self) -> DualEncoder:
+        """The dual encoder."""
+        return self._network
+
+    def groups(self) -> list[ParameterGroup]:
+        """Return the encoder's parameters and the others."""
+        return encoder_and_heads(self._network, self.training)
+
+    def saved(self) -> dict[str, Tensor]:
+        """Return the network's weights."""
+        return learned(self._network)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches of one epoch; each is of one mined file."""
+        return len(self._batches)
+
+    def begin(self, epoch: int) -> None:
+        """Shuffle the questions of each file and the order of the batches."""
+        self._epoch = epoch
+        chance = random.Random(f"{self.seed}/{epoch}")  # noqa: S311 - an order, no secret
+        self._batches = batches_of_files(self._targets, self.options.batch_size, chance)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return nothing: an epoch's batches depend on its number alone."""
+        return {}
+
+    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:  # noqa: ARG002 - there is none
+        """Prepare an epoch."""
+        self.begin(epoch)
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        """Return the loss of a batch."""
+        keys, counts = part_of(self._batches[step], shard)
+        examples = [self.train[number].examples[at] for number, at in keys]
+        table = self.train[keys[0][0]].table
+        candidates = [example.reachable for example in examples]
+        batch = dual_batch(self.texts, table, examples, candidates).to(device_of(network))
+        stop, extend = network(batch)
+        total: Tensor = 0.0 * extend.sum()  # every output takes part: ranks could not be joined without
+        start = 0
+        for key, each in zip(keys, candidates, strict=True):
+            rows = slice(start, start + len(each))
+            start += len(each)
+            total = total + self._of_question(stop[rows], extend[rows], key)
+        total = counts * total / len(keys)
+        if self.pairs and self.pairs.pairs and self.options.pair_batch:
+            total = total + self.options.pair_weight * self._pair_loss(
+                network, f"{self.seed}/{self._epoch}/{step}/{shard[0]}"
+            )
+        return total
+
+    def _of_question(self, stop: Tensor, extend: Tensor, key: tuple[int, int]) -> Tensor:
+        """Return the loss of a question's paths, (num_reachable,) each."""
+        beside = self.train[key[0]].examples[key[1]].similarity
+        if beside is not None and self.options.similarity:
+            similar = self.options.similarity * torch.from_numpy(np.stack(beside)).to(stop.device)
+            stop, extend = stop + similar[0], extend + similar[1]
+        targets = self._targets[key]
+        total = listwise(stop, torch.from_numpy(targets.shares).to(stop.device))
+        for beginnings, beyond in targets.promises:
+            chosen = torch.from_numpy(beginnings).to(stop.device)
+            part = listwise(extend[chosen], torch.from_numpy(beyond).to(stop.device))
+            total = total + self.options.extend_weight * part
+        return total
+
+    def _pair_loss(self, network: nn.Module, seed: str) -> Tensor:
+        """Return the cross-entropy of each pair's relations, walked in whichever direction fits better."""
+        assert self.pairs
+        chance = random.Random(seed)  # noqa: S311 - a sample, no secret
+        sample = sampled(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
+        dual = self._network
+        device = device_of(network)
+        questions = dual.encode(self.texts.batch([self.texts.alone(text) for text in sample.texts]).to(device))
+        parts, rows = parted(self.texts, [*sample.forwards, *sample.inverse], parts=3)
+        hops = torch.cat([dual.encode(part.to(device)) for part in parts])[torch.from_numpy(rows).to(device)]
+        scores = dual.log_scale.exp() * questions @ hops.T
+        forwards, inverse = torch.tensor_split(scores, 2, dim=1)
+        logs = torch.logaddexp(forwards, inverse).log_softmax(dim=1)
+        return -torch.stack([logs[at, list(right)].mean() for at, right in enumerate(sample.right)]).mean()
+
+    def evaluate(self) -> Figures:
+        """Return the figures of the first path, all reachable paths scored."""
+        return first_path_figures((example, stop) for examples in self.dev for example, stop in self.scored(examples))
+
+    def scored(self, examples: ExampleSet) -> Iterator[tuple[Example, Floats]]:
+        """Yield each example with the stop scores of its reachable paths."""
+        device = device_of(self._network)
+        for start in range(0, len(examples.examples), EVALUATION_BATCH):
+            chosen = examples.examples[start : start + EVALUATION_BATCH]
+            candidates = [example.reachable for example in chosen]
+            with torch.inference_mode():
+                stop, _ = self._network(dual_batch(self.texts, examples.table, chosen, candidates).to(device))
+            ends = np.cumsum([len(each) for each in candidates])[:-1]
+            for example, scores in zip(chosen, np.split(stop.float().cpu().numpy(), ends), strict=True):
+                beside = None if example.similarity is None else self.options.similarity * example.similarity[0]
+                yield example, scores if beside is None else scores + beside
+
+
+def promises(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
+    """Yield, for each length at which paths go on, the rows of those paths and the part of the shares beyond each.
+
+    shares: (num_reachable,). What is yielded adds up to 1; lengths with nothing beyond are left out.
+    """
+    depths, parents = table.depths(reachable.paths), table.parents(reachable.paths)
+    row = {key: at for at, key in enumerate(zip(reachable.paths.tolist(), reachable.topics.tolist(), strict=True))}
+    beyond = np.zeros(len(reachable), dtype=np.float32)
+    for at in np.argsort(-depths, kind="stable"):
+        before = row.get((int(parents[at]), int(reachable.topics[at])))
+        if before is not None:
+            beyond[before] += beyond[at] + shares[at]
+    for depth in range(1, int(depths.max(initial=0))):
+        rows = np.flatnonzero(depths == depth)
+        total = beyond[rows].sum()
+        if total > 0:
+            yield rows, beyond[rows] / total

@@ -1,0 +1,311 @@
+"""Turn mined paths into training examples: pairs, negatives, unanswerable questions.
+
+What is taken out is what `lodestar eval --unanswerable` takes out: the relations of the positive paths, and of every
+path whose ends agree with the right answers at F1 .5 or more, or as well as any does.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ..similarity import mask_topic
+from ..text.verbalise import Directed, Hop, RelationWords, verbalise_hop
+from .mined import INVERSE, THROUGH, Hops, Mined, MinedQuestion, hop_of, walks, words_of
+
+Ints = npt.NDArray[np.int64]
+
+ROOT = -1
+"""The parent of a path of one hop."""
+
+
+@dataclass(slots=True)
+class PathTable:
+    """Paths by number; a path's parent is the path without its last hop, and has a smaller number.
+
+    `hops` are the distinct hops, as words in `texts`.
+    """
+
+    words: Mapping[str, RelationWords]
+    hops: list[Hop] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    written: list[Hops] = field(default_factory=list)
+    _hop_numbers: dict[str, int] = field(default_factory=dict)
+    _numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+    _parents: list[int] = field(default_factory=list)
+    _last: list[int] = field(default_factory=list)
+    _depths: list[int] = field(default_factory=list)
+    _frozen: _Arrays | None = None
+    """The last three, until a path is added."""
+
+    def __len__(self) -> int:
+        return len(self._parents)
+
+    def number(self, hops: Hops) -> int:
+        """Return the number of a path, a new one for a path not met before."""
+        at = ROOT
+        for length, hop in enumerate(hops, start=1):
+            key = (at, self._hop(hop))
+            if key not in self._numbers:
+                self._frozen = None
+                self._numbers[key] = len(self._parents)
+                self._parents.append(at)
+                self._last.append(key[1])
+                self._depths.append(length)
+                self.written.append(hops[:length])
+            at = self._numbers[key]
+        return at
+
+    def _hop(self, written: str) -> int:
+        if written not in self._hop_numbers:
+            hop = hop_of(written, self.words)
+            self._hop_numbers[written] = len(self.hops)
+            self.hops.append(hop)
+            self.texts.append(verbalise_hop(hop))
+        return self._hop_numbers[written]
+
+    def path_hops(self, number: int) -> tuple[Hop, ...]:
+        """Return the hops of a path in walking order."""
+        found: list[Hop] = []
+        while number != ROOT:
+            found.append(self.hops[self._last[number]])
+            number = self._parents[number]
+        return tuple(reversed(found))
+
+    def depths(self, numbers: Ints) -> Ints:
+        """Return the number of hops of each path."""
+        return self._arrays().depths[numbers]
+
+    def parents(self, numbers: Ints) -> Ints:
+        """Return the parent of each path."""
+        return self._arrays().parents[numbers]
+
+    def slice(self, numbers: Ints) -> PathSlice:
+        """Return the part of the trie that these paths need, numbered anew."""
+        arrays = self._arrays()
+        parents, last, depths = arrays.parents, arrays.last, arrays.depths
+        needed = level = np.unique(numbers)
+        while len(level := np.unique(parents[level])) and level[-1] != ROOT:
+            level = level[level != ROOT]
+            needed = np.union1d(needed, level)
+        hops = np.unique(last[needed])
+        rows: list[Ints] = []
+        levels: list[PathLevel] = []
+        for depth in range(1, int(depths[needed].max(initial=0)) + 1):
+            here = needed[depths[needed] == depth]
+            parent = np.full(len(here), ROOT) if depth == 1 else np.searchsorted(rows[-1], parents[here])
+            levels.append(PathLevel(parent.astype(np.int64), np.searchsorted(hops, last[here]).astype(np.int64)))
+            rows.append(here)
+        ordered = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+        place = np.empty(len(parents), dtype=np.int64)
+        place[ordered] = np.arange(len(ordered))
+        return PathSlice(hops, tuple(levels), place[numbers])
+
+    def _arrays(self) -> _Arrays:
+        if self._frozen is None:
+            columns = (self._parents, self._last, self._depths)
+            self._frozen = _Arrays(*(np.array(column, dtype=np.int64) for column in columns))
+        return self._frozen
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """Of each path of a table: its parent, its last hop, how many hops it has."""
+
+    parents: Ints
+    last: Ints
+    depths: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class PathLevel:
+    """The paths of one length: the row of each path's parent in the level before, and of its last hop."""
+
+    parents: Ints
+    hops: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class PathSlice:
+    """Part of a `PathTable`. `hops` are numbers in the table; `levels` by length, from one hop; `rows[i]` is where, in
+    the levels one after the other, the path stands that was asked for in place i."""
+
+    hops: Ints
+    levels: Sequence[PathLevel]
+    rows: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class RelationPair:
+    """A question without the mentions of its topics, and the relations that lead to its answers, by number."""
+
+    text: str
+    relations: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationPairs:
+    """Pairs over one list of relations, whose words they share. `name` and `sha256` are of what they were read from."""
+
+    name: str
+    sha256: str
+    relations: tuple[RelationWords, ...]
+    pairs: tuple[RelationPair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PairSample:
+    """Some pairs with some relations to tell apart: the questions' texts; the relations' words, forwards and inverse;
+    right, for each question the rows of its relations."""
+
+    texts: tuple[str, ...]
+    forwards: tuple[str, ...]
+    inverse: tuple[str, ...]
+    right: tuple[tuple[int, ...], ...]
+
+
+def sampled(pairs: RelationPairs, num_pairs: int, num_others: int, chance: random.Random) -> PairSample:
+    """Return `num_pairs` of the pairs, with their relations and up to `num_others` more to be told from them."""
+    chosen = chance.sample(pairs.pairs, min(num_pairs, len(pairs.pairs)))
+    others = chance.sample(range(len(pairs.relations)), min(num_others, len(pairs.relations)))
+    numbers = list(dict.fromkeys([number for pair in chosen for number in pair.relations] + others))
+    row = {number: at for at, number in enumerate(numbers)}
+    words = [pairs.relations[number] for number in numbers]
+    return PairSample(
+        tuple(pair.text for pair in chosen),
+        _verbalised(words, inverse=False),
+        _verbalised(words, inverse=True),
+        tuple(tuple(row[number] for number in pair.relations) for pair in chosen),
+    )
+
+
+def _verbalised(words: Sequence[RelationWords], *, inverse: bool) -> tuple[str, ...]:
+    return tuple(verbalise_hop((Directed(each, inverse),)) for each in words)
+
+
+ENOUGH_F1 = 0.5
+
+
+def remaining(example: Example, table: PathTable) -> Bools:
+    """Return which of the reachable paths can be walked without these relations, (num_reachable,)."""
+    least = min(ENOUGH_F1, float(example.f1.max(initial=0.0)))
+    right = example.positive | ((example.f1 >= least) & example.is_right)
+    paths = [table.written[path] for path in example.reachable.paths.tolist()]
+    taken_out = {relation for row in np.flatnonzero(right).tolist() for relation in relations_of(paths[row])}
+    return np.array([taken_out.isdisjoint(relations_of(path)) for path in paths], dtype=np.bool_)
+
+
+def relations_of(hops: Hops) -> set[str]:
+    """Return the relations of a path, as a mined file writes it."""
+    return {step.removeprefix(INVERSE) for hop in hops for step in hop.split(THROUGH)}
+
+
+Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Paths of one question: numbers in the table and, for each, which of the question's topics it leaves;
+    (num_candidates,) each."""
+
+    paths: Ints
+    topics: Ints
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def at(self, rows: Ints) -> Candidates:
+        """Return the candidates at these rows."""
+        return Candidates(self.paths[rows], self.topics[rows])
+
+    def and_then(self, others: Candidates) -> Candidates:
+        """Return these candidates, then the others."""
+        return Candidates(np.concatenate([self.paths, others.paths]), np.concatenate([self.topics, others.topics]))
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question with every path that can be walked from its topics, and what each is worth.
+
+    masked: the question without the mention of each topic. reachable: all that can be walked. precision, recall and f1:
+    of the ends of each of them, 0 where no end is right. positive: the positives of hard path mining among them.
+    first_shortest: the row of the shortest answer path that comes first, −1 where there is none. has_gold: the
+    positives are an annotator's paths. negatives: the wrong paths that mining made, some of which the graph lacks.
+    """
+
+    id: str
+    text: str
+    topic_ids: tuple[str, ...]
+    mentions: tuple[str, ...]
+    masked: tuple[str, ...]
+    reachable: Candidates
+    precision: Floats
+    recall: Floats
+    f1: Floats
+    positive: Bools
+    first_shortest: int
+    has_gold: bool
+    negatives: Candidates
+    similarity: tuple[Floats, Floats] | None = None
+    """Of each reachable path as one to stop at and as a beginning, by what is trained on nothing; see `similar`."""
+
+    @property
+    def is_right(self) -> Bools:
+        """Which of the reachable paths lead to a right answer."""
+        return self.f1 > 0
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleSet:
+    """The examples of one mined file."""
+
+    table: PathTable
+    examples: tuple[Example, ...]
+    mined: Mined
+
+
+def examples_of(mined: Mined) -> ExampleSet:
+    """Return the examples of a mined file, in its order."""
+    table = PathTable(words_of(mined.mining))
+    return ExampleSet(table, tuple(_example(question, table) for question in mined.questions), mined)
+
+
+def _example(question: MinedQuestion, table: PathTable) -> Example:
+    found = [(table.number(hops), topic) for topic, reach in enumerate(question.reach) for hops in walks(reach)]
+    row = {key: at for at, key in enumerate(found)}
+    values = np.zeros((3, len(found)), dtype=np.float32)
+    positive = np.zeros(len(found), dtype=np.bool_)
+    first_shortest = -1
+    for path in question.paths:
+        at = row.get((table.number(path.hops), path.topic))
+        if at is None:
+            continue  # the reach was cut before it
+        values[:, at] = path.precision, path.recall, path.f1
+        positive[at] = path.positive
+        if path.shortest and first_shortest < 0:
+            first_shortest = at
+    return Example(
+        id=question.id,
+        text=question.text,
+        topic_ids=tuple(topic.id for topic in question.topics),
+        mentions=tuple(topic.mention for topic in question.topics),
+        masked=tuple(mask_topic(question.text, topic.mention) for topic in question.topics),
+        reachable=_candidates(found),
+        precision=values[0],
+        recall=values[1],
+        f1=values[2],
+        positive=positive,
+        first_shortest=first_shortest,
+        has_gold=any(path.gold for path in question.paths),
+        negatives=_candidates([(table.number(path.hops), path.topic) for path in question.negatives]),
+    )
+
+
+def _candidates(pairs: Sequence[tuple[int, int]]) -> Candidates:
+    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return Candidates(both[:, 0], both[:, 1])

@@ -1,1 +1,0 @@
-"""What networks read: mined questions as examples, paths by number, texts as token ids, batches."""

@@ -1,1 +1,0 @@
-"""What networks learn from: shares, pools, losses and objectives."""

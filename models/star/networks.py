@@ -1,0 +1,195 @@
+"""STAR's networks: the dual encoder and the cross-attentive scorer.
+
+A path is encoded hop by hop: the encoder sees each hop's words once, whatever paths it is part of, and a small network
+composes them, so that all paths of a graph can be scored. The composition is our own, no paper's:
+
+    z_1 = h_1,   z_l = norm( norm(z_(l−1) + h_l) + MLP([z_(l−1); h_l; z_(l−1) ∘ h_l]) )
+    stop(q, p)   = e^a · cos(q, z_L) + (L − 1) · (b + w·q)          the path, followed by END
+    extend(q, p) = e^a · cos(q, norm(z_L + MLP'(z_L))) + (L − 1) · (b + w·q)    the path as the beginning of another
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from .backbone import Backbone, attend, hidden_states
+from .examples import PathLevel
+from .texts import PairBatch, TextBatch
+
+INITIAL_SCALE = 20.0
+INITIAL_HOP_COST = -3.0
+
+
+@dataclass(frozen=True, slots=True)
+class DualBatch:
+    """Questions, the distinct hops of their candidates, and which question is scored with which path.
+
+    hops: in parts of like length, one after the other in the order of `levels`' numbers through `hop_rows`, which has
+    for each hop its row in the parts joined. levels: see `PathSlice`. paths and owners, (num_pairs,): the row of the
+    path in the levels joined, the row of the question.
+    """
+
+    questions: TextBatch
+    hops: Sequence[TextBatch]
+    hop_rows: Tensor
+    levels: Sequence[PathLevel]
+    paths: Tensor
+    owners: Tensor
+
+    def to(self, device: torch.device) -> DualBatch:
+        """Return the batch on another device."""
+        return DualBatch(
+            self.questions.to(device),
+            [part.to(device) for part in self.hops],
+            self.hop_rows.to(device),
+            self.levels,
+            self.paths.to(device),
+            self.owners.to(device),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PathStates:
+    """Composed paths: states, (num_paths, dimension) of unit length, and num_hops, (num_paths,)."""
+
+    states: Tensor
+    num_hops: Tensor
+
+
+class DualEncoder(nn.Module):
+    """Scores paths by the cosine of their encoding with the question's; see the module's formula.
+
+    hop_cost: what b begins as; 0 beside a similarity that weighs hops itself.
+    """
+
+    def __init__(self, backbone: Backbone, hop_cost: float = INITIAL_HOP_COST) -> None:
+        super().__init__()
+        dimension = backbone.dimension
+        self.encoder = backbone.model
+        self.precision: torch.dtype | None = None
+        self.compose = _mlp(3 * dimension, dimension)
+        self.promise = _mlp(dimension, dimension)
+        self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
+        self.hop_cost = nn.Linear(dimension, 1)
+        nn.init.zeros_(self.hop_cost.weight)
+        nn.init.constant_(self.hop_cost.bias, hop_cost)
+
+    def encode(self, texts: TextBatch) -> Tensor:
+        """Return the mean of each text's hidden states at unit length, (num_texts, dimension)."""
+        hidden = hidden_states(self.encoder, texts.ids, texts.mask, self.precision)
+        mask = texts.mask[..., None].float()
+        return normalize((hidden * mask).sum(dim=1) / mask.sum(dim=1), dim=-1)
+
+    def step(self, before: Tensor, hop: Tensor) -> Tensor:
+        """Return the states of paths that go on by one hop; all (num_paths, dimension)."""
+        change = self.compose(torch.cat([before, hop, before * hop], dim=-1))
+        return normalize(normalize(before + hop, dim=-1) + change, dim=-1)
+
+    def paths(self, hops: Tensor, levels: Sequence[PathLevel]) -> PathStates:
+        """Return the states of all paths of a trie, level by level; hops: (num_hops, dimension)."""
+        found: list[Tensor] = []
+        lengths: list[Tensor] = []
+        for depth, level in enumerate(levels, start=1):
+            last = hops[torch.from_numpy(level.hops).to(hops.device)]
+            parents = torch.from_numpy(level.parents).to(hops.device)
+            found.append(last if depth == 1 else self.step(found[-1][parents], last))
+            lengths.append(torch.full((len(last),), depth, device=hops.device))
+        return PathStates(torch.cat(found), torch.cat(lengths))
+
+    def promised(self, states: Tensor) -> Tensor:
+        """Return what paths promise as beginnings, unit vectors, (num_paths, dimension)."""
+        return normalize(states + self.promise(states), dim=-1)
+
+    def hop_costs(self, questions: Tensor, num_hops: Tensor) -> Tensor:
+        """Return (L − 1) · (b + w·q) for pairs: questions (num_pairs, dimension), num_hops (num_pairs,)."""
+        cost: Tensor = self.hop_cost(questions)[:, 0]
+        return (num_hops - 1) * cost
+
+    def forward(self, batch: DualBatch) -> tuple[Tensor, Tensor]:
+        """Return stop and extend, (num_pairs,) each."""
+        questions = self.encode(batch.questions)[batch.owners]
+        hops = torch.cat([self.encode(part) for part in batch.hops])[batch.hop_rows]
+        paths = self.paths(hops, batch.levels)
+        cost = self.hop_costs(questions, paths.num_hops[batch.paths])
+        scale = self.log_scale.exp()
+        stop = scale * (paths.states[batch.paths] * questions).sum(dim=-1) + cost
+        extend = scale * (self.promised(paths.states)[batch.paths] * questions).sum(dim=-1) + cost
+        return stop, extend
+
+
+def _mlp(inputs: int, outputs: int) -> nn.Sequential:
+    """A network that begins as zero: what it changes has to be learned."""
+    last = nn.Linear(outputs, outputs)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    return nn.Sequential(nn.Linear(inputs, outputs), nn.GELU(), last)
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """What the special tokens attended to: question, that of `[QSP]` over the question's tokens, and path, that of
+    `[PSP]` over the path's; (num_pairs, length) each, 0 outside, rows add up to 1."""
+
+    question: Tensor
+    path: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class CrossBatch:
+    """Pairs in parts of like length; rows, (num_pairs,), is where in the parts joined each pair stands."""
+
+    parts: Sequence[PairBatch]
+    rows: Tensor
+
+    def to(self, device: torch.device) -> CrossBatch:
+        """Return the batch on another device."""
+        return CrossBatch([part.to(device) for part in self.parts], self.rows.to(device))
+
+
+class CrossAttentiveScorer(nn.Module):
+    """Scores a question with a path:
+
+        h'_QSP  = h_QSP + attend(h_QSP, H_question)
+        h'_PSP  = h_PSP + attend(h_PSP, H_path)
+        s(q, p) = sigmoid( FFN( [h_CLS ; h'_QSP ; h'_PSP] ) )
+
+    W_Q and W_K are shared by both reads (our reading: the paper speaks of two linear maps). H_path begins behind
+    `[PSP]` and takes in the topic entity and `[END]`.
+    """
+
+    def __init__(self, backbone: Backbone, *, key_dimension: int | None = None, dropout: float = 0.1) -> None:
+        super().__init__()
+        dimension = backbone.dimension
+        self.encoder = backbone.model
+        self.precision: torch.dtype | None = None
+        self.query_map = nn.Linear(dimension, key_dimension or dimension, bias=False)
+        self.key_map = nn.Linear(dimension, key_dimension or dimension, bias=False)
+        self.feed_forward = nn.Sequential(
+            nn.Dropout(dropout),
+            nn.Linear(3 * dimension, dimension),
+            nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(dimension, 1),
+        )
+
+    def forward(self, batch: CrossBatch) -> Tensor:
+        """Return the logits of s, (num_pairs,)."""
+        return torch.cat([self.read(part)[0] for part in batch.parts])[batch.rows]
+
+    def read(self, batch: PairBatch) -> tuple[Tensor, Attention]:
+        """Return the logits of s, (num_pairs,), and the attention behind them."""
+        text = batch.text
+        hidden = hidden_states(self.encoder, text.ids, text.mask, self.precision)
+        row = torch.arange(len(hidden), device=hidden.device)
+        question, path = hidden[row, batch.question_at], hidden[row, batch.path_at]
+        from_question, question_weights = attend(question, hidden, batch.is_question, self.query_map, self.key_map)
+        from_path, path_weights = attend(path, hidden, batch.is_path, self.query_map, self.key_map)
+        joined = torch.cat([hidden[:, 0], question + from_question, path + from_path], dim=-1)
+        logits = self.feed_forward(joined)[:, 0].float()
+        return logits, Attention(question_weights, path_weights)

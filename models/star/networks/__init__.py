@@ -1,1 +1,0 @@
-"""The networks, and the encoder inside them."""

