@@ -143,12 +143,12 @@ class Engine:
 
         Raises `UsageError` where the recipe has no scores of paths.
         """
-        from .show.explanation import explained, explaining_part
+        from .show.explanation import explain_evidence, explaining_part
 
         part = explaining_part(self.recipe)
         evidence = self.retrieve(question, top_k=top_k)
         assert self._opened is not None
-        return explained(evidence, part, self._opened.graph)
+        return explain_evidence(evidence, part, self._opened.graph)
 
     def growth(self, question: str | Question) -> Growth:
         """Return how a question's subgraph grew and was pruned; `UsageError` for a recipe without the part gril."""
@@ -356,15 +356,15 @@ def _question_or_fault(question: str | Question) -> Question | Evidence[Item]:
     try:
         return _question(question)
     except UsageError as error:
-        return Evidence(Question(_shortened(repr(question))), (), "chain", note=str(error))
+        return Evidence(Question(_shorten(repr(question))), (), "chain", note=str(error))
 
 
 def _with_topics(evidence: Evidence[Item]) -> Evidence[Item]:
     if not evidence.topics:
         hint = "try `lodestar entities` with parts of it, or give --topic an id or a name"
-        raise EntityNotFoundError(f"{evidence.note}: {_shortened(evidence.question.text)!r}; {hint}")
+        raise EntityNotFoundError(f"{evidence.note}: {_shorten(evidence.question.text)!r}; {hint}")
     return evidence
 
 
-def _shortened(text: str, limit: int = 80) -> str:
+def _shorten(text: str, limit: int = 80) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -63,7 +63,7 @@ class Union:
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return the union for each question."""
         left, right = yield from in_step(*(side.retrieve(questions, top_k) for side in self._sides))
-        return [united(one, as_kind(two, one.kind)) for one, two in zip(left, right, strict=True)]
+        return [unite_evidence(one, as_kind(two, one.kind)) for one, two in zip(left, right, strict=True)]
 
 
 class Cached:
@@ -137,7 +137,7 @@ def traced(name: str, before: Sequence[Cost], steps: Steps[list[Evidence[Any]]])
     return [each.charged([cost]) for each in found]
 
 
-def united(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
+def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
     """Return the union of two pieces of evidence of one kind for one question. See `Union`."""
     one, other = left.calibration, right.calibration
     calibrated = one is not None and other is not None and one.of == other.of

@@ -125,8 +125,8 @@ def _encoder(settings: Settings) -> Finding:
 
 
 def _checkpoint(settings: Settings, folder: str) -> Finding:
-    from ..models.training.checkpoint import checked
-    from ..models.training.description import described
+    from ..models.training.checkpoint import check_checkpoint
+    from ..models.training.description import load_description
     from ..models.training.kind import kind_in
     from .neo4j.catalogue import read_catalogue
     from .neo4j.gateway import Gateway
@@ -134,8 +134,8 @@ def _checkpoint(settings: Settings, folder: str) -> Finding:
 
     try:
         kind = kind_in(Path(folder))
-        description, hashes = described(Path(folder), kind.description)
-        checked(Path(folder), kind.description, lambda _: ())
+        description, hashes = load_description(Path(folder), kind.description)
+        check_checkpoint(Path(folder), kind.description, lambda _: ())
     except CheckpointError as error:
         return Finding("checkpoint", "missing", str(error), "train it again (lodestar train KIND)")
     sets = ", ".join(dict.fromkeys(each.questions for each in description.train))

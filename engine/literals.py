@@ -28,12 +28,12 @@ def iri_text(text: str) -> str:
 def lexical_value(text: str) -> str:
     """Return the value of a literal that is written as an N-Triples term or as ``value^^type``; other text as it is."""
     if term := _TERM.fullmatch(text):
-        return _ESCAPE.sub(_unescaped, term[1])
+        return _ESCAPE.sub(_unescape, term[1])
     typed = _TYPED.fullmatch(text)
     return typed[1] if typed else text
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     code = found[1] or found[2]
     if code is None:
         return _CHARACTERS.get(found[3], found[3])

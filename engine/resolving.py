@@ -18,7 +18,7 @@ MAX_BITS = 63
 """Of a whole number: no option is larger, and larger ones are no floats."""
 
 
-def filled(kind: type[T], data: Mapping[str, Any], where: str) -> T:
+def fill_dataclass(kind: type[T], data: Mapping[str, Any], where: str) -> T:
     """Return a dataclass with the values of plain data, inner dataclasses included; what is not given has its default.
 
     Raises `UsageError`, beginning with `where`, for an option that there is not, a value of the wrong kind or out of
@@ -71,7 +71,7 @@ def _value(wanted: Any, value: Any, name: str, where: str) -> Any:
     if is_dataclass(wanted) and isinstance(wanted, type):
         if not isinstance(value, Mapping):
             raise UsageError(f"{where}: expected options of {name}, found {value!r}")
-        return filled(wanted, value, f"{where}: {name}")
+        return fill_dataclass(wanted, value, f"{where}: {name}")
     if get_origin(wanted) is Literal:
         if not isinstance(value, str | int) or value not in get_args(wanted):
             raise UsageError(f"{where}: expected one of {', '.join(get_args(wanted))} for {name}, found {value!r}")

@@ -15,7 +15,7 @@ from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEnc
 from ..models.text.vectors import TextVectors, VectorStore
 from ..models.text.verbalise import RelationWords
 from ..models.training.description import CheckpointError as Unreadable
-from ..models.training.description import ModelDescription, described
+from ..models.training.description import ModelDescription, load_description
 from ..models.training.kind import AnyKind, ModelKind, Opening, kind_in, load_kind
 from .errors import CheckpointError, EncoderError, UsageError
 from .indexes.relation_words import type_words, words_of_relation
@@ -102,7 +102,7 @@ class Resources:
 
         def read() -> tuple[AnyKind, ModelDescription]:
             kind = kind_in(Path(folder), [each if isinstance(each, ModelKind) else load_kind(each) for each in kinds])
-            return kind, described(Path(folder), kind.description)[0]
+            return kind, load_description(Path(folder), kind.description)[0]
 
         return self._checkpoint(("description", folder, *kinds), read)
 
@@ -152,11 +152,11 @@ class Resources:
 
     def reranker(self, name: str) -> CrossEncoder:
         """Return a cross-encoder, loaded; raises `EncoderError` where it cannot be."""
-        from ..models.reranker import RerankerUnavailableError, loaded_reranker
+        from ..models.reranker import RerankerUnavailableError, load_reranker
 
         def load() -> CrossEncoder:
             try:
-                return loaded_reranker(name, self.device)
+                return load_reranker(name, self.device)
             except RerankerUnavailableError as error:
                 raise EncoderError(str(error)) from error
 

@@ -51,9 +51,9 @@ class Runner:
         requests, prompts = _by_kind(group)
         if not prompts:
             return self._database.send(requests)
-        chat = _opened(self._chat)
+        chat = _open_chat(self._chat)
         if chat is None:
-            return _in_order(group, self._database.send(requests), _unconfigured(prompts))
+            return _in_order(group, self._database.send(requests), _fail_unconfigured(prompts))
         completing = chat.submit(prompts)
         try:
             answers = self._database.send(requests)
@@ -78,9 +78,9 @@ class AsyncRunner:
         requests, prompts = _by_kind(group)
         if not prompts:
             return await self._database.send(requests)
-        chat = _opened(self._chat)
+        chat = _open_chat(self._chat)
         if chat is None:
-            return _in_order(group, await self._database.send(requests), _unconfigured(prompts))
+            return _in_order(group, await self._database.send(requests), _fail_unconfigured(prompts))
         completing = asyncio.ensure_future(chat.acomplete(prompts))
         try:
             answers = await self._database.send(requests)
@@ -90,7 +90,7 @@ class AsyncRunner:
             raise
 
 
-def _opened(chat: Chat) -> ChatGateway | None:
+def _open_chat(chat: Chat) -> ChatGateway | None:
     return chat() if callable(chat) else chat
 
 
@@ -105,7 +105,7 @@ def _in_order(group: Sequence[Call], answers: Sequence[Any], completed: Sequence
     return [next(said) if isinstance(call, Prompt) else next(answered) for call in group]
 
 
-def _unconfigured(prompts: Sequence[Prompt]) -> list[Completed]:
+def _fail_unconfigured(prompts: Sequence[Prompt]) -> list[Completed]:
     return [
         LLMError(
             "no language model is configured: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml, and "

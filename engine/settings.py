@@ -109,7 +109,7 @@ def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] |
         if found is not None:
             chosen[setting.name] = found
     chosen |= {name: value for name, value in (flags or {}).items() if value is not None}
-    settings = _checked(chosen)
+    settings = _check_settings(chosen)
     if not settings.llm_api_key and sends_openai_env(settings):
         settings = replace(settings, llm_api_key=env.get(_OPENAI_KEY, ""))
     return settings
@@ -158,7 +158,7 @@ def check_address(uri: str) -> None:
         )
 
 
-def _checked(chosen: Mapping[str, Any]) -> Settings:
+def _check_settings(chosen: Mapping[str, Any]) -> Settings:
     values: dict[str, Any] = {}
     for setting in fields(Settings):
         if setting.name not in chosen:

@@ -41,7 +41,7 @@ def read_text(file: Path, what: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
         ) from error
 
 
-def parsed_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """Return what a text says in JSON; raise `ValueError`, for too many brackets as well."""
     try:
         return json.loads(text)

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR
-from ..engine.neo4j.templates import quoted
+from ..engine.neo4j.templates import quote_identifier
 
 MAX_ID_BYTES = 8_000
 """Neo4j's range index takes keys of about 8,160 bytes."""
@@ -30,7 +30,7 @@ def fault_of_relation(name: str) -> str | None:
     if len(name.encode()) > MAX_ID_BYTES:
         return f"the relation is longer than {MAX_ID_BYTES:,} bytes"
     try:
-        quoted(name)
+        quote_identifier(name)
     except ValueError:
         return "the relation has a zero byte or \\u in it, which Neo4j cannot have in a relationship type"
     return None

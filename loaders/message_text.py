@@ -5,7 +5,7 @@ from __future__ import annotations
 SHOWN_CHARS = 80
 
 
-def shown(line: str | bytes) -> str:
+def quote_line(line: str | bytes) -> str:
     """Return a line as it may stand in a message: quoted, escaped where unprintable, at most `SHOWN_CHARS` long."""
     text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
     text = text.rstrip("\r\n")

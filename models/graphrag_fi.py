@@ -90,7 +90,7 @@ class Fitted:
     f1_merged: float
 
 
-def fitted(questions: Sequence[Answered]) -> Fitted:
+def best_thresholds(questions: Sequence[Answered]) -> Fitted:
     """Return the thresholds of the greatest mean F1; every question counts, 0 where nothing is kept.
 
         F1(q) = 2 · |kept ∩ right| / (|kept| + |gold|),  kept = {a | ℓ_G(a) ≥ τ_G or ℓ_L(a) ≥ τ_L}
@@ -167,7 +167,7 @@ def coarse_filtered(relevances: npt.NDArray[np.floating], keep: int) -> tuple[in
     return tuple(np.argsort(-relevances, kind="stable")[:keep].tolist())
 
 
-def prioritised(coarse: tuple[int, ...], useful: Collection[int]) -> Priorities:
+def prioritise_items(coarse: tuple[int, ...], useful: Collection[int]) -> Priorities:
     """Return the two groups; GraphRAG-FI, equation 3.
 
     coarse: the paths that the first filter keeps, of which useful are those that the second keeps; others are ignored.
@@ -204,7 +204,7 @@ def answer_confidences(tokens: Sequence[Token], answers: Sequence[str]) -> list[
     confidences: list[float | None] = []
     place = 0
     for answer in answers:
-        start, end = _found(reply, answer, place)
+        start, end = _find_answer(reply, answer, place)
         confidences.append(None)
         if end > start:
             first, last = bisect_right(ends, start), bisect_left(ends, end)
@@ -214,7 +214,7 @@ def answer_confidences(tokens: Sequence[Token], answers: Sequence[str]) -> list[
     return confidences
 
 
-def _found(reply: str, answer: str, place: int) -> tuple[int, int]:
+def _find_answer(reply: str, answer: str, place: int) -> tuple[int, int]:
     """Return where the answer stands, a string in quotes first; equal numbers where it does not."""
     spellings = dict.fromkeys([answer, json.dumps(answer)[1:-1], json.dumps(answer, ensure_ascii=False)[1:-1]])
     for start in (place, 0):
@@ -259,7 +259,7 @@ class Integrated:
     model: int | None
 
 
-def integrated(graph: Sequence[Claim], model: Sequence[Claim], thresholds: Thresholds) -> tuple[Integrated, ...]:
+def integrate_answers(graph: Sequence[Claim], model: Sequence[Claim], thresholds: Thresholds) -> tuple[Integrated, ...]:
     """Return the answers that are kept, each once; GraphRAG-FI, equations 4 to 6.
 
         A = {a ∈ A_G | ℓ_G(a) ≥ τ_G} ∪ {a ∈ A_L | ℓ_L(a) ≥ τ_L}
@@ -268,15 +268,15 @@ def integrated(graph: Sequence[Claim], model: Sequence[Claim], thresholds: Thres
     one counts, the first of equals. An answer of unknown confidence is kept of A_G and left out of A_L: where nothing
     is known of either, the graph's answers stay as they are.
     """
-    of_graph = _kept(graph, thresholds.graph, unknown=True)
-    of_model = _kept(model, thresholds.model, unknown=False)
+    of_graph = _keep_claims(graph, thresholds.graph, unknown=True)
+    of_model = _keep_claims(model, thresholds.model, unknown=False)
     return tuple(
         Integrated(key, _origin(key in of_graph, key in of_model), of_graph.get(key), of_model.get(key))
         for key in {**of_graph, **of_model}
     )
 
 
-def _kept(claims: Sequence[Claim], threshold: float, *, unknown: bool) -> dict[str, int]:
+def _keep_claims(claims: Sequence[Claim], threshold: float, *, unknown: bool) -> dict[str, int]:
     """Return the places of the claims that reach the threshold, by key, in order; of equal keys the surest."""
     places: dict[str, int] = {}
     for place, claim in enumerate(claims):

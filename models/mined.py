@@ -21,7 +21,7 @@ from typing import IO, Annotated, Any, Literal, Protocol, TypeVar, cast
 from pydantic import Field
 
 from .one_line import one_line
-from .training.description import QuestionKey, TrainedOn, decoded
+from .training.description import QuestionKey, TrainedOn, decode_dataclass
 from .whole_file import whole
 
 FORMAT = 1
@@ -64,7 +64,7 @@ def write_lines(path: Path, header: Mapping[str, Any], records: Iterable[Any]) -
 def header_of(path: Path) -> Mapping[str, Any]:
     """Return the first line of a file where it is an object, else nothing."""
     try:
-        with _opened(path) as file:
+        with _open_file(path) as file:
             record = json.loads(file.readline(MAX_LINE_BYTES))
     except (OSError, EOFError, ValueError, RecursionError, zlib.error):
         return {}
@@ -90,14 +90,14 @@ def read_lines(
     head: HeaderT | None = None
     number = 0
     try:
-        with _opened(path) as file:
+        with _open_file(path) as file:
             most = max(FREE_BYTES, MAX_RATIO * path.stat().st_size)
             for number, line in enumerate(_lines(file, most), start=1):  # noqa: B007 - told when the line is damaged
                 digest.update(line)
                 if head is None:
                     head = header(_of_this_format(line))
                 else:
-                    records.append(check(decoded(record, line), head))
+                    records.append(check(decode_dataclass(record, line), head))
     except OSError as error:
         raise MinedFileError(f"{path}: the {what} cannot be read: {error.strerror or error}") from error
     except (EOFError, ValueError, RecursionError, zlib.error) as error:
@@ -114,7 +114,7 @@ def read_lines(
     return head, tuple(records), digest.hexdigest()
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open_file(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
@@ -253,16 +253,16 @@ def write_pool(path: Path, pool: Pool) -> None:
 
 def read_pool(path: Path) -> Pool:
     """Return what `write_pool` wrote; raise `MinedFileError` for a file that is missing, damaged or another."""
-    return Pool(*read_lines(path, _header, PooledQuestion, _checked, what="candidate pool", again=AGAIN))
+    return Pool(*read_lines(path, _header, PooledQuestion, _check_question, what="candidate pool", again=AGAIN))
 
 
 def _header(said: Mapping[str, Any]) -> PoolHeader:
     if said.get("kind") != KIND:
         raise ValueError(f"kind {KIND} in the first line")
-    return decoded(PoolHeader, json.dumps({name: value for name, value in said.items() if name != "kind"}))
+    return decode_dataclass(PoolHeader, json.dumps({name: value for name, value in said.items() if name != "kind"}))
 
 
-def _checked(question: PooledQuestion, _header: PoolHeader) -> PooledQuestion:
+def _check_question(question: PooledQuestion, _header: PoolHeader) -> PooledQuestion:
     for chain in question.chains:
         if not chain.steps or len(chain.names) != len(chain.steps) + 1:
             raise ValueError("a chain has steps, and a name more than steps")

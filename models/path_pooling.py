@@ -128,7 +128,7 @@ class Trees:
         return Trees(*columns, self.state_starts, starts, self.is_turned)
 
 
-def pooled_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool) -> Floats:
+def pool_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool) -> Floats:
     """Return the best S(τ) of each triple over the shortest paths it is on, -inf of one on none, (num_triples,).
 
     Path Pooling, algorithm 1, lines 2 to 10. A path's length is its number of triples (the paper states no weights: our
@@ -152,7 +152,7 @@ def shortest(triples: ScoredTriples) -> Trees:
     half = int(num_nodes.sum())
     shifts = np.cumsum(num_nodes) - num_nodes - triples.node_starts[questions]
     ways = [(triples.heads, triples.tails, shifts), (triples.tails, triples.heads, shifts + half)]
-    sources, targets, copied = map(np.concatenate, zip(*(_copied(triples, *way) for way in ways), strict=True))
+    sources, targets, copied = map(np.concatenate, zip(*(_copy_triples(triples, *way) for way in ways), strict=True))
     roots = np.concatenate([triples.topics + shifts, triples.topics + shifts + half])
     states, state_starts = _breadth_first(sources, targets, roots, 2 * half)
 
@@ -194,7 +194,7 @@ def _breadth_first(sources: Ints, targets: Ints, roots: Ints, num_states: int) -
     return order[1:].astype(np.int64), np.array(starts)
 
 
-def _copied(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints) -> tuple[Ints, Ints, Ints]:
+def _copy_triples(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints) -> tuple[Ints, Ints, Ints]:
     """Return where each topic's copies of the triples start and end, and the triples, (num_edges,) each, by start.
 
     shifts: (num_topics,) what makes a node the state of a topic's copy.
@@ -263,7 +263,7 @@ class Leaving:
         self.starts = np.cumsum(self.counts) - self.counts
 
 
-def pooled_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: int, *, use_maximum: bool) -> Floats:
+def pool_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: int, *, use_maximum: bool) -> Floats:
     """Return the best S(τ) of each triple over all paths without a node twice, -inf of one on none, (num_triples,).
 
     Path Pooling, section 4.3.1, "BFS". Paths start at a topic, or end at one, and have at most `max_length` triples.
@@ -277,7 +277,7 @@ def pooled_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: 
     return best
 
 
-def pooled_on_walks(
+def pool_on_walks(
     triples: ScoredTriples, bonuses: Floats, max_length: int, num_walks: int, seed: int, *, use_maximum: bool
 ) -> Floats:
     """Return the best S(τ) of each triple over random walks, -inf of one on none, (num_triples,).
@@ -378,7 +378,7 @@ class Pooling:
             raise ValueError("the position bonus is divided by a: expected any number but 0")
 
 
-def pooled_scores(triples: ScoredTriples, pooling: Pooling) -> Floats:
+def pool_triple_scores(triples: ScoredTriples, pooling: Pooling) -> Floats:
     """Return the smoothed score s' of each triple, (num_triples,); Path Pooling, algorithm 1.
 
         s_p = mean(s_1 … s_l) (or max),  p_i = min(s) / (i · a),  s'(τ) = max over paths p ∋ τ of s_p + p_i
@@ -392,17 +392,17 @@ def pooled_scores(triples: ScoredTriples, pooling: Pooling) -> Floats:
     bonuses = least_scores(triples) / pooling.position
     use_maximum = pooling.pool == "max"
     if pooling.kernel == "dijkstra":
-        best = pooled_on_trees(triples, bonuses, use_maximum=use_maximum)
+        best = pool_on_trees(triples, bonuses, use_maximum=use_maximum)
     elif pooling.kernel == "bfs":
-        best = pooled_on_simple_paths(triples, bonuses, pooling.max_length, use_maximum=use_maximum)
+        best = pool_on_simple_paths(triples, bonuses, pooling.max_length, use_maximum=use_maximum)
     else:
-        best = pooled_on_walks(
+        best = pool_on_walks(
             triples, bonuses, pooling.max_length, pooling.num_walks, pooling.seed, use_maximum=use_maximum
         )
     return np.where(best == -np.inf, triples.scores + bonuses, best)
 
 
-def reselected(
+def reselect_triples(
     triples: ScoredTriples, keep: int | None, pooling: Pooling, *, coarse: int | None = 500
 ) -> tuple[Ints, Floats]:
     """Return the places of the triples kept, question after question, best s' first, and s' of each, (num_kept,) both.
@@ -413,7 +413,7 @@ def reselected(
     """
     places = best_by_score(triples, coarse)
     candidates = triples.taken(places)
-    pooled = pooled_scores(candidates, pooling)
+    pooled = pool_triple_scores(candidates, pooling)
     kept = best_first(candidates, pooled, keep)
     return places[kept], pooled[kept]
 

@@ -13,7 +13,7 @@ class RerankerUnavailableError(Exception):
     """The model's files are neither here nor to be had; the message is one line that says why."""
 
 
-def loaded_reranker(name: str, device: str | None = None) -> CrossEncoder:
+def load_reranker(name: str, device: str | None = None) -> CrossEncoder:
     """Return a cross-encoder by name or path; raise `RerankerUnavailableError`."""
     from sentence_transformers import CrossEncoder
 

@@ -113,7 +113,7 @@ def support(hop_tokens: Floats, hop_starts: Ints, question_tokens: Floats) -> Fl
     return means
 
 
-def composed_cosine(hop_vectors: Floats, paths: Ints, question_vector: Floats) -> Floats:
+def compose_cosine(hop_vectors: Floats, paths: Ints, question_vector: Floats) -> Floats:
     """cos(q', Σ_l h_l), the stand-in for cos(q', text(p)) that needs no encoding.
 
     hop_vectors: (D, dim); paths: (num_paths, max_hops) rows of `hop_vectors`, −1 after a path's end; question_vector:
@@ -179,7 +179,7 @@ class PathSimilarity:
         """
         self._encode_ahead(questions)
         prepared = [[_Prepared.of(paths, self.vectors) for paths in question if paths.hops] for question in questions]
-        composed = [_joined([part.composed(self.vectors, self.weights) for part in parts]) for parts in prepared]
+        composed = [_stack_parts([part.composed(self.vectors, self.weights) for part in parts]) for parts in prepared]
         best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in composed]
         hops = [[path for part in parts for path in part.paths.hops] for parts in prepared]
         shortlisted = [paths[row] for paths, rows in zip(hops, best, strict=True) for row in rows.tolist()]
@@ -254,7 +254,7 @@ class _Prepared:
 
     def composed(self, vectors: TextVectors, weights: Weights) -> Floats:
         """S of all paths with the composed cosine."""
-        cosine = composed_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
+        cosine = compose_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
         return self.scores(cosine, np.arange(len(self.numbers)), weights)
 
     def scores(self, cosine: Floats, chosen: Ints, weights: Weights) -> Floats:
@@ -270,5 +270,5 @@ class _Prepared:
         )
 
 
-def _joined(parts: Sequence[Floats]) -> Floats:
+def _stack_parts(parts: Sequence[Floats]) -> Floats:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)

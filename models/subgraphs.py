@@ -23,7 +23,7 @@ from safetensors.numpy import save_file
 from .file_hash import file_sha256
 from .mined import Pool, PoolChain, PooledQuestion
 from .one_line import one_line
-from .training.description import QuestionKey, TrainedOn, decoded
+from .training.description import QuestionKey, TrainedOn, decode_dataclass
 from .whole_file import whole
 
 Ints = npt.NDArray[np.int64]
@@ -150,7 +150,7 @@ def read_graphs(path: Path) -> QuestionGraphs:
     """Return what `write_graphs` wrote; raise `GraphFileError` for a file that is missing or damaged."""
     try:
         with safe_open(path, framework="numpy") as file:
-            texts = decoded(GraphTexts, (file.metadata() or {}).get("texts", ""))
+            texts = decode_dataclass(GraphTexts, (file.metadata() or {}).get("texts", ""))
             columns = {name: file.get_tensor(name) for name in _COLUMNS}
         graphs = QuestionGraphs(
             texts,
@@ -259,7 +259,7 @@ INVERSE = "^"
 REFINED = "refined by"
 
 
-def relabelled(graphs: QuestionGraphs, pool: Pool) -> tuple[QuestionGraphs, int]:
+def relabel_graphs(graphs: QuestionGraphs, pool: Pool) -> tuple[QuestionGraphs, int]:
     """Return the subgraphs with the supervision of a pool, and how many questions keep what they had.
 
     Those are questions that the pool does not have, and those of whose chains the subgraph has no walk. The subgraphs

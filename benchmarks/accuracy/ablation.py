@@ -22,11 +22,11 @@ from typing import Any
 
 import torch
 from lodestar.models.file_hash import file_sha256
-from lodestar.models.star.backbone import pretrained_backbone
+from lodestar.models.star.backbone import open_pretrained
 from lodestar.models.star.config import PoolOptions
 from lodestar.models.star.cross_training import CrossReader, DualReader, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
-from lodestar.models.star.losses import mixed
+from lodestar.models.star.losses import mix_scores
 from lodestar.models.star.mined import read
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import ErrorShares, Frequencies, error_shares, frequencies, read_checkpoint
@@ -101,7 +101,7 @@ def errors_of(
     """Train a variant and return its errors on dev, of the best epoch."""
     options = options_of(variant, arguments)
     torch.manual_seed(seed)
-    backbone = pretrained_backbone(ENCODER)
+    backbone = open_pretrained(ENCODER)
     network = CrossAttentiveScorer(backbone) if variant.is_cross else DualEncoder(backbone)
     training = TrainingOptions(
         epochs=arguments.epochs,
@@ -126,7 +126,7 @@ def errors_of(
     state = arguments.work / f"{variant.name}-{seed}.safetensors"
     train(objective, training, state, {"variant": variant.name, "seed": seed, **about})
     state.unlink(missing_ok=True)
-    ranked = ((e, mixed(stop, own, rows, 1.0)) for e, stop, own, rows in objective.shortlisted())
+    ranked = ((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in objective.shortlisted())
     return error_shares(ranked, data.dev, data.vectors, data.known)
 
 

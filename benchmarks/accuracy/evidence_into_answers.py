@@ -23,8 +23,8 @@ from typing import Any
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.integrating import Integrating
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.judging import GoldIds, judged
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, paired_test
+from lodestar.engine.evaluation.judging import GoldIds, judge_answer
+from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, test_pairs
 from lodestar.engine.evaluation.noise import Injecting
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.answer import Answer
@@ -40,9 +40,9 @@ from lodestar.engine.resources import GraphResources, Resources
 from lodestar.engine.settings import resolve
 from lodestar.engine.stages import Reorganiser
 from lodestar.engine.steps import drive
-from lodestar.engine.training.fi_thresholds import answered_of
+from lodestar.engine.training.fi_thresholds import judge_claims
 from lodestar.loaders.questions.reading import read_questions
-from lodestar.models.graphrag_fi import Thresholds, fitted
+from lodestar.models.graphrag_fi import Thresholds, best_thresholds
 from lodestar.models.path_pooling import Pooling
 
 BATCH = 8
@@ -82,7 +82,7 @@ def pooled(evidence: Found) -> Found:
 
 def f1_of(questions: Sequence[GoldQuestion], given: Sequence[Answer]) -> list[float]:
     """Return F1 of each question."""
-    return [judged(*pair).scores["strict/f1"] for pair in zip(questions, given, strict=True)]
+    return [judge_answer(*pair).scores["strict/f1"] for pair in zip(questions, given, strict=True)]
 
 
 def shown(values: Sequence[float]) -> str:
@@ -139,17 +139,17 @@ def table_of_answers(sets: Sequence[Sequence[GoldQuestion]], own: Sequence[Found
             for one, other in zip(own, [[e.cut_to(KEPT_CHAINS) for e in some] for some in others], strict=True)
         ]
         claimed = [
-            [answered_of(*each) for each in zip(questions, *both, strict=True)]
+            [judge_claims(*each) for each in zip(questions, *both, strict=True)]
             for questions, both in zip(sets, sides, strict=True)
         ]
         on_dev = list(zip(*sides[-1], strict=True))
         if change is pooled:
             print(row(name, f1_of(dev, sides[-1][0]), base))
         if len(sets) > 1:
-            best = fitted(claimed[0]).thresholds
+            best = best_thresholds(claimed[0]).thresholds
             taus = f"τ {best.graph:.3g}, {best.model:.3g}"
             print(row(f"{name} + fi, fitted on train ({taus})", f1_of(dev, integrated(on_dev, [best])), base))
-        halves = [fitted(claimed[-1][1 - half :: 2]).thresholds for half in (0, 1)]
+        halves = [best_thresholds(claimed[-1][1 - half :: 2]).thresholds for half in (0, 1)]
         print(row(f"{name} + fi, fitted on the other half", f1_of(dev, integrated(on_dev, halves)), base))
         print(row(f"{name} + fi, naive merge", f1_of(dev, integrated(on_dev, [Thresholds(0, 0)])), base))
 
@@ -173,7 +173,7 @@ def table_of_noise(
             noisy = staged(Injecting(graph.graph, gold, num, SEED), evidence)
             kept = staged(way, noisy) if way else noisy
             by_noise.append(f1_of(dev, answers([each.cut_to(KEPT_CHAINS) for each in kept])))
-        test = paired_test(by_noise[0], by_noise[-1], seed=SEED)
+        test = test_pairs(by_noise[0], by_noise[-1], seed=SEED)
         lost_without = lost_without or test.difference
         lost = f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}]"
         means = " | ".join(shown(values) for values in by_noise)
@@ -189,7 +189,7 @@ def filters(graph: GraphResources, checkpoint: str) -> list[tuple[str, Reorganis
 
 def row(name: str, values: Sequence[float], base: Sequence[float]) -> str:
     """Return a row of the table of answers."""
-    test = paired_test(values, base, seed=SEED)
+    test = test_pairs(values, base, seed=SEED)
     low, high = test.interval.low, test.interval.high
     return f"| {name} | {shown(values)} | {test.difference:+.3f} [{low:+.3f}, {high:+.3f}] | {test.p_value:.4f} |"
 

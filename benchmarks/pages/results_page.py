@@ -8,7 +8,7 @@ from typing import Any
 
 from lodestar.engine.evaluation.diagnosis import KINDS
 from lodestar.engine.evaluation.report import read_records, read_report
-from lodestar.engine.evaluation.table import compared, results_table
+from lodestar.engine.evaluation.table import compare_runs, results_table
 from lodestar.models.star.config import Description
 from lodestar.models.star.training import CROSS, DUAL
 
@@ -195,7 +195,7 @@ def _paired(reports: Mapping[Path, Report], better: str, worse: str) -> Iterator
         other = folder.with_name(folder.name.removesuffix(better) + worse)
         if _recipe(report) != better or other not in reports:
             continue
-        found = compared(read_records(str(folder)), read_records(str(other)))
+        found = compare_runs(read_records(str(folder)), read_records(str(other)))
         for metric in ("strict/f1", "path/hits_at_1_any"):
             test = found.tests[metric]
             yield (

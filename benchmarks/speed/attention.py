@@ -22,7 +22,7 @@ def measure(length: int, is_whole: bool, found: SimpleQueue[tuple[float, float]]
     """Put the MiB and the ms of one pass."""
     import torch
     from lodestar.models.graphrag_fi import relevance_layer
-    from lodestar.models.language.attention import NAME, recorded
+    from lodestar.models.language.attention import NAME, record_last_row
     from transformers import LlamaConfig, LlamaModel
 
     config = LlamaConfig(
@@ -32,7 +32,7 @@ def measure(length: int, is_whole: bool, found: SimpleQueue[tuple[float, float]]
     model = LlamaModel(config).eval()  # type: ignore[no-untyped-call]
 
     def run(ids: torch.Tensor) -> None:
-        with torch.inference_mode(), nullcontext() if is_whole else recorded(relevance_layer(LAYERS)):
+        with torch.inference_mode(), nullcontext() if is_whole else record_last_row(relevance_layer(LAYERS)):
             model(ids, output_attentions=is_whole, use_cache=False)
 
     run(torch.zeros((1, 8), dtype=torch.int64))

@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 
 import torch
-from lodestar.models.star.backbone import pretrained_backbone
+from lodestar.models.star.backbone import open_pretrained
 from lodestar.models.star.config import PoolOptions, StarConfig
 from lodestar.models.star.cross_training import CrossReader, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
@@ -39,7 +39,7 @@ FIRST_STEPS = 5
 def seconds_of_steps(data: ExampleSet, stop: Sequence[Floats], folder: Path, *, compiled: bool) -> list[float]:
     """Train for an epoch; return the seconds of each step."""
     torch.manual_seed(0)
-    backbone = pretrained_backbone(StarConfig().encoder)
+    backbone = open_pretrained(StarConfig().encoder)
     training = TrainingOptions(epochs=1, compile=compiled)
     objective = PoolObjective(
         CrossAttentiveScorer(backbone),

@@ -18,7 +18,7 @@ from statistics import median
 
 import networkx as nx  # type: ignore[import-untyped]
 import numpy as np
-from lodestar.models.path_pooling import Kernel, Pooling, ScoredTriples, pooled_scores
+from lodestar.models.path_pooling import Kernel, Pooling, ScoredTriples, pool_triple_scores
 
 from tests.reference_pooling import PlainTriple, reference_scores
 
@@ -94,12 +94,12 @@ def row(kernel: Kernel, num_triples: int, repeats: int) -> str:
     is_large = num_triples > PLAIN_TRIPLES
     questions = [grown(num_triples, rng) for _ in range(1 if is_large else BATCH)]
     singles = [batch_of([question]) for question in questions]
-    one = ms_of(lambda: [pooled_scores(single, pooling) for single in singles], repeats) / len(singles)
+    one = ms_of(lambda: [pool_triple_scores(single, pooling) for single in singles], repeats) / len(singles)
     cells = [kernel, f"{num_triples:,}", f"{one:.3f}"]
     if is_large:
         return f"| {' | '.join([*cells, '', '', '', ''])} |"
     batch = batch_of(questions)
-    together = ms_of(lambda: pooled_scores(batch, pooling), repeats) / BATCH
+    together = ms_of(lambda: pool_triple_scores(batch, pooling), repeats) / BATCH
     plain = ms_of(lambda: [reference_scores(question, TOPICS, pooling) for question in questions], 1) / BATCH
     cells += [f"{together:.3f}", f"{plain / one:.0f}, {plain / together:.0f}"]
     if kernel == "dijkstra":

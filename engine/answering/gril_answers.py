@@ -16,7 +16,7 @@ from ..evidence.evidence import Evidence, Item
 from ..reorganising.adaptive import predict_hops
 from ..steps import Steps
 from ..values import AnswerEntity, Entity, Triple, check_finite
-from .reply import Claim, cited
+from .reply import Claim, cite_claims
 
 
 class Passages:
@@ -182,7 +182,7 @@ class WritingAnswerer:
             taken, self._passages.reader.write(passages, [each.graph_token for each in taken]), strict=True
         ):
             check_finite(np.array([reply.probability]), "the reader of a checkpoint of kind gril")
-            entities = cited(tuple(Claim(name, reply.probability) for name in reply.names), each)
+            entities = cite_claims(tuple(Claim(name, reply.probability) for name in reply.names), each)
             text = ", ".join(reply.names) or f"{NO_ANSWER}: the language model wrote none"
             found.append(Answer(each, entities, text, "gril", confidence=reply.probability if entities else 0.0))
         return found

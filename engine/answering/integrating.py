@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
 
-from ...models.graphrag_fi import Claim, Thresholds, integrated
+from ...models.graphrag_fi import Claim, Thresholds, integrate_answers
 from .. import answering
 from ..errors import LLMError
 from ..evidence.answer import NO_ANSWER, Answer, failed
 from ..evidence.evidence import Evidence, Item
 from ..evidence.text import one_line
-from ..llm.prompts import Completed, Prompt, prompted
+from ..llm.prompts import Completed, Prompt, send_prompts
 from ..stages import Answerer, Integrator, Retriever
 from ..steps import Steps, in_step
 from ..values import AnswerEntity, LinkedQuestion, TokenUsage
 from .llm import as_data
-from .reply import MAX_TEXT_CHARS, is_reply, normalised, parse_reply, sure_of
+from .reply import MAX_TEXT_CHARS, is_reply, normalise_name, parse_reply, sure_of
 
 PROMPT = "closed-book.txt"
 
@@ -33,7 +33,7 @@ class ClosedBook:
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return the model's own answer to each question; one for which that fails has the failure."""
-        completed = yield from prompted([self._prompt_for(each) for each in evidence])
+        completed = yield from send_prompts([self._prompt_for(each) for each in evidence])
         return [self._outcome(each, what) for each, what in zip(evidence, completed, strict=True)]
 
     def _prompt_for(self, evidence: Evidence[Item]) -> Prompt:
@@ -102,7 +102,7 @@ class Integrating:
 
     def integrated(self, graph: Answer, model: Answer) -> Answer:
         """Return one answer of two to the same question."""
-        kept = integrated(claims_of(graph), claims_of(model), self._thresholds)
+        kept = integrate_answers(claims_of(graph), claims_of(model), self._thresholds)
         entities = tuple(
             _entity(
                 None if answer.graph is None else graph.entities[answer.graph],
@@ -141,7 +141,7 @@ def claims_of(answer: Answer) -> list[Claim]:
     ids: dict[str, str | None] = {}
     claims: list[Claim] = []
     for entity in answer.entities:
-        key = normalised(entity.name)
+        key = normalise_name(entity.name)
         if ids.setdefault(key, entity.id) != entity.id:
             key = f"{key}\n{entity.id}"
         claims.append(Claim(key, entity.confidence))

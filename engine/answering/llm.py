@@ -14,10 +14,10 @@ from ..evidence.answer import NO_ANSWER, Answer, failed
 from ..evidence.evidence import Evidence, Item
 from ..evidence.prompt_text import MAX_CHARS, Order, evidence_text
 from ..evidence.text import MAX_NAMES, one_line
-from ..llm.prompts import Completed, Prompt, prompted
+from ..llm.prompts import Completed, Prompt, send_prompts
 from ..steps import Steps
 from ..whole_file import read_text
-from .reply import MAX_TEXT_CHARS, cited, is_reply, parse_reply, sure_of
+from .reply import MAX_TEXT_CHARS, cite_claims, is_reply, parse_reply, sure_of
 
 PLACEHOLDERS = ("question", "evidence")
 
@@ -44,7 +44,7 @@ class LLMAnswerer:
         max_names: ends named per chain.
         max_evidence_chars: the longest evidence, in characters.
         """
-        self._prompt = default_prompt() if prompt is None else checked_prompt(prompt, "the prompt")
+        self._prompt = default_prompt() if prompt is None else check_prompt(prompt, "the prompt")
         self._order: Order = order
         self._max_names = max_names
         self._max_evidence_chars = max_evidence_chars
@@ -58,7 +58,7 @@ class LLMAnswerer:
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return the model's answer to each question."""
-        completed = yield from prompted([self.prompt_for(each) for each in evidence])
+        completed = yield from send_prompts([self.prompt_for(each) for each in evidence])
         return [self._outcome(each, what) for each, what in zip(evidence, completed, strict=True)]
 
     def prompt_for(self, evidence: Evidence[Item]) -> Prompt:
@@ -70,7 +70,7 @@ class LLMAnswerer:
             max_names=self._max_names,
             max_chars=self._max_evidence_chars,
         )
-        content = filled(self._prompt, question=evidence.question.text.strip(), evidence=text)
+        content = fill_placeholders(self._prompt, question=evidence.question.text.strip(), evidence=text)
         return Prompt(content, json=True, logprobs=self._logprobs, is_read=is_reply)
 
     def answer_of(self, completed: Completed, evidence: Evidence[Item]) -> Answer:
@@ -83,7 +83,7 @@ class LLMAnswerer:
             return Answer(evidence, (), text, answerer, completed.usage)
         reply = parse_reply(completed.content)
         claims = sure_of(reply.claims, completed.logprobs) if self._logprobs else reply.claims
-        entities = cited(claims, evidence)
+        entities = cite_claims(claims, evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
         return Answer(evidence, entities, text, answerer, completed.usage)
 
@@ -101,10 +101,10 @@ def default_prompt() -> str:
 
 def load_prompt(path: Path) -> str:
     """Return a prompt file's text; raises `InputError` if it cannot be read, `UsageError` without its placeholders."""
-    return checked_prompt(read_text(path, "the prompt"), str(path))
+    return check_prompt(read_text(path, "the prompt"), str(path))
 
 
-def checked_prompt(text: str, where: str) -> str:
+def check_prompt(text: str, where: str) -> str:
     """Return the template; raises `UsageError` when a placeholder is not in it."""
     missing = [f"{{{name}}}" for name in PLACEHOLDERS if f"{{{name}}}" not in text]
     if missing:
@@ -114,7 +114,7 @@ def checked_prompt(text: str, where: str) -> str:
     return text
 
 
-def filled(template: str, *, question: str, evidence: str) -> str:
+def fill_placeholders(template: str, *, question: str, evidence: str) -> str:
     """Return the template with its two placeholders filled; all other braces stay as they are.
 
     Tags <question> and <evidence> inside the data are opened up, so that data cannot end the section it stands in.

@@ -57,7 +57,7 @@ def parse_reply(content: str) -> Reply:
     claims: dict[str, Claim] = {}
     for claim in map(_claim, listed[:MAX_CLAIMS]):
         if claim.name:
-            claims.setdefault(normalised(claim.name), claim)
+            claims.setdefault(normalise_name(claim.name), claim)
     return Reply(tuple(claims.values()), one_line(text, MAX_TEXT_CHARS) if isinstance(text, str) else "")
 
 
@@ -70,7 +70,7 @@ def is_reply(content: str) -> bool:
     return True
 
 
-def cited(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[AnswerEntity, ...]:
+def cite_claims(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[AnswerEntity, ...]:
     """Return the claims as answers, in their order: with id and evidence from the items, or else the model's own.
 
     A name is looked up among the ends of the chains first, then among the other entities on them; of a triple both
@@ -80,13 +80,15 @@ def cited(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[AnswerEn
     known = _occurrences(evidence)
     answers: dict[str, AnswerEntity] = {}
     for claim in claims:
-        matches = _best(known.get(normalised(claim.name), {}))
+        matches = _best(known.get(normalise_name(claim.name), {}))
         for match in matches:
             items = tuple(sorted(match.as_end or match.on_the_way))
             answer = AnswerEntity(match.entity.label, match.entity.id, claim.confidence, "graph", items)
             answers.setdefault(f"id {match.entity.id}", answer)
         if not matches:
-            answers[f"name {normalised(claim.name)}"] = AnswerEntity(claim.name, None, claim.confidence, "model", ())
+            answers[f"name {normalise_name(claim.name)}"] = AnswerEntity(
+                claim.name, None, claim.confidence, "model", ()
+            )
     return tuple(answers.values())
 
 
@@ -101,7 +103,7 @@ def sure_of(claims: Sequence[Claim], logprobs: Sequence[tuple[str, float]]) -> t
     return tuple(Claim(claim.name, confidence) for claim, confidence in zip(claims, confidences, strict=True))
 
 
-def normalised(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return what two spellings of a name share: NFKC, case, underscores, white space and outer quotes set aside."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     line = one_line(folded.replace("_", " "))
@@ -122,18 +124,20 @@ def _occurrences(evidence: Evidence[Item]) -> dict[str, dict[str, _Occurrence]]:
     for index, scored in enumerate(evidence.items):
         item = scored.value
         for entity in item.ends if isinstance(item, Chain) else (item.tail, item.head):
-            _noted(entity, known, by_id).as_end.add(index)
+            _note_occurrence(entity, known, by_id).as_end.add(index)
         if isinstance(item, Chain):
             for entity in (item.topic, *(e for instance in item.instances() for e in instance.entities)):
-                _noted(entity, known, by_id).on_the_way.add(index)
+                _note_occurrence(entity, known, by_id).on_the_way.add(index)
     return known
 
 
-def _noted(entity: Entity, known: dict[str, dict[str, _Occurrence]], by_id: dict[str, _Occurrence]) -> _Occurrence:
+def _note_occurrence(
+    entity: Entity, known: dict[str, dict[str, _Occurrence]], by_id: dict[str, _Occurrence]
+) -> _Occurrence:
     if entity.id not in by_id:
         by_id[entity.id] = _Occurrence(entity)
         if not entity.is_mediator:
-            known.setdefault(normalised(entity.label), {})[entity.id] = by_id[entity.id]
+            known.setdefault(normalise_name(entity.label), {})[entity.id] = by_id[entity.id]
     return by_id[entity.id]
 
 

@@ -101,12 +101,14 @@ def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> Brow
     from ..show.browser import BrowserView, browser_url_at
 
     if not browser_url:
-        browser_url = browser_url_at(engine.settings.uri) if engine.settings.uri else _embedded(engine).browser_url
+        browser_url = (
+            browser_url_at(engine.settings.uri) if engine.settings.uri else _embedded_status(engine).browser_url
+        )
     given = {name: value for name, value in bounds.items() if value is not None}
     return BrowserView(engine.gateway(), browser_url, **given)
 
 
-def _embedded(engine: Engine) -> Status:
+def _embedded_status(engine: Engine) -> Status:
     from ..neo4j.instance import Instance
 
     return Instance.of(engine.settings).status()
@@ -134,7 +136,11 @@ def _open(engine: Engine, links: Sequence[str], style_link: str | None, *, no_op
         return
     if style_link is not None:
         echo(f"for its colours, once in each web browser (Enter runs it): {style_link}", err=True)
-    secret = "with your password" if engine.settings.uri else f"with the password in {_embedded(engine).password_file}"
+    secret = (
+        "with your password"
+        if engine.settings.uri
+        else f"with the password in {_embedded_status(engine).password_file}"
+    )
     echo(f"log in as {engine.connection.user} {secret}, then press Enter", err=True)
     if not no_open and not open_link(links[0]):
         echo("no web browser found here: open the link yourself", err=True)

@@ -105,7 +105,7 @@ def run(
       lodestar eval questions-dev.jsonl.gz --unanswerable
       lodestar eval questions-dev.jsonl.gz --recipe "similarity + filter" --set filter.keep=10 --noise 10,20,30
     """
-    from ...loaders.questions.reading import chosen_file, read_questions
+    from ...loaders.questions.reading import choose_file, read_questions
     from ..errors import UsageError
     from ..evaluation.runs import RunOptions
 
@@ -113,7 +113,7 @@ def run(
     nums = _amounts(noise) if noise is not None else []
     if nums and prices:
         raise UsageError("--prices: expected a run without --noise, whose report has no cost")
-    path = chosen_file(dataset, split)
+    path = choose_file(dataset, split)
     questions = read_questions(path, format_name)
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}{'-noise' if nums else ''}"
     _check_folder(folder, path, is_noise=bool(nums), fresh=fresh)
@@ -122,7 +122,7 @@ def run(
         _print_noise(questions, recipe, nums, options, settings, as_json=as_json)
         return
     again = {"dataset": path if path == "-" else str(Path(path).resolve()), "format": format_name}
-    report = _made(questions, recipe, options, again, prices, settings)
+    report = _make_run(questions, recipe, options, again, prices, settings)
     _print(report, folder, as_json=as_json)
 
 
@@ -177,7 +177,7 @@ def rerun(
         fresh=fresh,
         unanswerable=unanswerable,
     )
-    now = _made(
+    now = _make_run(
         questions, Recipe.of(what["recipe"], allow_parts=allow_parts), options, again, None, settings_from(**flags)
     )
     _print(now, folder, as_json=as_json)
@@ -205,9 +205,9 @@ def compare(a: str, b: str, as_json: bool) -> None:
     from dataclasses import asdict
 
     from ..evaluation.report import read_records
-    from ..evaluation.table import compared
+    from ..evaluation.table import compare_runs
 
-    found = compared(read_records(a), read_records(b))
+    found = compare_runs(read_records(a), read_records(b))
     if as_json:
         tests = {metric: asdict(test) for metric, test in found.tests.items()}
         sides = {"won": [r.id for r in found.won], "lost": [r.id for r in found.lost]}
@@ -299,7 +299,7 @@ def table(reports: tuple[str, ...]) -> None:
         echo(printable(line))
 
 
-def _made(
+def _make_run(
     questions: QuestionSet,
     recipe: Recipe,
     options: RunOptions,

@@ -35,18 +35,18 @@ def explanation_lines(explanation: Explanation, *, colour: bool) -> Iterator[str
             (explanation.labels[0], path.question, explanation.most_of_question, QUESTION_SHADES),
             (explanation.labels[1], path.words, explanation.most_of_path, PATH_SHADES),
         ):
-            shown = (_shaded(word, most, shades) if colour else _numbered(word) for word in words)
+            shown = (_shade_word(word, most, shades) if colour else _number_word(word) for word in words)
             yield f"      {click.style(label, dim=True)} {' '.join(shown)}"
     yield from _legend(explanation, colour=colour)
 
 
-def _shaded(word: Word, most: float, shades: Sequence[int | None]) -> str:
+def _shade_word(word: Word, most: float, shades: Sequence[int | None]) -> str:
     shade = shades[_step(word.weight / most, len(shades))]
     text = printable(word.text)
     return text if shade is None else click.style(f" {text} ", fg=BLACK, bg=shade)
 
 
-def _numbered(word: Word) -> str:
+def _number_word(word: Word) -> str:
     return f"{printable(word.text)}({percent(word.weight)})"
 
 

@@ -70,7 +70,7 @@ def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: 
       lodestar loads delete more.tsv --yes
     """
     from ...loaders.loads.report import number_of
-    from ...loaders.loads.unloading import found_load, unload
+    from ...loaders.loads.unloading import find_load, unload
     from ..neo4j.catalogue import read_loads
     from ..neo4j.gateway import Gateway
     from ..neo4j.instance import loading_connection
@@ -79,7 +79,7 @@ def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: 
     with Gateway(loading_connection(settings_from(**flags))) as gateway:
         gateway.version()
         loads = gateway.fetch(read_loads())
-        manifest = found_load(loads, load)
+        manifest = find_load(loads, load)
         if not yes:
             if not sys.stdin.isatty():
                 raise UsageError(

@@ -85,7 +85,7 @@ def run() -> None:
     signal.signal(signal.SIGTERM, _end)
     _escape_what_cannot_be_written()
     try:
-        code = _called()
+        code = _call_command()
     except LodestarError as error:
         from .terminal import printable
 
@@ -134,7 +134,7 @@ def _end(number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _called() -> object:
+def _call_command() -> object:
     """Call the command; what fails while things are put away after Ctrl-C is no news, and raised as the interrupt."""
     try:
         return main(standalone_mode=False, color=None if in_colour() else False)

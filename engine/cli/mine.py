@@ -86,12 +86,12 @@ def command(
     """
     import time
 
-    from ...loaders.questions.reading import chosen_file
+    from ...loaders.questions.reading import choose_file
     from ..api import Engine
     from ..progress import progress_bar
     from ..supervision.drawing import DEFAULT_QUESTIONS, MakingOptions
     from ..supervision.drawing import LENGTHS as DEFAULT_LENGTHS
-    from ..supervision.made_set import made_questions
+    from ..supervision.made_set import make_questions
     from ..supervision.mine_file import mine_file
     from ..supervision.miner import MiningOptions
     from ..whole_file import check_output
@@ -113,16 +113,16 @@ def command(
         lengths=lengths or DEFAULT_LENGTHS,
         paraphrase=paraphrase,
     )
-    path = dataset and chosen_file(dataset, split)
+    path = dataset and choose_file(dataset, split)
     check_output("--out", out, reads=[path] if path else (), force=force)
-    asked = _sampled(path, format_name, limit, seed) if path else None
+    asked = _sample_questions(path, format_name, limit, seed) if path else None
     if asked and pool:
         _pool(asked, out, batch_size, settings_from(**flags), as_json=as_json)
         return
     started_s = time.perf_counter()
     name = asked.name if asked else "the graph"
     with Engine(settings_from(**flags)) as engine, progress_bar(name, "mining") as (progress, say):
-        asked = asked or made_questions(engine, making, progress=progress, say=say)
+        asked = asked or make_questions(engine, making, progress=progress, say=say)
         mining = mine_file(asked, engine, out, options, batch_size=batch_size, progress=progress)
     seconds = time.perf_counter() - started_s
     if as_json:
@@ -184,7 +184,7 @@ def check_source(
         raise UsageError("--pool: of a question set: give one in the place of --from-graph")
 
 
-def _sampled(path: str, format_name: str | None, limit: int | None, seed: int) -> QuestionSet:
+def _sample_questions(path: str, format_name: str | None, limit: int | None, seed: int) -> QuestionSet:
     from dataclasses import replace
 
     from ...loaders.questions.reading import read_questions

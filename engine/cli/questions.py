@@ -11,7 +11,7 @@ import click
 
 from ..errors import InputError, LodestarError, UsageError
 from ..values import Question
-from ..whole_file import parsed_json
+from ..whole_file import parse_json
 
 MAX_LINE_CHARS = 1_000_000
 MAX_CHARS = 200_000_000
@@ -30,7 +30,7 @@ def questions_from(texts: Sequence[str], file: str | None, topics: Sequence[str]
         for number, line in enumerate(_lines(file), start=1):
             if line.strip():
                 try:
-                    questions.append(_parsed(line.strip(), topics))
+                    questions.append(_parse_question(line.strip(), topics))
                 except (LodestarError, ValueError) as error:
                     raise InputError(f"{where}:{number}: {error}") from error
     if not questions:
@@ -43,14 +43,14 @@ def _lines(file: str) -> list[str]:
         raise InputError("standard input: expected questions, found it closed")
     try:
         with click.open_file(file, encoding="utf-8") as stream:
-            return _bounded(stream, file)
+            return _read_bounded(stream, file)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{Path(file)}: expected UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
-def _bounded(stream: IO[str], file: str) -> list[str]:
+def _read_bounded(stream: IO[str], file: str) -> list[str]:
     lines: list[str] = []
     chars = 0
     while line := stream.readline(MAX_LINE_CHARS + 1):
@@ -65,10 +65,10 @@ def _bounded(stream: IO[str], file: str) -> list[str]:
     return lines
 
 
-def _parsed(line: str, topics: Sequence[str]) -> Question:
+def _parse_question(line: str, topics: Sequence[str]) -> Question:
     if not line.startswith("{"):
         return Question(line, tuple(topics))
-    record = parsed_json(line)
+    record = parse_json(line)
     text, id_ = record.get("question"), record.get("id", "")
     given = [record[name] for name in ("topic_entities", "topic_names") if record.get(name) not in (None, [])]
     named = given[0] if given else list(topics)

@@ -16,13 +16,13 @@ from .options import json_option
 from .terminal import echo, printable
 
 
-def listed_parts() -> list[dict[str, Any]]:
+def list_parts() -> list[dict[str, Any]]:
     """Return the parts, as plain data: name, role, what it takes and gives, its options."""
     known = (PARTS, LINKERS, ANSWERERS)
     return [_part_data(name, part_class(name, known=some)) for some in known for name in sorted(some)]
 
 
-def listed_recipes() -> list[dict[str, Any]]:
+def list_recipes() -> list[dict[str, Any]]:
     """Return the recipes that come with Lodestar, each resolved."""
     return [read_recipe(name).as_json() for name in recipe_names()]
 
@@ -101,7 +101,7 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         else:
             echo("\n\n".join("\n".join(_file_lines(each)) for each in files))
         return
-    recipes, parts = listed_recipes(), listed_parts()
+    recipes, parts = list_recipes(), list_parts()
     if names:
         known = {each["name"] for each in (*recipes, *parts)}
         if unknown := [name for name in names if name not in known]:

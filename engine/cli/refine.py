@@ -70,8 +70,8 @@ def command(
     from ...models.mined import write_pool
     from ..errors import UsageError
     from ..progress import progress_bar
-    from ..supervision.pools import joined
-    from ..supervision.refine import chosen_figures, pool_of, refined_by_llm, refined_by_scorer
+    from ..supervision.pools import join_pools
+    from ..supervision.refine import chosen_figures, pool_of, refine_by_llm, refine_by_scorer
     from ..whole_file import check_output, storing
 
     if join and len(pools) < 2:
@@ -83,17 +83,17 @@ def command(
     settings = settings_from(**flags, llm_max_calls=max_calls, llm_max_tokens=max_tokens)
     with progress_bar(out.name, "refining") as (progress, _):
         if join:
-            pool = joined(read, join)
+            pool = join_pools(read, join)
         elif by == "llm":
             cache = out.with_name(f"{out.name}.replies.sqlite")
-            pool = refined_by_llm(read[0], settings, cache, max_retries=retries, progress=progress)
+            pool = refine_by_llm(read[0], settings, cache, max_retries=retries, progress=progress)
         else:
             from ..api import Engine
             from ..training.path_sets import path_scorer
 
             with Engine(settings) as engine:
                 scorer, relations, margin = path_scorer(engine, by, log_odds)
-                pool = refined_by_scorer(
+                pool = refine_by_scorer(
                     read[0], scorer, relations, f"{by}, {log_odds:g} log-odds", margin, progress=progress
                 )
     with storing(out):

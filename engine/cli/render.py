@@ -23,7 +23,7 @@ MAX_CLOSE = 2
 
 def about(evidence: Evidence[Item]) -> str:
     """Return the topics that the items start from, those of triples all; as mentioned where that is another word."""
-    return ", ".join(dict.fromkeys(_named(topic) for topic in topics_of(evidence)))
+    return ", ".join(dict.fromkeys(_name_topic(topic) for topic in topics_of(evidence)))
 
 
 def close_ones(evidence: Evidence[Item]) -> str:
@@ -35,7 +35,7 @@ def close_ones(evidence: Evidence[Item]) -> str:
         for other in evidence.topics
         if other.entity.id not in ids and any(_is_close(other, topic) for topic in taken)
     ]
-    return " or ".join(f"{_described(other)}, {other.entity.id}" for other in close[:MAX_CLOSE])
+    return " or ".join(f"{_describe_topic(other)}, {other.entity.id}" for other in close[:MAX_CLOSE])
 
 
 def topics_of(evidence: Evidence[Item]) -> list[Topic]:
@@ -47,12 +47,12 @@ def topics_of(evidence: Evidence[Item]) -> list[Topic]:
     return [known.get(entity.id, Topic(entity)) for entity in starts]
 
 
-def _named(topic: Topic) -> str:
+def _name_topic(topic: Topic) -> str:
     said = topic.mention and fold(topic.mention) != fold(topic.entity.label)
-    return _described(topic) + (f", “{topic.mention}”" if said else "")
+    return _describe_topic(topic) + (f", “{topic.mention}”" if said else "")
 
 
-def _described(topic: Topic) -> str:
+def _describe_topic(topic: Topic) -> str:
     return topic.entity.label + (f" ({topic.kind})" if topic.kind else "")
 
 
@@ -117,7 +117,7 @@ def item_line(item: Item) -> str:
 
 def chain_line(chain: Chain) -> str:
     """Return one line for a chain: its first entity path, with the other ends after it."""
-    others = [_shown(end) for end in chain.ends[1:MAX_ENDS]]
+    others = [_show_entity(end) for end in chain.ends[1:MAX_ENDS]]
     more = len(chain.ends) - 1 - len(others)
     tail = f"; also {', '.join(others)}" if others else ""
     return entity_path_line(chain.instances(1)[0]) + tail + (f" and {more:,} more" if more > 0 else "")
@@ -130,11 +130,11 @@ def entity_path_line(path: Path) -> str:
         for triple in path.triples
     ]
     if path.end.is_literal:
-        triples[-1] = replace(triples[-1], tail=replace(path.end, name=_shown(path.end)))
+        triples[-1] = replace(triples[-1], tail=replace(path.end, name=_show_entity(path.end)))
     return str(Path(tuple(triples), path.inverses))
 
 
-def _shown(entity: Entity) -> str:
+def _show_entity(entity: Entity) -> str:
     """Return the label of an entity, or a literal's value on one line, cut where it is long."""
     return one_line(entity.label) if entity.is_literal else entity.label
 

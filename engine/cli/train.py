@@ -186,7 +186,7 @@ def _train(
     from ..training.running import PRECISIONS, train_kind, training_config
     from ..training.sources import Request
 
-    kind, values = _selected(kind, given, encoder)
+    kind, values = _select_kind(kind, given, encoder)
     source = {parameter: given.pop(parameter) for parameter in _names(_OF_SOURCE[kind.learns_from])}
     settings = settings_from(**given)
     if source.get("from_graph"):
@@ -216,7 +216,7 @@ def _train(
     _print_result(kind, description, out, as_json=as_json)
 
 
-def _selected(kind: AnyKind, given: dict[str, Any], encoder: str | None) -> tuple[AnyKind, dict[str, Any]]:
+def _select_kind(kind: AnyKind, given: dict[str, Any], encoder: str | None) -> tuple[AnyKind, dict[str, Any]]:
     """Return the kind that the options select, and what they set in its configuration; take them out of `given`."""
     from ..errors import UsageError
 

@@ -33,13 +33,13 @@ def command(file: str, against: str | None, link: bool, limit: int | None, as_js
     from ...loaders.questions.reading import read_questions
     from ..progress import progress_bar
     from ..recipes.recipe import read_recipe
-    from ..training.fi_thresholds import fitted_thresholds
+    from ..training.fi_thresholds import fit_thresholds
 
     settings, recipe = settings_and_recipe(flags)
     other = read_recipe(against) if against else None
     questions = read_questions(file).sampled(limit, recipe.seed)
     with progress_bar("train fi", "asking") as (progress, _):
-        best = fitted_thresholds(
+        best = fit_thresholds(
             questions,
             recipe,
             settings,

@@ -19,7 +19,7 @@ from ..gold_questions import GoldQuestion
 from ..retrieval.ends import walks_back
 from ..values import Entity, RelationPath, Step
 from .judging import GoldIds
-from .metrics.answers import Predicted, matched
+from .metrics.answers import Predicted, match_predictions
 from .record import Miss
 from .whole_graph import Nodes, WholeGraph
 
@@ -58,14 +58,14 @@ def reachable(
     found = [
         reached
         for topic in topics
-        for reached in _walked(
+        for reached in _walk_paths(
             graph, topic, is_gold, is_topic, near, len(gold), max_hop, return_to_topic=return_to_topic
         )
     ]
     return sorted(found, key=lambda r: (-r.f1, len(r.relation_path.steps), r.topic.id, str(r.relation_path)))
 
 
-def _walked(
+def _walk_paths(
     graph: WholeGraph,
     topic: int,
     is_gold: npt.NDArray[np.bool_],
@@ -82,7 +82,7 @@ def _walked(
     while stack:
         frontier, steps = stack.pop()
         steps_left = len(near) - 1 - (len(steps) + 1)  # after the one taken now
-        for number, reached in _extended(graph, frontier, steps, near[steps_left]):
+        for number, reached in _extend_frontier(graph, frontier, steps, near[steps_left]):
             to_mediator = bool(graph.is_mediator[reached].all())
             step = Step(graph.relations[abs(number)], inverse=number < 0, to_mediator=to_mediator)
             path = RelationPath((*steps, step))
@@ -98,7 +98,7 @@ def _walked(
                 stack.append((reached, path.steps))
 
 
-def _extended(
+def _extend_frontier(
     graph: WholeGraph, frontier: Nodes, steps: tuple[Step, ...], near_enough: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[int, Nodes]]:
     """Yield every step that leaves a frontier towards nodes near enough, with all nodes it leads to."""
@@ -156,7 +156,7 @@ class Diagnosis:
             return Miss("not in the graph")
         for rank, chain in enumerate(to_chains(evidence).items, start=1):
             ends = [Predicted(end.label, end.id) for end in chain.value.ends]
-            if any(matched(ends, question.answers)):
+            if any(match_predictions(ends, question.answers)):
                 return Miss("lost by the answerer") if rank == 1 else Miss("not the first", rank)
         topics = [self._graph.numbers[id_] for id_ in started if id_ in self._graph.numbers]
         reached = reachable(
@@ -168,10 +168,10 @@ class Diagnosis:
         )
         if not reached:
             return Miss("out of reach")
-        return Miss("pruned", _lost_at(reached, evidence.walked) if evidence.walked else None)
+        return Miss("pruned", _find_lost_hop(reached, evidence.walked) if evidence.walked else None)
 
 
-def _lost_at(reached: Sequence[ReachablePath], walked: Sequence[tuple[str, RelationPath]]) -> int:
+def _find_lost_hop(reached: Sequence[ReachablePath], walked: Sequence[tuple[str, RelationPath]]) -> int:
     """Return the hop at which the search gave up the last of the paths that lead to a right answer."""
     kept = {(topic, _names(path)) for topic, path in walked}
     farthest = 1

@@ -16,8 +16,8 @@ from .metrics.answers import (
     AnswerScores,
     Predicted,
     answer_counts,
-    matched,
-    normalised_answer,
+    match_predictions,
+    normalise_answer,
     rog_scores,
     strict_scores,
 )
@@ -53,14 +53,14 @@ class GoldIds:
         """
         if exactly := tuple(dict.fromkeys(id_ for name in names for id_ in self._named.get(name, ()))):
             return exactly
-        folded = dict.fromkeys(map(normalised_answer, names))
+        folded = dict.fromkeys(map(normalise_answer, names))
         return tuple(dict.fromkeys(id_ for name in folded for id_ in self._normalised.get(name, ())))
 
     @cached_property
     def _normalised(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for name, ids in self._named.items():
-            found.setdefault(normalised_answer(name), []).extend(ids)
+            found.setdefault(normalise_answer(name), []).extend(ids)
         return found
 
     def answers(self, question: GoldQuestion) -> tuple[str, ...]:
@@ -83,12 +83,12 @@ DIGITS = 6
 """Of scores and confidences: further ones depend on which texts an encoder sees together."""
 
 
-def judged(question: GoldQuestion, answer: Answer) -> Record:
+def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
     """Return the record of a question that was answered, or that the system abstained from."""
     evidence = answer.evidence
     chains = to_chains(evidence).items
     predictions = [Predicted(entity.name, entity.id) for entity in answer.entities]
-    paths = [_found(each.value) for each in chains]
+    paths = [_path_of_chain(each.value) for each in chains]
     rog = rog_scores(predictions, question.answers)
     total = answer_counts(predictions, question.answers)
     return Record(
@@ -96,13 +96,13 @@ def judged(question: GoldQuestion, answer: Answer) -> Record:
         question=question.text,
         topics=tuple(topic.entity.id for topic in evidence.topics),
         paths=tuple(_record(each, question.answers) for each in chains),
-        answers=tuple(AnswerRecord(e.name, e.id, _rounded(e.confidence), e.origin) for e in answer.entities),
+        answers=tuple(AnswerRecord(e.name, e.id, _round_confidence(e.confidence), e.origin) for e in answer.entities),
         text=answer.text,
-        confidence=_rounded(answer.confidence),
+        confidence=_round_confidence(answer.confidence),
         without=tuple(sorted(question.without)),
         scores={
-            **_named("strict", strict_scores(predictions, question.answers)),
-            **_named("rog", rog.scores),
+            **_prefix_scores("strict", strict_scores(predictions, question.answers)),
+            **_prefix_scores("rog", rog.scores),
             **_ranking(predictions, question),
             **_paths(paths, question),
         },
@@ -115,7 +115,7 @@ def judged(question: GoldQuestion, answer: Answer) -> Record:
     )
 
 
-def failed(question: GoldQuestion, failure: str) -> Record:
+def record_failure(question: GoldQuestion, failure: str) -> Record:
     """Return the record of a question that was not answered for an error: every figure is 0, none is left out."""
     total = answer_counts([], question.answers)
     figures = {**_ranking([], question), **_paths([], question)}
@@ -125,12 +125,16 @@ def failed(question: GoldQuestion, failure: str) -> Record:
         topics=(),
         failure=failure,
         without=tuple(sorted(question.without)),
-        scores={**_named("strict", ALL_WRONG), **_named("rog", ALL_WRONG), **dict.fromkeys(figures, 0.0)},
+        scores={
+            **_prefix_scores("strict", ALL_WRONG),
+            **_prefix_scores("rog", ALL_WRONG),
+            **dict.fromkeys(figures, 0.0),
+        },
         counted=(total.num_right, total.num_predicted, total.num_gold),
     )
 
 
-def _named(way: str, scores: AnswerScores) -> dict[str, float]:
+def _prefix_scores(way: str, scores: AnswerScores) -> dict[str, float]:
     return {f"{way}/{name}": value for name, value in asdict(scores).items()}
 
 
@@ -155,12 +159,12 @@ def _paths(paths: list[FoundPath], question: GoldQuestion) -> dict[str, float]:
     return figures
 
 
-def _found(chain: Chain) -> FoundPath:
+def _path_of_chain(chain: Chain) -> FoundPath:
     return FoundPath(
         tuple(step.step.relation for step in chain.steps),
-        tuple(_predicted(end) for end in chain.ends),
+        tuple(_prediction(end) for end in chain.ends),
         tuple(
-            (_predicted(triple.head), triple.relation, _predicted(triple.tail))
+            (_prediction(triple.head), triple.relation, _prediction(triple.tail))
             for step in chain.triples()
             for triple in step
         ),
@@ -169,7 +173,7 @@ def _found(chain: Chain) -> FoundPath:
 
 def _record(scored: Scored[Chain], gold: tuple[GoldAnswer, ...]) -> PathRecord:
     chain = scored.value
-    right = matched([_predicted(end) for end in chain.ends], gold)
+    right = match_predictions([_prediction(end) for end in chain.ends], gold)
     first = next((end for end, is_right in zip(chain.ends, right, strict=True) if is_right), None)
     instances = chain.instances()
     instance = next((i for i in instances if i.end == first), next(iter(instances), None))
@@ -185,9 +189,9 @@ def _record(scored: Scored[Chain], gold: tuple[GoldAnswer, ...]) -> PathRecord:
     )
 
 
-def _predicted(entity: Entity) -> Predicted:
+def _prediction(entity: Entity) -> Predicted:
     return Predicted(entity.label, entity.id)
 
 
-def _rounded(confidence: float | None) -> float | None:
+def _round_confidence(confidence: float | None) -> float | None:
     return None if confidence is None else round(confidence, DIGITS)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from ...models.one_line import one_line
-from ...models.training.description import decoded
+from ...models.training.description import decode_dataclass
 from ..errors import InputError
 from ..whole_file import storing
 
@@ -116,7 +116,7 @@ class RecordsFile:
         records = []
         for number, line in enumerate(self._whole(), start=1):
             try:
-                records.append(decoded(Record, line))
+                records.append(decode_dataclass(Record, line))
             except (ValueError, RecursionError) as error:
                 raise InputError(f"{self.path}:{number}: expected a record of a run: {one_line(error)}") from error
         return records

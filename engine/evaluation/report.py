@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ...models.one_line import one_line
 from ..errors import InputError
 from ..gold_questions import GoldQuestion
-from ..whole_file import parsed_json, read_text, write_whole
+from ..whole_file import parse_json, read_text, write_whole
 from .diagnosis import KINDS
 from .metrics.answers import Counted, micro_f1
 from .metrics.confidence import (
@@ -291,7 +291,7 @@ def read_report(path: str) -> dict[str, Any]:
     if not file.exists():
         raise InputError(f"{file}: no report: `lodestar eval` makes one")
     with report_understood(path):
-        report: dict[str, Any] = parsed_json(read_text(file, "the report", MAX_REPORT_BYTES))
+        report: dict[str, Any] = parse_json(read_text(file, "the report", MAX_REPORT_BYTES))
         if report["format"] != FORMAT:
             found = one_line(repr(report["format"]), 40)
             raise InputError(f"{file}: expected a report of format {FORMAT}, found {found}: run it again")

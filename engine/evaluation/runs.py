@@ -16,15 +16,15 @@ from ..api import Engine
 from ..errors import LodestarError, UsageError
 from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers, with_topic_ids
 from ..neo4j.catalogue import read_graph_state
-from ..neo4j.file_lock import locked
+from ..neo4j.file_lock import lock_file
 from ..provenance import provenance
 from ..recipes.recipe import Recipe
 from ..resources import Resources
 from ..settings import Settings
-from ..whole_file import parsed_json, storing, write_whole
+from ..whole_file import parse_json, storing, write_whole
 from .baselines import OVER_THE_WHOLE_GRAPH, WholeSet
 from .diagnosis import Diagnosis
-from .judging import GoldIds, failed, judged
+from .judging import GoldIds, judge_answer, record_failure
 from .record import Miss, Record, RecordsFile
 from .unanswerable import check_left_out, without_their_relations
 from .whole_graph import MAX_TRIPLES, WholeGraph
@@ -41,7 +41,7 @@ class Opened:
 
 
 @contextmanager
-def opened(
+def open_recipe(
     asked: Sequence[GoldQuestion],
     recipe: Recipe,
     settings: Settings,
@@ -104,10 +104,10 @@ class Asker:
         except LodestarError as error:
             seconds = {"failed": time.perf_counter() - started_s}
             miss = Miss("failed") if self._diagnosis and not question.without else None
-            return replace(failed(question, f"{type(error).__name__}: {error}"), seconds=seconds, miss=miss)
+            return replace(record_failure(question, f"{type(error).__name__}: {error}"), seconds=seconds, miss=miss)
         check_left_out(question, answer.evidence)
         total_s = time.perf_counter() - started_s
-        record = judged(question, answer)
+        record = judge_answer(question, answer)
         right = record.scores["strict/hits_at_1"] == 1 or bool(question.without)
         return replace(
             record,
@@ -163,8 +163,8 @@ def run_all(
     """
     asked = questions.sampled(options.limit, recipe.seed)
     with (
-        _held(options.folder),
-        opened(
+        _hold_folder(options.folder),
+        open_recipe(
             asked,
             recipe,
             settings,
@@ -214,10 +214,10 @@ def _topics(questions: Sequence[GoldQuestion], *, link: bool) -> str:
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
+def _hold_folder(folder: Path) -> Iterator[None]:
     with storing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / ".lock", f"another run writes to {folder}"):
+    with lock_file(folder / ".lock", f"another run writes to {folder}"):
         yield
 
 
@@ -226,7 +226,7 @@ def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
     kept = options.folder / "run.json"
     if kept.exists() and not options.fresh:
         try:
-            before = parsed_json(kept.read_bytes())["what"]
+            before = parse_json(kept.read_bytes())["what"]
         except (ValueError, KeyError, TypeError):
             before = None
         now = json.loads(json.dumps(stated["what"]))

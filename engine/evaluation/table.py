@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from .metrics.uncertainty import Paired, paired_test
+from .metrics.uncertainty import Paired, test_pairs
 from .record import Record
 
 _FIRST = (
@@ -161,7 +161,7 @@ class Comparison:
     num_questions: int
 
 
-def compared(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Comparison:
+def compare_runs(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Comparison:
     """Return the comparison; raise `UsageError` unless both runs asked the same questions.
 
     Questions that were asked again without their relations are left out.
@@ -177,7 +177,7 @@ def compared(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Compari
     if any(not set(COMPARED) <= record.scores.keys() for record in (*a, *b)):
         raise UsageError(f"expected the figures {', '.join(COMPARED)} of every question: run it again")
     tests = {
-        metric: paired_test(
+        metric: test_pairs(
             [mine.scores[metric] for mine, _ in pairs], [theirs.scores[metric] for _, theirs in pairs], seed=seed
         )
         for metric in COMPARED

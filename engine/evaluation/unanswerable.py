@@ -36,7 +36,7 @@ def without_their_relations(
     One that has no right answer, or none within reach of the topics that the set gives, is left out: it cannot be
     answered as it is. Raises `UsageError` where none is left.
     """
-    found = tuple(_asked_without(questions, gold, max_hop, return_to_topic=return_to_topic))
+    found = tuple(_ask_without_answers(questions, gold, max_hop, return_to_topic=return_to_topic))
     if not found:
         raise UsageError(
             f"--unanswerable: expected questions with a right answer within {max_hop} hops of the topics that the set "
@@ -45,7 +45,7 @@ def without_their_relations(
     return found
 
 
-def _asked_without(
+def _ask_without_answers(
     questions: Sequence[GoldQuestion], gold: GoldIds, max_hop: int, *, return_to_topic: bool
 ) -> Iterator[GoldQuestion]:
     graph = gold.graph

@@ -140,7 +140,9 @@ class Forming:
         """Link each part by its own words; where the asker gave ids, by those of them that it names, or else by all."""
         if not texts:
             return []
-        questions = [replace(whole.question, text=text, topic_entities=_given(whole, text)) for whole, text in texts]
+        questions = [
+            replace(whole.question, text=text, topic_entities=_topics_of_text(whole, text)) for whole, text in texts
+        ]
         free = [question for question in questions if not question.topic_entities]
         candidates = iter((yield from self._linker.link(free)) if free else [])
         return (
@@ -409,7 +411,7 @@ def _end_set(chain: Chain, evidence: Evidence[Chain], *, negated: bool) -> EndSe
     return EndSet(chain.topic.id, tuple(step.step for step in chain.steps), negated, only)
 
 
-def _given(whole: LinkedQuestion, text: str) -> tuple[str, ...]:
+def _topics_of_text(whole: LinkedQuestion, text: str) -> tuple[str, ...]:
     if not whole.question.topic_entities:
         return ()
     named = tuple(t.entity.id for t in whole.topics if t.entity.label.lower() in text.lower())

@@ -21,7 +21,7 @@ from ...models.text.encoders import EncoderUnavailableError, FloatArray, Sentenc
 from ...models.whole_file import whole
 from ..errors import EncoderError, UsageError
 from ..neo4j.catalogue import Edition, read_catalogue, read_edition, read_graph_state
-from ..neo4j.file_lock import locked
+from ..neo4j.file_lock import lock_file
 from ..neo4j.gateway import Gateway
 from ..neo4j.requests import Request
 from ..neo4j.templates import template
@@ -99,8 +99,8 @@ def build_entity_index(
         done += len(page)
         progress("encoding", done, max(num_expected, done))
     rows = np.concatenate(keys) if keys else np.zeros(0, dtype=np.uint64)
-    index = _made(kept, rows, encoder.dimension, progress)
-    meta = _written(folder, index, pa.chunked_array(ids, pa.large_string()), rows, edition, encoder.revision)
+    index = _make_index(kept, rows, encoder.dimension, progress)
+    meta = _write_index(folder, index, pa.chunked_array(ids, pa.large_string()), rows, edition, encoder.revision)
     kept.forget()
     return EntityIndexReport(len(rows), num_encoded, meta.vectors_bytes + meta.rows_bytes)
 
@@ -191,7 +191,7 @@ class _Kept:
         self._vectors_file.unlink(missing_ok=True)
 
 
-def _made(kept: _Kept, keys: Keys, dimension: int, progress: Progress) -> faiss.Index:
+def _make_index(kept: _Kept, keys: Keys, dimension: int, progress: Progress) -> faiss.Index:
     import faiss
 
     index: faiss.Index
@@ -213,7 +213,7 @@ def _made(kept: _Kept, keys: Keys, dimension: int, progress: Progress) -> faiss.
     return index
 
 
-def _written(
+def _write_index(
     folder: Path, index: faiss.Index, ids: pa.ChunkedArray, keys: Keys, edition: Edition, revision: str
 ) -> EntityIndexMeta:
     """Write the three files, the description last: until it is there the sizes of the one before do not fit."""
@@ -274,7 +274,7 @@ def index_entities(
 
     with storing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / ".entities.lock", f"another process writes the entity index in {folder}"):
+        with lock_file(folder / ".entities.lock", f"another process writes the entity index in {folder}"):
             try:
                 return build_entity_index(folder, pages, state.num_entities, edition, encoder, progress=progress)
             except EncoderUnavailableError as error:

@@ -172,7 +172,7 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
         _log.warning("the entity index in %s is damaged and not used: run `lodestar index entities`", folder)
         return None
     try:
-        index = mapped(folder / VECTORS)
+        index = map_index(folder / VECTORS)
         with pa.memory_map(str(folder / ROWS)) as source:
             rows = pa.ipc.open_file(source).read_all()
         if set(rows.column_names) != {"id", "key"} or index.ntotal != rows.num_rows or index.d != encoder.dimension:
@@ -185,7 +185,7 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
     return EntityIndex(index, rows, meta)
 
 
-def mapped(path: Path) -> faiss.Index:
+def map_index(path: Path) -> faiss.Index:
     """Return a FAISS index that stays on disk, and is read where it is searched."""
     import faiss
 

@@ -120,7 +120,7 @@ def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder, dev
 
     device: where it is searched; on CUDA by faiss-gpu, where that is installed.
     """
-    opened = _opened_index(folder, catalogue, encoder)
+    opened = _open_index(folder, catalogue, encoder)
     return RelationIndex(opened.relations, _on_device(opened.index, device), opened.num_encoded)
 
 
@@ -132,7 +132,7 @@ def _on_device(index: faiss.Index, device: str) -> faiss.Index:
     return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), int(device.partition(":")[2] or 0), index)
 
 
-def _opened_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> RelationIndex:
+def _open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> RelationIndex:
     import faiss
 
     meta = _read_meta(folder)

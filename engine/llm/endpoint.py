@@ -40,7 +40,7 @@ def place(base_url: str) -> str:
     return f"{shown}:{port}" if port else shown
 
 
-def checked_key(api_key: str, where: str) -> str:
+def check_key(api_key: str, where: str) -> str:
     """Return the key to send; raises `LLMError` where one is needed or this one cannot be sent."""
     key = api_key.strip()
     if not key:
@@ -56,7 +56,7 @@ def checked_key(api_key: str, where: str) -> str:
 
 def failure_said(error: openai.OpenAIError) -> str:
     """Return what failed and what to do about it, without a header or a body in it."""
-    tried = _tried(error) if isinstance(error, openai.APIError) else ""
+    tried = _count_tries(error) if isinstance(error, openai.APIError) else ""
     unreadable = next((e for e in (error, error.__cause__) if isinstance(e, UnreadableReplyError)), None)
     if unreadable:  # the cause of a connection error in versions 2 of the client
         return f"sent {unreadable}: see whether LODESTAR_LLM_BASE_URL is OpenAI-compatible"
@@ -67,7 +67,7 @@ def failure_said(error: openai.OpenAIError) -> str:
     return f"could not be called: {type(error).__name__}"
 
 
-def _tried(error: openai.APIError) -> str:
+def _count_tries(error: openai.APIError) -> str:
     """Return how often the client has sent the request, as it notes itself, where that was more than once."""
     num_retries = error.request.headers.get("x-stainless-retry-count", "0")
     return f" in {int(num_retries) + 1} attempts" if num_retries.isdigit() and num_retries != "0" else ""
@@ -77,7 +77,7 @@ def _status_said(error: openai.APIStatusError, tried: str) -> str:
     status = f"HTTP {error.status_code}{_code(error)}"
     if 300 <= error.status_code < 400:
         return (
-            f"sends callers on to {_redirected(error)} ({status}), where nothing was sent: "
+            f"sends callers on to {_redirect_target(error)} ({status}), where nothing was sent: "
             "set LODESTAR_LLM_BASE_URL to the address that answers itself"
         )
     if error.status_code in (401, 403):
@@ -94,7 +94,7 @@ def _status_said(error: openai.APIStatusError, tried: str) -> str:
     return f"refused the request ({status})"
 
 
-def _redirected(error: openai.APIStatusError) -> str:
+def _redirect_target(error: openai.APIStatusError) -> str:
     """Return host and port that a redirect points to, where they are printable."""
     location = error.response.headers.get("location", "")
     if not re.match(r"(https?:)?//", location, re.IGNORECASE):
@@ -148,7 +148,7 @@ class ChatEndpoint:
         self.base_url = base_url or OPENAI_BASE_URL
         self.model = model
         self.where = place(self.base_url)
-        self._api_key = checked_key(api_key, self.where)
+        self._api_key = check_key(api_key, self.where)
         self._timeout_s = timeout_s
         self._max_retries = max_retries
         self._temperature = temperature

@@ -177,13 +177,13 @@ class ChatGateway:
         """Return the one line for a prompt that the budget forbids, else an empty text."""
         spent = self._usage
         if self._max_calls and spent.calls + self._under_way >= self._max_calls:
-            return _said("calls", self._max_calls, spent.calls + self._under_way)
+            return _budget_message("calls", self._max_calls, spent.calls + self._under_way)
         if self._max_tokens and spent.tokens >= self._max_tokens:
-            return _said("tokens", self._max_tokens, spent.tokens)
+            return _budget_message("tokens", self._max_tokens, spent.tokens)
         return ""
 
 
-def _said(what: str, budget: int, spent: int) -> str:
+def _budget_message(what: str, budget: int, spent: int) -> str:
     name = f"llm_max_{what}"
     return (
         f"the language model's budget of {budget:,} {what} is spent ({spent:,}), so the prompt was not sent: "

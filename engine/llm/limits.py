@@ -149,7 +149,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         response = await super().send(request, **options)
         request.headers = own
         try:
-            body = await unpacked(response.aiter_raw(), response.headers.get("content-encoding", ""))
+            body = await unpack_body(response.aiter_raw(), response.headers.get("content-encoding", ""))
         finally:
             await response.aclose()
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _BODY_HEADERS]
@@ -158,7 +158,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         return type(response)(response.status_code, headers=headers, content=body, request=request)
 
 
-async def unpacked(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
+async def unpack_body(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
     """Return what the pieces of a body hold; at most `MAX_BODY_BYTES` and a piece are ever in memory."""
     encoding = encoding.strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:

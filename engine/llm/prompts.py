@@ -121,7 +121,7 @@ def usage_of(prompt: Prompt, completed: Completed) -> ChatUsage:
     )
 
 
-def prompted(prompts: Sequence[Prompt]) -> Generator[Sequence[Prompt], Sequence[Completed], list[Completed]]:
+def send_prompts(prompts: Sequence[Prompt]) -> Generator[Sequence[Prompt], Sequence[Completed], list[Completed]]:
     """Send prompts at the same time and return what came of each, in order: `steps.Steps`, of prompts alone."""
     if not prompts:
         return []

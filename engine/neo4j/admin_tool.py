@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import ServerError
 from .home import ServerHome
-from .process import COLLECTOR, JVM_FLAGS, environment, failure_reason, held_interrupt, is_alive, java, wait_for_end
-from .tied import tied
+from .process import COLLECTOR, JVM_FLAGS, environment, failure_reason, hold_interrupt, is_alive, java, wait_for_end
+from .tied import tie_to_parent
 
 if TYPE_CHECKING:
     import psutil
@@ -67,9 +67,9 @@ def run(
     lines: list[str] = []
     try:
         with ExitStack() as stack:
-            with held_interrupt():
+            with hold_interrupt():
                 process = subprocess.Popen(
-                    tied([java(), f"-Xmx{heap_mb}m", collector, *_ENGLISH, *JVM_FLAGS, _names_file(home)]),
+                    tie_to_parent([java(), f"-Xmx{heap_mb}m", collector, *_ENGLISH, *JVM_FLAGS, _names_file(home)]),
                     cwd=folder or home.folder,
                     env=environment(home, class_path),
                     stdin=subprocess.DEVNULL,

@@ -88,7 +88,7 @@ class StageReader:
             self.progress(name, min(int(float(counted[1]) * _UNIT[counted[2]]), total), total)
 
 
-def imported(output: str) -> Imported:
+def read_import_counts(output: str) -> Imported:
     """Return the counts of an import that succeeded."""
     counts = {what: int(number) for number, what in _SUMMARY.findall(output.rpartition("IMPORT DONE")[2])}
     return Imported(counts["nodes"], counts["relationships"], counts["properties"])
@@ -106,7 +106,7 @@ def failure(output: str) -> str:
     return ""
 
 
-def lacked_room(output: str) -> bool:
+def lacks_room(output: str) -> bool:
     """Whether the import failed for want of room on the disk."""
     return _NO_ROOM_MESSAGE.search(output) is not None
 
@@ -166,9 +166,9 @@ def import_graph(
                 folder=files.folder,
                 on_line=on_line,
             )
-        if ended.exit_code and lacked_room(ended.output):
+        if ended.exit_code and lacks_room(ended.output):
             raise _no_room(home, files, free_bytes)
-        made = _checked(ended, home, files)
+        made = _check_import(ended, home, files)
         graph_files.end_import(home)
         return made
     except BaseException as error:
@@ -208,7 +208,7 @@ def _no_room(home: ServerHome, files: ImportFiles, free_bytes: int) -> StorageEr
     )
 
 
-def _checked(ended: admin_tool.Ended, home: ServerHome, files: ImportFiles) -> Imported:
+def _check_import(ended: admin_tool.Ended, home: ServerHome, files: ImportFiles) -> Imported:
     log = home.logs / LOG
     if ended.exit_code < 0:
         raise ServerError(
@@ -217,7 +217,7 @@ def _checked(ended: admin_tool.Ended, home: ServerHome, files: ImportFiles) -> I
         )
     if ended.exit_code:
         raise ServerError(f"Neo4j's importer failed: {failure(ended.output) or ended.reason}; its log is {log}")
-    made = imported(ended.output)
+    made = read_import_counts(ended.output)
     if (made.num_nodes, made.num_relationships) != (files.num_nodes, files.num_relationships):
         raise ServerError(
             f"Neo4j's importer made {made.num_nodes:,} nodes and {made.num_relationships:,} relationships: expected "

@@ -20,8 +20,8 @@ from ..errors import (
 from ..progress import waiting
 from ..settings import Settings
 from . import admin_tool, graph_files, machine, process
-from .file_lock import locked
-from .home import LOOPBACK, USER, ServerHome, ServerState, checked_name, unwritable
+from .file_lock import lock_file
+from .home import LOOPBACK, USER, ServerHome, ServerState, check_instance_name, unwritable
 from .jars import NEO4J_VERSION, JarCache
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class EmbeddedServer:
     usual_ports = (BOLT_PORT, HTTP_PORT)
 
     def __init__(self, name: str, home_dir: Path, cache_dir: Path) -> None:
-        self.name = checked_name(name)
+        self.name = check_instance_name(name)
         self.servers_dir = home_dir.expanduser().resolve() / "servers"
         self.home = ServerHome(self.servers_dir / self.name)
         self.jars = JarCache(cache_dir.expanduser())
@@ -212,14 +212,14 @@ class EmbeddedServer:
         last = self.home.read_state()
         avoid = self._avoided_ports()
         usual_bolt_port, usual_http_port = self.usual_ports
-        bolt_port = machine.chosen_port(
+        bolt_port = machine.choose_port(
             given["bolt_port"],
             last.bolt_port if last else None,
             usual_bolt_port,
             "--bolt-port",
             avoid | {given["http_port"] or 0},
         )
-        http_port = machine.chosen_port(
+        http_port = machine.choose_port(
             given["http_port"], last.http_port if last else None, usual_http_port, "--http-port", avoid | {bolt_port}
         )
         total_mb = machine.memory_mb()
@@ -256,7 +256,7 @@ class EmbeddedServer:
         if not self.home.has_initial_password:
             admin_tool.run_admin(self.home, class_path, ["dbms", "set-initial-password", password])
         self._child = process.launch(self.home, state, class_path, for_us_alone=self._for_us_alone())
-        self.home.write_state(replace(state, pid=self._child.pid, started_s=process.started_s(self._child.pid)))
+        self.home.write_state(replace(state, pid=self._child.pid, started_s=process.start_time_s(self._child.pid)))
 
     def _awaited(self, *, progress: bool) -> Status:
         """Return the status of the launched server when it answers and takes the password."""
@@ -300,7 +300,7 @@ class EmbeddedServer:
             path.touch()
         except OSError as error:
             raise unwritable(self.servers_dir, error) from error
-        with locked(path, reason, refusal=refusal):
+        with lock_file(path, reason, refusal=refusal):
             yield
 
 

@@ -11,7 +11,7 @@ from ..errors import LodestarError, StorageError
 
 
 @contextmanager
-def locked(path: Path, reason: str, *, refusal: LodestarError | None = None) -> Iterator[None]:
+def lock_file(path: Path, reason: str, *, refusal: LodestarError | None = None) -> Iterator[None]:
     """Hold the lock at `path`; when another has it, raise the `refusal`, or say `reason` on stderr and wait for it.
 
     Raises `StorageError` where the file cannot be opened, as one that another user made.

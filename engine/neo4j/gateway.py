@@ -94,7 +94,7 @@ class Connection:
 
 
 @contextmanager
-def translated(connection: Connection) -> Iterator[None]:
+def translate_errors(connection: Connection) -> Iterator[None]:
     """Turn the driver's errors into Lodestar's."""
     try:
         yield
@@ -128,7 +128,7 @@ def translated(connection: Connection) -> Iterator[None]:
         raise DatabaseUnavailableError(f"{connection.where}: {said}") from error
 
 
-def checked_version(connection: Connection, agent: str) -> str:
+def check_version(connection: Connection, agent: str) -> str:
     """Return the server's version; raise `UnsupportedVersionError` when it is older than Lodestar needs."""
     version = agent.partition("/")[2]
     try:
@@ -143,7 +143,7 @@ def checked_version(connection: Connection, agent: str) -> str:
     return version
 
 
-def _started(call: Callable[[], T]) -> Future[T]:
+def _start_call(call: Callable[[], T]) -> Future[T]:
     """Return what a call in a thread comes to; one that never ends does not keep the process from ending."""
     future: Future[T] = Future()
 
@@ -171,7 +171,7 @@ class Gateway:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.round_trips = 0
-        with translated(connection):
+        with translate_errors(connection):
             self._driver = GraphDatabase.driver(connection.uri, **connection.driver_options)
         self._pool = ThreadPoolExecutor(MAX_CONCURRENT, thread_name_prefix="lodestar-query")
         self._is_stalled = False
@@ -186,7 +186,7 @@ class Gateway:
         """Give the connections back."""
         if self._is_stalled:  # closing would wait for it
             self._pool.shutdown(wait=False, cancel_futures=True)
-            _started(self._driver.close)
+            _start_call(self._driver.close)
         else:
             self._pool.shutdown(cancel_futures=True)
             self._driver.close()
@@ -199,9 +199,9 @@ class Gateway:
             self._driver.verify_authentication() if self.connection.password else None
             return info
 
-        with translated(self.connection):
-            info = self._waited_for(_started(asked))
-        return checked_version(self.connection, info.agent)
+        with translate_errors(self.connection):
+            info = self._waited_for(_start_call(asked))
+        return check_version(self.connection, info.agent)
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps that ask the database alone to their end and return what they return."""
@@ -213,8 +213,8 @@ class Gateway:
         for start in range(0, len(requests), MAX_CONCURRENT):
             some = requests[start : start + MAX_CONCURRENT]
             self.round_trips += len(some)
-            under_way = [_started(partial(self._rows_of, request)) for request in some]
-            with translated(self.connection):
+            under_way = [_start_call(partial(self._rows_of, request)) for request in some]
+            with translate_errors(self.connection):
                 found = [self._waited_for(future) for future in under_way]
             answers += [request.decode(rows) for request, rows in zip(some, found, strict=True)]
         return answers
@@ -244,7 +244,7 @@ class Gateway:
     def execute(self, request: Request[T]) -> T:
         """Run one request that manages its own transactions (``CALL … IN TRANSACTIONS``) or changes the schema."""
         self.round_trips += 1
-        with translated(self.connection), self._session() as session:
+        with translate_errors(self.connection), self._session() as session:
             text = request.template.render(request.names)
             rows = _rows(session.run(Query(text), dict(request.params)))
         return request.decode(rows)
@@ -256,7 +256,7 @@ class Gateway:
         """
         self.round_trips += 1
         with (
-            translated(self.connection),
+            translate_errors(self.connection),
             self._session(default_access_mode=neo4j.READ_ACCESS, fetch_size=fetch_size) as session,
         ):
             query = self.connection.query(request, timeout_s=0)
@@ -272,7 +272,7 @@ class Gateway:
         """
         self.round_trips += 1
         with self._session() as session:
-            with translated(self.connection):
+            with translate_errors(self.connection):
                 metadata = self.connection.metadata(request)
                 end = self._end_transactions
                 hold = Hold.taken(session, request, metadata, wait_s=wait_s, pool=self._pool, end=end)
@@ -297,7 +297,7 @@ class AsyncGateway:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.round_trips = 0
-        with translated(connection):
+        with translate_errors(connection):
             self._driver = AsyncGraphDatabase.driver(connection.uri, **connection.driver_options)
         self._limit = asyncio.Semaphore(MAX_CONCURRENT)
 
@@ -317,7 +317,7 @@ class AsyncGateway:
         """Run one request."""
         self.round_trips += 1
         async with self._limit:
-            with translated(self.connection):
+            with translate_errors(self.connection):
                 try:
                     async with asyncio.timeout(self.connection.timeout_s + GRACE_S):
                         rows = await self._driver.execute_query(

@@ -160,7 +160,7 @@ def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) 
     """Take the steps from sources of moderate degree: at most `fan_out` tails per source, `max_tails` per expansion."""
 
     def decode(rows: Sequence[Row]) -> list[Expanded]:
-        return [_expanded(*row, fan_out=fan_out) for row in rows]
+        return [_expanded_step(*row, fan_out=fan_out) for row in rows]
 
     params = {
         "expansions": [
@@ -188,7 +188,7 @@ def expand_values(
     """Take the steps back from literals; of each its first `max_triples` triples are looked at."""
 
     def decode(rows: Sequence[Row]) -> list[Expanded]:
-        return [_expanded(*row, fan_out=fan_out) for row in rows]
+        return [_expanded_step(*row, fan_out=fan_out) for row in rows]
 
     params = {
         "expansions": [
@@ -213,7 +213,7 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded
     """Take one step from hubs, at most `fan_out` tails per source."""
 
     def decode(rows: Sequence[Row]) -> list[Expanded]:
-        return [_expanded(expansion.key, *row, fan_out=fan_out) for row in rows]
+        return [_expanded_step(expansion.key, *row, fan_out=fan_out) for row in rows]
 
     params: dict[str, Any] = {
         "sources": list(expansion.sources),
@@ -228,7 +228,7 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded
     return Request(template(f"expand_hub_step{direction}"), params, decode, names={"RELATION": expansion.type})
 
 
-def _expanded(key: int, source: str, tails: list[Any], signatures: list[Any], *, fan_out: int) -> Expanded:
+def _expanded_step(key: int, source: str, tails: list[Any], signatures: list[Any], *, fan_out: int) -> Expanded:
     known = chain((None if signature is None else tuple(signature) for signature in signatures), repeat(None))
     kept = tuple(
         Tail(Entity(id_, name, is_literal), degree or 0, signature)

@@ -40,7 +40,7 @@ class ServerState:
     started_s: float = 0.0
 
 
-def checked_name(name: str) -> str:
+def check_instance_name(name: str) -> str:
     """Return the name of an instance; raise `UsageError` when it could not be a folder's name everywhere."""
     if not _NAME.fullmatch(name):
         raise UsageError(

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit, urlunsplit
 from ...models.whole_file import whole
 from ..errors import DownloadError
 from ..progress import say
-from .file_lock import locked
+from .file_lock import lock_file
 
 if TYPE_CHECKING:
     import requests
@@ -101,13 +101,13 @@ class Jar:
 
 
 @cache
-def pinned() -> tuple[Jar, ...]:
+def read_pinned_jars() -> tuple[Jar, ...]:
     """Return the jars of ``jars.tsv``."""
     lines = Path(__file__).with_name("jars.tsv").read_text(encoding="utf-8").splitlines()
-    return tuple(_parsed(line) for line in lines if line and not line.startswith("#"))
+    return tuple(_parse_jar(line) for line in lines if line and not line.startswith("#"))
 
 
-def _parsed(line: str) -> Jar:
+def _parse_jar(line: str) -> Jar:
     coordinate, sha256, size_bytes = line.split("\t")
     group, artifact, version, *classifier = coordinate.split(":")
     return Jar(group, artifact, version, "".join(classifier), sha256, int(size_bytes))
@@ -245,7 +245,7 @@ class JarCache:
 
     def __init__(self, cache_dir: Path, jars: tuple[Jar, ...] | None = None) -> None:
         self.folder = cache_dir.absolute() / f"neo4j-{NEO4J_VERSION}"
-        self.jars = pinned() if jars is None else jars
+        self.jars = read_pinned_jars() if jars is None else jars
 
     @property
     def class_path(self) -> list[Path]:
@@ -268,7 +268,7 @@ class JarCache:
             return self.class_path
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with locked(self.folder / ".lock", "another lodestar is downloading Neo4j"):
+            with lock_file(self.folder / ".lock", "another lodestar is downloading Neo4j"):
                 if missing := self.missing():
                     self._sweep()
                     self._download(missing, progress=progress)

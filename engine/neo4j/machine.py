@@ -108,7 +108,7 @@ def is_free(port: int) -> bool:
     return True
 
 
-def chosen_port(given: int | None, remembered: int | None, usual: int, option: str, avoid: Container[int]) -> int:
+def choose_port(given: int | None, remembered: int | None, usual: int, option: str, avoid: Container[int]) -> int:
     """Return the port to listen at: the one given, else the remembered, the usual, or any free one.
 
     `avoid` are ports that are spoken for. Raises `PortTakenError` when the port given is not free.

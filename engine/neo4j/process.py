@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import PortTakenError, ServerError, StorageError
 from .home import ServerHome, ServerState, initial_heap_mb
-from .tied import tied
+from .tied import tie_to_parent
 
 if TYPE_CHECKING:
     import psutil
@@ -71,9 +71,9 @@ def launch(
         "--console-mode",
     ]
     variables = environment(home, [*class_path, home.folder / "plugins" / "*"])
-    with home.console_log.open("wb") as console, held_interrupt():
+    with home.console_log.open("wb") as console, hold_interrupt():
         return subprocess.Popen(
-            tied(command) if for_us_alone else command,
+            tie_to_parent(command) if for_us_alone else command,
             cwd=home.folder,
             env=variables,
             stdin=subprocess.DEVNULL,
@@ -139,7 +139,7 @@ def listens(server: psutil.Process, state: ServerState) -> bool:
     return ports >= {state.bolt_port, state.http_port}
 
 
-def started_s(pid: int) -> float:
+def start_time_s(pid: int) -> float:
     """Return when the process started, in seconds since the epoch."""
     import psutil
 
@@ -188,7 +188,7 @@ def failure_reason(log: str) -> str:
 
 
 @contextmanager
-def held_interrupt() -> Iterator[None]:
+def hold_interrupt() -> Iterator[None]:
     """Put Ctrl-C off until the block is done: a process must not be started and then forgotten."""
     if threading.current_thread() is not threading.main_thread():
         yield

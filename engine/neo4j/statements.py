@@ -54,7 +54,7 @@ def stream_stated_triples(numbers: Mapping[str, int]) -> Request[StatedTriples]:
 
     def decode(rows: Sequence[Row]) -> StatedTriples:
         head, triples = rows[0]
-        return StatedTriples(head, tuple(map(_stated, triples)))
+        return StatedTriples(head, tuple(map(_triple_key, triples)))
 
     return Request(template("stream_stated_triples"), {"numbers": dict(numbers), "chunk_size": CHUNK_SIZE}, decode)
 
@@ -98,7 +98,7 @@ def _tail(triple: list[Any]) -> StatedTail:
     return StatedTail(relation, value, True, datatype, language)
 
 
-def _stated(triple: list[Any]) -> tuple[str, str, bool, str | None, str | None, list[int]]:
+def _triple_key(triple: list[Any]) -> tuple[str, str, bool, str | None, str | None, list[int]]:
     relation, tail, loads, *kind = triple
     datatype, language = kind or (None, None)
     return relation, tail, bool(kind), datatype, language, loads

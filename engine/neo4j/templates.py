@@ -62,11 +62,11 @@ class Template:
         """
         if set(names) != set(self.names):
             raise TemplateError(f"{self.name}.cypher: expected names {self.names}, got {sorted(names)}")
-        rendered = _NAME.sub(lambda match: quoted(names[match.group(1)]), self.text)
+        rendered = _NAME.sub(lambda match: quote_identifier(names[match.group(1)]), self.text)
         return cast(Any, f"CYPHER {CYPHER_VERSION} {rendered}")  # type: ignore[no-any-return]
 
 
-def quoted(identifier: str) -> str:
+def quote_identifier(identifier: str) -> str:
     """Return the identifier as Cypher reads it: in back-ticks, back-ticks inside doubled.
 
     Raises `ValueError` for text that Cypher would read as something else than these characters.

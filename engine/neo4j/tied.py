@@ -17,7 +17,7 @@ from pathlib import Path
 _PR_SET_PDEATHSIG = 1
 
 
-def tied(command: Sequence[str]) -> list[str]:
+def tie_to_parent(command: Sequence[str]) -> list[str]:
     """Return the command that runs the command so that the end of the calling thread kills it.
 
     Off Linux the command comes back as it is.

@@ -11,7 +11,7 @@ from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.prompt_text import Order
 from ..resources import GraphResources
 from ..stages import Answerer
-from .part import AnswererPart, described, option
+from .part import AnswererPart, describe_field, option
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class LanguageModel(AnswererPart):
     prompt: str = option("", "file of the prompt; empty for the setting llm_prompt, else the default")
     order: Order = field(
         default="best-first",
-        metadata=described(
+        metadata=describe_field(
             "order of the evidence in it: best-first, ascending or lost-in-the-middle",
             source="Path Pooling, section 4.3.3",
         ),

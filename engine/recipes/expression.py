@@ -24,7 +24,7 @@ _TOKEN = re.compile(r"\s*([A-Za-z][\w-]*|[+|()])")
 MAX_LINE_CHARS = 2_000
 
 
-def parsed(line: str) -> Node:
+def parse_line(line: str) -> Node:
     """Return the tree of a line; raise `UsageError` that says where it is wrong."""
     if len(line) > MAX_LINE_CHARS:
         raise UsageError(f"expected a line of parts of at most {MAX_LINE_CHARS:,} characters, found {len(line):,}")
@@ -37,23 +37,23 @@ def parsed(line: str) -> Node:
 
 def check_fits(node: Node, parts: Mapping[str, Part]) -> list[str]:
     """Return the resolved list of stages, bridges included; raise `UsageError` where parts do not fit together."""
-    resolved, _ = _checked(node, parts, node)
+    resolved, _ = _check_node(node, parts, node)
     return resolved
 
 
-def joined(node: Node, parts: Mapping[str, Part], graph: GraphResources) -> Retriever:
+def join_parts(node: Node, parts: Mapping[str, Part], graph: GraphResources) -> Retriever:
     """Return the retriever of a line that was checked."""
     if isinstance(node, Leaf):
         return Traced(node.name, cast(RetrieverPart, parts[node.name]).retriever(graph))
     if node.sign == "|":
-        return Union(joined(node.left, parts, graph), joined(node.right, parts, graph))
+        return Union(join_parts(node.left, parts, graph), join_parts(node.right, parts, graph))
     reorganisers: list[Reorganiser] = [
         TracedReorganiser(name, cast(ReorganiserPart, parts[name]).reorganiser(graph)) for name in _chain(node.right)
     ]
-    return Then(joined(node.left, parts, graph), *reorganisers)
+    return Then(join_parts(node.left, parts, graph), *reorganisers)
 
 
-def _checked(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[str], Kind]:
+def _check_node(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[str], Kind]:
     if isinstance(node, Leaf):
         part = parts[node.name]
         if not isinstance(part, RetrieverPart):
@@ -62,9 +62,9 @@ def _checked(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[s
                 f"as similarity + {node.name}"
             )
         return [node.name], part.gives
-    resolved, kind = _checked(node.left, parts, whole)
+    resolved, kind = _check_node(node.left, parts, whole)
     if node.sign == "|":
-        right, other = _checked(node.right, parts, whole)
+        right, other = _check_node(node.right, parts, whole)
         bridge = [_bridge(other, kind)] if other != kind else []
         return [*resolved, "|", *right, *bridge], kind
     for name in _chain(node.right):

@@ -56,17 +56,17 @@ def names_in(node: Node) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def renamed(node: Node, names: Mapping[str, str]) -> Node:
+def rename_parts(node: Node, names: Mapping[str, str]) -> Node:
     """Return the line with other names."""
     if isinstance(node, Leaf):
         return Leaf(names[node.name])
-    return Joined(node.sign, renamed(node.left, names), renamed(node.right, names))
+    return Joined(node.sign, rename_parts(node.left, names), rename_parts(node.right, names))
 
 
 Role = Literal["retriever", "reorganiser", "linker", "answerer"]
 
 
-def described(
+def describe_field(
     help_: str, *, source: str = "our own", least: float | None = None, most: float | None = None
 ) -> Mapping[str, Any]:
     """Return what a field of a part says of itself: what it does, where its default is from, and its range."""
@@ -77,7 +77,7 @@ def option(
     default: Any, help_: str, *, source: str = "our own", least: float | None = None, most: float | None = None
 ) -> Any:
     """Return a field of a part with its default and what it says of itself."""
-    return field(default=default, metadata=described(help_, source=source, least=least, most=most))
+    return field(default=default, metadata=describe_field(help_, source=source, least=least, most=most))
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Expression:
                 names[name] = f"{name}-{number}"
                 number += 1
         parts = {**self.parts, **{names[name]: part for name, part in right.parts.items()}}
-        return Expression(Joined(sign, self.node, renamed(right.node, names)), parts)
+        return Expression(Joined(sign, self.node, rename_parts(right.node, names)), parts)
 
 
 def expression_of(given: Part | Expression) -> Expression:

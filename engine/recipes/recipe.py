@@ -15,11 +15,11 @@ from .. import recipes
 from ..errors import InputError, UsageError
 from ..forms.forming import Forming
 from ..pipeline import Pipeline
-from ..resolving import filled, key_and_value, put
+from ..resolving import fill_dataclass, key_and_value, put
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Retriever
 from ..whole_file import read_text
-from .expression import check_fits, joined, parsed
+from .expression import check_fits, join_parts, parse_line
 from .part import AnswererPart, Expression, Leaf, LinkerPart, Node, Part, ReorganiserPart, expression_of, names_in
 from .registry import ANSWERERS, LINKERS, PARTS, foreign_code, part_class
 
@@ -74,7 +74,7 @@ class Recipe:
         answerer = answerer or self._answerer(graph)
         if retriever is None:
             self.check()
-            retriever = joined(self.stages, self.parts, graph)
+            retriever = join_parts(self.stages, self.parts, graph)
         if self.forms:
             retriever = Forming(retriever, linker, graph.catalogue.stored_as)
         return Pipeline(linker, retriever, answerer)
@@ -125,7 +125,7 @@ class Recipe:
                 "--allow-parts (in Python allow_parts=True) if you trust it; `lodestar recipes FILE.toml` shows what a "
                 "recipe would load"
             )
-        node = parsed(line)
+        node = parse_line(line)
         names = names_in(node)
         for table in data:
             if table not in (*_OWN_OPTIONS, *names):
@@ -230,7 +230,7 @@ def _own_parts(given: Any, where: str) -> dict[str, str]:
     if not isinstance(given, Mapping) or not all(isinstance(place, str) for place in given.values()):
         raise UsageError(f"{where}: expected parts to be a table of names and module:Class, found {given!r}")
     for name in given:
-        if name in PARTS or name in _OWN_OPTIONS or not isinstance(parsed(name), Leaf):
+        if name in PARTS or name in _OWN_OPTIONS or not isinstance(parse_line(name), Leaf):
             raise UsageError(f"{where}: a part of one's own cannot be called {name!r}: choose another name")
     return dict(given)
 
@@ -239,7 +239,7 @@ def _part(name: str, options: Any, own: Mapping[str, str], where: str) -> Part:
     kind = part_class(name, own)
     if not isinstance(options, Mapping):
         raise UsageError(f"{where}: expected options of {name}, found {options!r}")
-    return filled(kind, options, f"{where}: {name}")
+    return fill_dataclass(kind, options, f"{where}: {name}")
 
 
 def _of_kind(options: Any, role: str, known: Mapping[str, str], where: str) -> Part:
@@ -249,7 +249,7 @@ def _of_kind(options: Any, role: str, known: Mapping[str, str], where: str) -> P
     if not isinstance(name, str) or name not in known:
         raise UsageError(f"{where}: expected one of {', '.join(sorted(known))} for {role}.kind, found {name!r}")
     given = {key: value for key, value in options.items() if key != "kind"}
-    return filled(part_class(name, known=known), given, f"{where}: {role}")
+    return fill_dataclass(part_class(name, known=known), given, f"{where}: {role}")
 
 
 def _yes(value: Any, name: str, where: str) -> bool:
@@ -261,11 +261,11 @@ def _yes(value: Any, name: str, where: str) -> bool:
 def _seed(value: Any, where: str) -> int:
     seed = _whole(value, "seed", where)
     if not 0 <= seed <= MAX_SEED:
-        raise UsageError(f"{where}: expected a seed from 0 to {MAX_SEED:,}, found {one_line(_shown(seed), 40)}")
+        raise UsageError(f"{where}: expected a seed from 0 to {MAX_SEED:,}, found {one_line(_show_number(seed), 40)}")
     return seed
 
 
-def _shown(number: int) -> str:
+def _show_number(number: int) -> str:
     return str(number) if number.bit_length() < 1_000 else "a number of very many digits"
 
 

@@ -15,7 +15,7 @@ from ..reorganising.pooling import PathSmoothing
 from ..reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
 from ..resources import GraphResources
 from ..stages import Answerer, Reorganiser
-from .part import ReorganiserPart, described, option
+from .part import ReorganiserPart, describe_field, option
 
 if TYPE_CHECKING:
     from .recipe import Recipe
@@ -57,13 +57,15 @@ class PathPooling(ReorganiserPart):
     coarse: int = option(500, "best triples that are pooled; 0 pools all", source=f"{_POOLING_SOURCE}4.2", least=0)
     kernel: Kernel = field(
         default="dijkstra",
-        metadata=described(
+        metadata=describe_field(
             "paths that are pooled along: dijkstra, bfs or random-walk", source=f"{_POOLING_SOURCE}4.3.1"
         ),
     )
     pool: Pool = field(
         default="mean",
-        metadata=described("score of a path, of those of its triples: mean or max", source=f"{_POOLING_SOURCE}4.3.2"),
+        metadata=describe_field(
+            "score of a path, of those of its triples: mean or max", source=f"{_POOLING_SOURCE}4.3.2"
+        ),
     )
     position: float = option(1.0, "a, by which the bonus for a place in a path is divided", least=1e-6)
     max_length: int = option(
@@ -197,7 +199,7 @@ class Filter(ReorganiserPart):
     takes: ClassVar[Kind | None] = None
     gives: ClassVar[Kind | None] = None
 
-    by: FilterBy = field(default="similarity", metadata=described("similarity, pagerank, reranker or star"))
+    by: FilterBy = field(default="similarity", metadata=describe_field("similarity, pagerank, reranker or star"))
     keep: int = option(50, "items kept, in their order", source=f"{_FI_SOURCE}A.4", least=1)
     reranker: str = option("", "of by=reranker: a cross-encoder, folder or name")
     checkpoint: str = option("", "of by=star: folder of the trained path scorer (docs/training.md)")

@@ -21,7 +21,7 @@ from ..retrieval.shortlisting import RelationShortlist
 from ..retrieval.similarity import SimilarityScorer
 from ..stages import Answerer, Reorganiser, Retriever
 from ..values import Topic
-from .part import AnswererPart, ReorganiserPart, RetrieverPart, described, option
+from .part import AnswererPart, ReorganiserPart, RetrieverPart, describe_field, option
 
 if TYPE_CHECKING:
     from ..retrieval.dual_encoder import StarScorer
@@ -47,7 +47,7 @@ class Searching(RetrieverPart):
     return_to_topic: bool = option(False, "an entity that the question is about may be its answer")
     shortlist_from: int = option(0, "steps offered beyond which relations are shortlisted; 0: never", least=0)
     shortlist_relations: int = option(100, "relations nearest to the question that are kept then", least=1)
-    bounds: Bounds = field(default_factory=Bounds, metadata=described("what one expansion may read"))
+    bounds: Bounds = field(default_factory=Bounds, metadata=describe_field("what one expansion may read"))
 
     def _search(
         self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, *second_look: Reorganiser
@@ -95,7 +95,7 @@ class Similarity(Searching):
     meeting_bonus: float = option(0.672, "log-odds that a path gains which meets another topic's", least=0)
     shortlist: int = option(16, "candidates of a hop whose text is encoded whole", least=1, most=1_000)
     weights: Weights = field(
-        default_factory=Weights, metadata=described("what hops cost and are worth (docs/retrieval.md)")
+        default_factory=Weights, metadata=describe_field("what hops cost and are worth (docs/retrieval.md)")
     )
 
     def retriever(self, graph: GraphResources) -> Retriever:

@@ -7,11 +7,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...models.graphrag_fi import Priorities, coarse_filtered, prioritised
+from ...models.graphrag_fi import Priorities, coarse_filtered, prioritise_items
 from ..errors import LLMError
 from ..evidence.evidence import Cost, Evidence, Item, Kind
 from ..evidence.text import one_line
-from ..llm.prompts import Completed, prompted
+from ..llm.prompts import Completed, send_prompts
 from ..steps import Steps
 from .relevance import Relevance, texts_of
 from .useful import useful_numbers, useful_prompt
@@ -55,7 +55,7 @@ class Filtering:
             )
             for n in asked
         ]
-        replies: dict[int, Completed] = dict(zip(asked, (yield from prompted(prompts)), strict=True))
+        replies: dict[int, Completed] = dict(zip(asked, (yield from send_prompts(prompts)), strict=True))
         filtered = [
             _grouped(each, kept, replies[number]) if number in replies else _taken(each, kept)
             for number, (each, kept) in enumerate(zip(evidence, coarse, strict=True))
@@ -72,7 +72,7 @@ def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed
     numbers = useful_numbers(reply.content, len(coarse))
     if numbers is None:
         return _unsorted(evidence, coarse, f"expected numbers, the language model said {one_line(reply.content, 80)!r}")
-    groups: Priorities = prioritised(coarse, {coarse[number - 1] for number in numbers})
+    groups: Priorities = prioritise_items(coarse, {coarse[number - 1] for number in numbers})
     taken = _taken(evidence, (*groups.high, *groups.additional))
     return replace(taken, groups=(0,) * len(groups.high) + (1,) * len(groups.additional))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.path_pooling import Floats, Ints, Pooling, ScoredTriples, best_by_score, best_first, pooled_scores
+from ...models.path_pooling import Floats, Ints, Pooling, ScoredTriples, best_by_score, best_first, pool_triple_scores
 from ..evidence.calibration import sigmoid
 from ..evidence.evidence import Evidence, Kind
 from ..neo4j.pooling import pool_scores
@@ -44,7 +44,7 @@ class PathSmoothing:
             pooled_there = yield from one(self._request(evidence, triples, places))
             found = np.array([score for scores in pooled_there for score in scores])
         else:
-            found = pooled_scores(candidates, self._pooling)
+            found = pool_triple_scores(candidates, self._pooling)
         best = best_first(candidates, found, self._keep)
         places, scores = places[best], found[best]
         ends = np.searchsorted(triples.questions[places], np.arange(len(evidence)), side="right")

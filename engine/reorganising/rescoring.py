@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ...models.similarity import others_below
-from ...models.star.losses import blended
+from ...models.star.losses import blend_scores
 from ..evidence.chain import Chain
 from ..evidence.evidence import Cost, Evidence, Kind, item_order
 from ..linking.topics import link_penalties
@@ -71,7 +71,7 @@ class Rescoring:
         scores = np.array([each.score for each in evidence.items], dtype=np.float32)
         first = evidence.items[: len(read)]
         linked = read + np.array([penalties[each.value.topic.id] for each in first], dtype=np.float32)
-        scores[: len(read)] = blended(scores[: len(read)], linked, self._mix)
+        scores[: len(read)] = blend_scores(scores[: len(read)], linked, self._mix)
         others_below(scores, np.arange(len(read)))
         items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
         order = sorted(range(len(items)), key=lambda i: item_order(items[i]))

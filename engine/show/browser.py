@@ -100,7 +100,7 @@ class BrowserView:
         max_instances: int = MAX_INSTANCES,
     ) -> None:
         self._gateway = gateway
-        self._browser_url = checked_url(browser_url)
+        self._browser_url = check_url(browser_url)
         self._max_paths = max_paths
         self._max_instances = max_instances
 
@@ -180,7 +180,7 @@ def browser_url_at(uri: str) -> str:
     return f"https://{host}:7473/browser/" if "+s" in parts.scheme else f"http://{host}:7474/browser/"
 
 
-def checked_url(url: str) -> str:
+def check_url(url: str) -> str:
     """Return the address of a Browser; raise `UsageError` when it is not one."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:

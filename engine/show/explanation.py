@@ -101,7 +101,7 @@ def spelling_of(tokens: Iterable[str]) -> Spelling:
     return max(marks, key=lambda mark: sum(token.startswith(mark) for token in seen))
 
 
-def joined_words(tokens: Sequence[tuple[str, float]], spelling: Spelling) -> tuple[Word, ...]:
+def join_tokens(tokens: Sequence[tuple[str, float]], spelling: Spelling) -> tuple[Word, ...]:
     """Return the words of weighted tokens, in order. Punctuation and special tokens are words of their own."""
     words: list[list[tuple[str, float]]] = []
     for token, weight in tokens:
@@ -156,7 +156,7 @@ def explaining_part(recipe: Recipe) -> Star | Similarity:
     return part
 
 
-def explained(evidence: Evidence[Item], part: Star | Similarity, graph: GraphResources) -> Explanation:
+def explain_evidence(evidence: Evidence[Item], part: Star | Similarity, graph: GraphResources) -> Explanation:
     """Return the evidence's chains with what their scores rest on, each read with the question once more.
 
     That is what the cross-attentive scorer attended to; where there is none, what a score loses without each word.
@@ -166,17 +166,17 @@ def explained(evidence: Evidence[Item], part: Star | Similarity, graph: GraphRes
     chains = to_chains(evidence).items
     if not isinstance(part, Star) or not isinstance(scorer, StarScorer) or scorer.model.checkpoint.cross is None:
         starts = [topics[each.value.topic.id] for each in chains]
-        paths = occluded(evidence.question.text, starts, chains, scorer, graph)
+        paths = explain_by_occlusion(evidence.question.text, starts, chains, scorer, graph)
         return Explanation(evidence.question, paths, evidence.note or OCCLUSION)
     mix = scorer.model.checkpoint.description.mix if part.mix is None else part.mix
     return Explanation(
         evidence.question,
-        tuple(_explained(evidence.question.text, topics[chain.value.topic.id], chain, scorer) for chain in chains),
+        tuple(_explain_path(evidence.question.text, topics[chain.value.topic.id], chain, scorer) for chain in chains),
         evidence.note or ("" if mix else NOT_USED),
     )
 
 
-def occluded(
+def explain_by_occlusion(
     question: str,
     topics: Sequence[Topic],
     chains: Sequence[Scored[Chain]],
@@ -211,29 +211,29 @@ def occluded(
                 chain.value,
                 score=chain.score,
                 cross_score=None,
-                question=_weighted(words, np.array(lost)),
-                words=_weighted(of_path, np.maximum(likeness[0] - likeness[1:], 0.0)),
+                question=_weigh_words(words, np.array(lost)),
+                words=_weigh_words(of_path, np.maximum(likeness[0] - likeness[1:], 0.0)),
             )
         )
     return tuple(found)
 
 
-def _weighted(words: Sequence[str], lost: npt.NDArray[np.floating]) -> tuple[Word, ...]:
+def _weigh_words(words: Sequence[str], lost: npt.NDArray[np.floating]) -> tuple[Word, ...]:
     """Return words with weights that add up to 1, equal ones where none matters."""
     total = float(lost.sum())
     weights = lost / total if total > 0 else np.full(len(words), 1 / max(len(words), 1))
     return tuple(Word(word, weight, ((word, weight),)) for word, weight in zip(words, weights.tolist(), strict=True))
 
 
-def _explained(question: str, topic: Topic, chain: Scored[Chain], scorer: StarScorer) -> ExplainedPath:
+def _explain_path(question: str, topic: Topic, chain: Scored[Chain], scorer: StarScorer) -> ExplainedPath:
     read = scorer.attention(question, topic, chain.value.relation_path)
     spelling = spelling_of(token for token, _ in (*read.question, *read.path))
     return ExplainedPath(
         chain.value,
         score=chain.score,
         cross_score=read.score,
-        question=joined_words(read.question, spelling),
-        words=joined_words(read.path, spelling),
+        question=join_tokens(read.question, spelling),
+        words=join_tokens(read.path, spelling),
     )
 
 

@@ -51,7 +51,7 @@ class Growth:
     layers: tuple[GrownLayer, ...]
 
 
-def shown(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer:
+def show_layer(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer:
     """Return a layer of these edges, the most attended to first; of equal ones by name."""
     ranked = sorted(edges, key=lambda e: (-e.attention, e.source.id, e.relation, e.inverse, e.target.id))
     left_out = ranked[max_edges:]
@@ -125,7 +125,7 @@ def growth_of(evidence: Evidence[Item], retriever: GrowingRetriever) -> Steps[Gr
             source, target = (tail, head) if inverse else (head, tail)
             relation = retriever.names[int(batch.relations[row])]
             edges.append(GrownEdge(source, relation, target, inverse, attention, kept))
-        layers.append(shown(edges))
+        layers.append(show_layer(edges))
     return Growth(evidence.question, retriever.topics(linked), tuple(layers))
 
 

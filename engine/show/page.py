@@ -102,7 +102,7 @@ def svg(explanation: Explanation) -> str:
     """Return the picture's text."""
     body: list[str] = []
     y = MARGIN + 16.0
-    for line in _wrapped(explanation.question.text, 18, WIDTH - 2 * MARGIN, bold=True):
+    for line in _wrap_text(explanation.question.text, 18, WIDTH - 2 * MARGIN, bold=True):
         body.append(_label(MARGIN, y, line, size=18, bold=True))
         y += 24
     if not explanation.paths:
@@ -142,11 +142,11 @@ def _row(rank: int, path: ExplainedPath, explanation: Explanation, top: float) -
         for line in _lines(words):
             body += _words(line, y, most, hue)
             y += LINE_HEIGHT
-    for text in _wrapped(f"→ {ends_named(path.path)}", WORD_SIZE, WIDTH - MARGIN - WORDS_X, bold=True):
+    for text in _wrap_text(f"→ {ends_named(path.path)}", WORD_SIZE, WIDTH - MARGIN - WORDS_X, bold=True):
         body.append(_label(WORDS_X + PADDING, y + 12, text, size=WORD_SIZE, bold=True))
         y += 20
     topic = path.path.topic.label
-    for text in _wrapped(f"from {topic} by {path.path.relation_path}", 11, WIDTH - MARGIN - WORDS_X):
+    for text in _wrap_text(f"from {topic} by {path.path.relation_path}", 11, WIDTH - MARGIN - WORDS_X):
         body.append(_label(WORDS_X + PADDING, y + 10, text, size=11, fill=DIM))
         y += 15
     return body, y + 14
@@ -188,7 +188,7 @@ def _word_width(word: Word) -> float:
 
 
 def _cut(text: str) -> str:
-    first, *more = _wrapped(text, WORD_SIZE, MAX_WORD_WIDTH) or [text]
+    first, *more = _wrap_text(text, WORD_SIZE, MAX_WORD_WIDTH) or [text]
     return first + "…" if more else text
 
 
@@ -219,7 +219,7 @@ def _label(x: float, y: float, text: str, *, size: float = 13, bold: bool = Fals
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{weight}{colour}>{markup(text)}</text>'
 
 
-def _wrapped(text: str, size: float, width: float, *, bold: bool = False) -> list[str]:
+def _wrap_text(text: str, size: float, width: float, *, bold: bool = False) -> list[str]:
     """Return a text in lines of at most `width`; a word that is wider is cut into parts."""
     lines = [""]
     for word in text.split():

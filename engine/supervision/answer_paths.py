@@ -40,14 +40,14 @@ def steps_of(hops: WalkedPath) -> tuple[Step, ...]:
     return tuple(chain.from_iterable(hops))
 
 
-def written_hop(hop: WalkedHop) -> str:
+def write_hop(hop: WalkedHop) -> str:
     """Return a hop as a mined file has it."""
     return THROUGH.join(map(str, hop))
 
 
-def written_trie(trie: HopTrie) -> Mapping[str, Any]:
+def write_trie(trie: HopTrie) -> Mapping[str, Any]:
     """Return a trie as a mined file has it."""
-    return {written_hop(hop): written_trie(following) for hop, following in trie.items()}
+    return {write_hop(hop): write_trie(following) for hop, following in trie.items()}
 
 
 EXPANDED_TOGETHER = 128
@@ -206,7 +206,7 @@ def find_paths(explorer: Explorer, asks: Sequence[Ask], max_degree: int) -> Step
     taken = [(way.frontier, step) for hops in last for way, step in hops]
     reached = iter((yield from expand(explorer.tree, taken)))
     return [
-        _found(ask, met, [(way, step, next(reached)) for way, step in hops])
+        _collect_paths(ask, met, [(way, step, next(reached)) for way, step in hops])
         for ask, met, hops in zip(asks, between, last, strict=True)
     ]
 
@@ -229,12 +229,12 @@ def _meetings(asks: Sequence[Ask], max_degree: int, max_paths: int) -> Steps[lis
     answers = {id_ for ask in asks if any(map(_is_long, ask.reach.last)) for id_ in ask.placed.answers}
     if not answers:
         short = yield from one(find_answer_paths(pairs, max_degree, max_paths))
-        return [_met(ask, paths, {}) for ask, paths in zip(asks, short, strict=True)]
+        return [_meet_in_the_middle(ask, paths, {}) for ask, paths in zip(asks, short, strict=True)]
     short, last = yield (
         find_answer_paths(pairs, max_degree, max_paths),
         find_last_steps(sorted(answers), max_degree),
     )
-    return [_met(ask, paths, last) for ask, paths in zip(asks, short, strict=True)]
+    return [_meet_in_the_middle(ask, paths, last) for ask, paths in zip(asks, short, strict=True)]
 
 
 def _is_long(way: Way) -> bool:
@@ -242,7 +242,7 @@ def _is_long(way: Way) -> bool:
     return len(way.frontier.steps) > 1
 
 
-def _met(ask: Ask, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
+def _meet_in_the_middle(ask: Ask, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
     following: dict[tuple[Step, ...], set[Step]] = {}
     for *before, step in short.paths:
         following.setdefault(tuple(before), set()).add(step)
@@ -281,13 +281,13 @@ def right_path(ask: Ask, hops: WalkedPath, frontier: Frontier) -> RightPath | No
     )
 
 
-def _found(ask: Ask, met: _Met, last: Sequence[tuple[Way, Step, Frontier]]) -> Found:
+def _collect_paths(ask: Ask, met: _Met, last: Sequence[tuple[Way, Step, Frontier]]) -> Found:
     known = {way.hops: way.frontier for way in ask.reach.walked}
     known |= {(*way.hops, way.hop(step)): frontier for way, step, frontier in last if not frontier.at_mediator}
     evaluated = [(right_path(ask, hops, frontier), frontier) for hops, frontier in known.items()]
     right = [path for path, _ in evaluated if path is not None]
     return Found(
-        paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(written_hop, path.hops)))),
+        paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(write_hop, path.hops)))),
         reaching=frozenset({*met.reaching, *(steps_of(path.hops) for path in right)}),
         cut=met.cut,
         num_cut=sum(frontier.cut for path, frontier in evaluated if path is not None),

@@ -35,7 +35,7 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Directed, RelationWords, verbalise_path
 from ..indexes.relation_index import RelationIndex
 from ..values import Step
-from .answer_paths import HopTrie, RightPath, WalkedHop, WalkedPath, steps_of, written_hop, written_trie
+from .answer_paths import HopTrie, RightPath, WalkedHop, WalkedPath, steps_of, write_hop, write_trie
 from .miner import MiningOptions, Walked
 
 TOLERANCE = 1e-9
@@ -67,21 +67,21 @@ def labels(paths: Sequence[RightPath], similarities: Sequence[float], *, annotat
     mean = math.fsum(candidates) / max(len(candidates), 1)
     best: dict[tuple[int, tuple[str, ...]], tuple[float, int]] = {}
     for path in paths:
-        key = (path.topic, _undirected(path))
-        best[key] = max(directed := _directed(path), best.get(key, directed))
+        key = (path.topic, _drop_directions(path))
+        best[key] = max(directed := _direction_fit(path), best.get(key, directed))
     found: list[Label] = []
     for path, similarity, is_one in zip(paths, similarities, shortest, strict=True):
         similar = is_one and similarity >= mean - TOLERANCE
-        gold = path.gold and _directed(path) == best[path.topic, _undirected(path)]
+        gold = path.gold and _direction_fit(path) == best[path.topic, _drop_directions(path)]
         found.append(Label(is_one, gold if annotated else similar, gold))
     return found
 
 
-def _undirected(path: RightPath) -> tuple[str, ...]:
+def _drop_directions(path: RightPath) -> tuple[str, ...]:
     return tuple(step.relation for step in steps_of(path.hops))
 
 
-def _directed(path: RightPath) -> tuple[float, int]:
+def _direction_fit(path: RightPath) -> tuple[float, int]:
     """How well directions fit an annotation: F1 of the ends, then how few relations are walked backwards."""
     return round(path.f1, ROUNDED), -sum(step.inverse for step in steps_of(path.hops))
 
@@ -112,7 +112,7 @@ def negatives(
     for path in positives:
         for hops, kind in _of_positive(path, reach[path.topic], nearest, num_negatives, rng):
             if not is_answer(path.topic, hops):
-                found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(written_hop, hops)), kind))
+                found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(write_hop, hops)), kind))
     return tuple(found.values())
 
 
@@ -125,16 +125,18 @@ def _of_positive(
         place = {relation: at for at, relation in enumerate(ordered)}
         # Its own relation in the other direction is in no list, and nearest of all.
         others = (other for other in reach if other != hop)
-        walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), written_hop(other)))
-        here = {other[-1].relation for other in reach if other == replaced(hop, other[-1].relation)}
+        walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), write_hop(other)))
+        here = {other[-1].relation for other in reach if other == replace_relation(hop, other[-1].relation)}
         elsewhere = [relation for relation in ordered if relation not in here]
-        for other in islice(chain(walkable, (replaced(hop, relation) for relation in elsewhere)), num_negatives):
+        for other in islice(
+            chain(walkable, (replace_relation(hop, relation) for relation in elsewhere)), num_negatives
+        ):
             yield (*before, other), "similar"
         left = walkable[num_negatives:]
         drawn = rng.sample(left, min(num_negatives, len(left)))
         unused = elsewhere[max(num_negatives - len(walkable), 0) :]
         more = rng.sample(unused, min(num_negatives - len(drawn), len(unused)))
-        for other in [*drawn, *(replaced(hop, relation) for relation in more)]:
+        for other in [*drawn, *(replace_relation(hop, relation) for relation in more)]:
             yield (*before, other), "random"
         reach = reach[hop]
     for length in range(1, len(path.hops)):
@@ -144,7 +146,7 @@ def _of_positive(
         yield (*path.hops, hop), "overrun"
 
 
-def replaced(hop: WalkedHop, relation: str) -> WalkedHop:
+def replace_relation(hop: WalkedHop, relation: str) -> WalkedHop:
     """Return the hop with another last relation, walked in the same direction."""
     return (*hop[:-1], Step(relation, hop[-1].inverse))
 
@@ -201,7 +203,7 @@ class Labeller:
             paths=tuple(
                 AnswerPath(
                     topic=path.topic,
-                    hops=tuple(map(written_hop, path.hops)),
+                    hops=tuple(map(write_hop, path.hops)),
                     precision=path.precision,
                     recall=path.recall,
                     similarity=similarity,
@@ -217,7 +219,7 @@ class Labeller:
                 num_negatives=self.options.num_negatives,
                 rng=rng,
             ),
-            reach=tuple(map(written_trie, walked.reach)),
+            reach=tuple(map(write_trie, walked.reach)),
             num_hops=question.num_hops,
         )
 

@@ -26,7 +26,7 @@ from ..neo4j.mining import stream_named_signatures
 from ..progress import Progress, silent
 from ..values import Entity, Step
 from .drawing import Drawer, Drawn, DrawnPath, MakingOptions, starts_of
-from .paraphrasing import paraphrased
+from .paraphrasing import paraphrase_questions
 
 LEAST_COSINE = 0.3
 """Below it no common noun is near enough to what is said of an entity."""
@@ -46,7 +46,7 @@ class Naming:
     def __init__(self, catalogue: Catalogue, together: Mapping[int, Counter[int]], vectors: TextVectors) -> None:
         self._words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
         self._heads = {
-            r.name: _with_synonyms(type_words(r.domain)) or _guessed(r.number, together, catalogue, vectors)
+            r.name: _with_synonyms(type_words(r.domain)) or _guess_noun(r.number, together, catalogue, vectors)
             for r in catalogue.relations
         }
         self._tails = {r.name: _with_synonyms(type_words(r.range)) for r in catalogue.relations}
@@ -84,7 +84,7 @@ def _with_synonyms(type_: str) -> tuple[str, ...]:
     return (type_,)
 
 
-def _guessed(
+def _guess_noun(
     number: int, together: Mapping[int, Counter[int]], catalogue: Catalogue, vectors: TextVectors
 ) -> tuple[str, ...]:
     """Return the common noun for what a relation leaves, with its synonyms; none where no noun is near.
@@ -121,7 +121,7 @@ EVERY_DEV = 8
 """Every eighth made question is kept apart, to choose by."""
 
 
-def made_questions(
+def make_questions(
     engine: Engine,
     options: MakingOptions,
     *,
@@ -166,7 +166,7 @@ def made_questions(
         say(f"the graph has {len(questions):,} different questions to ask, {options.num_questions:,} were wanted")
     made = list(questions.values())
     if options.paraphrase:
-        made = paraphrased(made, engine.settings, progress=progress, say=say)
+        made = paraphrase_questions(made, engine.settings, progress=progress, say=say)
     rows = [[q.id, q.text, q.topic_ids, [path.relations for path in q.paths]] for q in made]
     made_of = json.dumps([catalogue.fingerprint, asdict(options), rows], sort_keys=True)
     digest = hashlib.sha256(made_of.encode()).hexdigest()

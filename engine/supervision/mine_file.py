@@ -55,11 +55,13 @@ def mine_file(
     try:
         index = open_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
         labeller = Labeller(words, index, TextVectors(engine.encoder), options)
-        found = _walked(asked, gateway, catalogue, options, batch_size or default_batch(options.max_hop), progress)
+        found = _mine_batches(
+            asked, gateway, catalogue, options, batch_size or default_batch(options.max_hop), progress
+        )
         walked = [each for each in found if isinstance(each, Walked)]
         if not walked:
             raise GraphError(_nothing(questions, found))
-        mined = _labelled(walked, labeller, progress)
+        mined = _label_questions(walked, labeller, progress)
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
     mining = Mining(
@@ -82,7 +84,7 @@ def default_batch(max_hop: int) -> int:
     return 32 >> 2 * max(0, max_hop - 2)
 
 
-def _walked(
+def _mine_batches(
     questions: Sequence[GoldQuestion],
     gateway: Gateway,
     catalogue: Catalogue,
@@ -113,7 +115,7 @@ def mine_batch(miner: Miner, questions: Sequence[GoldQuestion], run: Callable[[S
     return mine_batch(miner, questions[:half], run) + mine_batch(miner, questions[half:], run)
 
 
-def _labelled(walked: Sequence[Walked], labeller: Labeller, progress: Progress) -> list[MinedQuestion]:
+def _label_questions(walked: Sequence[Walked], labeller: Labeller, progress: Progress) -> list[MinedQuestion]:
     mined: list[MinedQuestion] = []
     for start in range(0, len(walked), LABELLED_TOGETHER):
         mined += labeller.label(walked[start : start + LABELLED_TOGETHER])

@@ -14,7 +14,7 @@ from ..retrieval.frontier import Bounds, FrontierTree
 from ..steps import Steps
 from ..values import Step
 from .answer_paths import Ask, Explored, Explorer, Found, HopTrie, RightPath, WalkedPath, find_paths
-from .placing import NO_PATH, LeftOut, Placed, placed_questions
+from .placing import NO_PATH, LeftOut, Placed, place_questions
 
 MAX_HOP = 4
 
@@ -80,7 +80,7 @@ class Miner:
     def mine(self, questions: Sequence[GoldQuestion]) -> Steps[list[Walked | LeftOut]]:
         """Return for each question what was found, or why it is left out; all share each round trip."""
         options = self.options
-        places, signatures = yield from placed_questions(questions, return_to_topic=options.return_to_topic)
+        places, signatures = yield from place_questions(questions, return_to_topic=options.return_to_topic)
         tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
         explorer = Explorer(tree, self.relations, self.mediating, options.max_paths)
         roots = [root for signature in signatures.values() if (root := tree.root(signature.entity))]
@@ -95,12 +95,14 @@ class Miner:
         return [
             place
             if isinstance(place, LeftOut)
-            else _walked(place, [reaches[topic.id] for topic in place.topics], [next(found) for _ in place.topics])
+            else _walk_question(
+                place, [reaches[topic.id] for topic in place.topics], [next(found) for _ in place.topics]
+            )
             for place in places
         ]
 
 
-def _walked(place: Placed, reaches: Sequence[Explored], found: Sequence[Found]) -> Walked | LeftOut:
+def _walk_question(place: Placed, reaches: Sequence[Explored], found: Sequence[Found]) -> Walked | LeftOut:
     paths = tuple(path for of_topic in found for path in of_topic.paths)
     if not paths:
         return LeftOut(place.question.id, NO_PATH)
@@ -129,7 +131,7 @@ def _walked(place: Placed, reaches: Sequence[Explored], found: Sequence[Found]) 
 
 def with_paths(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
     """Return a copy of a reach that has these paths as well."""
-    copied = _copied(reach)
+    copied = _copy_trie(reach)
     for path in paths:
         node = copied
         for hop in path:
@@ -137,5 +139,5 @@ def with_paths(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
     return copied
 
 
-def _copied(reach: HopTrie) -> HopTrie:
-    return {hop: _copied(following) for hop, following in reach.items()}
+def _copy_trie(reach: HopTrie) -> HopTrie:
+    return {hop: _copy_trie(following) for hop, following in reach.items()}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..answering.llm import filled
+from ..answering.llm import fill_placeholders
 from ..errors import LLMError
 from ..evidence.text import one_line
 from ..gold_questions import GoldQuestion
@@ -32,7 +32,7 @@ UNREADABLE = "in no reply that could be read"
 NOT_ASKED = "not asked or not answered"
 
 
-def paraphrased(
+def paraphrase_questions(
     questions: Sequence[GoldQuestion],
     settings: Settings,
     *,
@@ -59,7 +59,7 @@ def paraphrased(
             completed = chat.complete([_prompt(template, part) for part in some])
             for part, said in zip(some, completed, strict=True):
                 failure = said if isinstance(said, LLMError) else failure
-                found += _reworded(part, said, counts)
+                found += _reword_questions(part, said, counts)
             progress("rewording", len(found), len(questions))
     finally:
         chat.close()
@@ -79,26 +79,26 @@ def _prompt(template: str, questions: Sequence[GoldQuestion]) -> Prompt:
         for number, question in enumerate(questions, start=1)
     ]
     return Prompt(
-        filled(template, question="", evidence="\n".join(lines)),
+        fill_placeholders(template, question="", evidence="\n".join(lines)),
         json=True,
         is_read=lambda said: _texts(said, len(questions)) is not None,
     )
 
 
-def _reworded(questions: Sequence[GoldQuestion], said: Completed, counts: Counter[str]) -> list[GoldQuestion]:
+def _reword_questions(questions: Sequence[GoldQuestion], said: Completed, counts: Counter[str]) -> list[GoldQuestion]:
     if isinstance(said, LLMError):
         counts[NOT_ASKED] += len(questions)
         return list(questions)
     texts = _texts(said.content, len(questions)) if said.refusal is None else None
     found = []
     for place, question in enumerate(questions):
-        outcome, text = (UNREADABLE, "") if texts is None else checked(question, texts[place])
+        outcome, text = (UNREADABLE, "") if texts is None else check_paraphrase(question, texts[place])
         counts[outcome] += 1
         found.append(replace(question, text=text) if outcome == REWORDED else question)
     return found
 
 
-def checked(question: GoldQuestion, text: object) -> tuple[str, str]:
+def check_paraphrase(question: GoldQuestion, text: object) -> tuple[str, str]:
     """Return what came of a paraphrase, and the text on one line: every name has to stand in it."""
     if not isinstance(text, str) or not 0 < len(text) <= MAX_CHARS:
         return UNREADABLE, ""

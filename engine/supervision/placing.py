@@ -36,7 +36,7 @@ class Placed:
     answers: frozenset[str]
 
 
-def placed_questions(
+def place_questions(
     questions: Sequence[GoldQuestion], *, return_to_topic: bool = False, open_domain: bool = False
 ) -> Steps[tuple[list[Placed | LeftOut], dict[str, Signature]]]:
     """Look the questions up; return them with the signatures of their topics, which may be answers or not.
@@ -58,14 +58,14 @@ def placed_questions(
     by_id = yield from together([read_signatures(some) for some in in_requests(ids, A_REQUEST, len)])
     signatures = {id_: signature for some in by_id for id_, signature in some.items()}
     found = [
-        _placed(question, named, signatures, return_to_topic=return_to_topic, open_domain=open_domain)
+        _place_question(question, named, signatures, return_to_topic=return_to_topic, open_domain=open_domain)
         for question in questions
     ]
     topics = {topic.id: signatures[topic.id] for each in found if isinstance(each, Placed) for topic in each.topics}
     return found, topics
 
 
-def _placed(
+def _place_question(
     question: GoldQuestion,
     named: Mapping[str, Sequence[str]],
     signatures: Mapping[str, Signature],

@@ -27,7 +27,7 @@ from ..neo4j.mining import RelationChain, find_shortest_paths, read_neighbourhoo
 from ..progress import Progress, silent
 from ..steps import Steps
 from ..whole_file import check_output, storing
-from .placing import NO_PATH, REASONS, LeftOut, Placed, placed_questions
+from .placing import NO_PATH, REASONS, LeftOut, Placed, place_questions
 
 CUT_ANSWERS = "answers"
 CUT_PATHS = "paths"
@@ -53,13 +53,13 @@ class PoolOptions:
                 raise UsageError(f"{name}: expected at least 1, found {getattr(self, name)}")
 
 
-def pooled(questions: Sequence[GoldQuestion], options: PoolOptions) -> Steps[list[PooledQuestion | LeftOut]]:
+def collect_pools(questions: Sequence[GoldQuestion], options: PoolOptions) -> Steps[list[PooledQuestion | LeftOut]]:
     """Return the pool of each question, or why it is left out; one round trip after the look-up for all of them."""
-    places, _ = yield from placed_questions(questions)
+    places, _ = yield from place_questions(questions)
     kept = [each for each in places if isinstance(each, Placed)]
     if not kept:
         return [each for each in places if isinstance(each, LeftOut)]
-    asked = [_asked(each, options) for each in kept]
+    asked = [_topics_and_answers(each, options) for each in kept]
     pairs = list(dict.fromkeys((topic, answer) for topics, answers in asked for topic in topics for answer in answers))
     ids = list(dict.fromkeys(id_ for topics, answers in asked for id_ in (*topics, *answers)))
     between, around = yield (
@@ -74,7 +74,7 @@ def pooled(questions: Sequence[GoldQuestion], options: PoolOptions) -> Steps[lis
     return [each if isinstance(each, LeftOut) else next(found) for each in places]
 
 
-def _asked(placed: Placed, options: PoolOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _topics_and_answers(placed: Placed, options: PoolOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return topics and answers; no topic is an answer."""
     topics = tuple(topic.id for topic in placed.topics)
     return topics, tuple(sorted(placed.answers - set(topics))[: options.max_answers])
@@ -132,7 +132,7 @@ How = Literal["union", "intersection"]
 DISJOINT = "without a chain that all chose, so their union"
 
 
-def joined(pools: Sequence[Pool], how: How) -> Pool:
+def join_pools(pools: Sequence[Pool], how: How) -> Pool:
     """Return the pool with what any of the refiners chose (union), or what all of them did (intersection).
 
     A refiner that left a question unrefined has no say in it. Where all chose different chains their union stands for
@@ -144,13 +144,13 @@ def joined(pools: Sequence[Pool], how: How) -> Pool:
     if any(tuple(map(_candidates, pool.questions)) != tuple(map(_candidates, first.questions)) for pool in pools):
         raise UsageError("expected refinements of one candidate pool, found different candidates: refine the same pool")
     counts = Counter({"refined": 0, DISJOINT: 0})
-    questions = [_joined(many, how, counts) for many in zip(*(pool.questions for pool in pools), strict=True)]
+    questions = [_join_questions(many, how, counts) for many in zip(*(pool.questions for pool in pools), strict=True)]
     name = f"{how} of {', '.join(dict.fromkeys(pool.header.refiner for pool in pools))}"
     plain = {key: value for key, value in first.header.counts.items() if not key.startswith(("refined", "unrefined"))}
     return Pool(replace(first.header, refiner=name, counts={**plain, **counts}), tuple(questions))
 
 
-def _joined(many: Sequence[PooledQuestion], how: How, counts: Counter[str]) -> PooledQuestion:
+def _join_questions(many: Sequence[PooledQuestion], how: How, counts: Counter[str]) -> PooledQuestion:
     said = [set(each.chosen) for each in many if each.how == "refined"]
     if not said:
         return many[0]
@@ -227,12 +227,12 @@ def counts_of(found: Sequence[Found]) -> dict[str, int]:
         ),
         0,
     )
-    for name in _counted(found):
+    for name in _count_kinds(found):
         counts[name] += 1
     return counts
 
 
-def _counted(found: Sequence[Found]) -> Iterator[str]:
+def _count_kinds(found: Sequence[Found]) -> Iterator[str]:
     for each in found:
         if isinstance(each, LeftOut):
             yield f"left out: {each.reason}"
@@ -258,7 +258,7 @@ def pool_figures(questions: Sequence[PooledQuestion]) -> dict[str, float]:
 def _batch(questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolOptions) -> list[Found]:
     """Return the pools of a batch; where a query takes too long, of each half of it, and a single one is left out."""
     try:
-        return gateway.run(pooled(questions, options))
+        return gateway.run(collect_pools(questions, options))
     except QueryTimeoutError:
         if len(questions) == 1:
             return [LeftOut(questions[0].id, TOO_LONG)]

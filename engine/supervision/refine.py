@@ -19,12 +19,12 @@ from typing import Any
 
 from ...models.mined import MinedFileError, Pool, PoolChain, PooledQuestion, read_pool
 from ...models.one_line import one_line
-from ..answering.llm import filled
+from ..answering.llm import fill_placeholders
 from ..answering.reply import json_objects
 from ..errors import InputError, LLMError
 from ..evidence.text import one_line as one_name_line
 from ..llm.gateway import ChatGateway
-from ..llm.prompts import Completed, Completion, Message, Prompt, prompted
+from ..llm.prompts import Completed, Completion, Message, Prompt, send_prompts
 from ..progress import Progress, silent
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..settings import Settings
@@ -40,7 +40,7 @@ _LINE_OF_NUMBERS = re.compile(
 )
 
 
-def chosen_numbers(content: str, num_chains: int) -> tuple[int, ...]:
+def parse_chosen_numbers(content: str, num_chains: int) -> tuple[int, ...]:
     """Return the places of the chosen chains, from 0, ascending.
 
     Expected is ``{"chains": [1, 3]}``, counted from 1. Words and a fence around the object, a ``<think>`` section
@@ -168,7 +168,7 @@ class LLMRefiner:
         done: dict[int, PooledQuestion] = {}
         failures: list[LLMError] = []
         for attempt in range(self._max_retries + 1):
-            completed: list[Completed] = yield from prompted(
+            completed: list[Completed] = yield from send_prompts(
                 [
                     Prompt(messages, json=True, is_read=partial(_is_choice, num_chains=len(questions[place].chains)))
                     for place, messages in asked.items()
@@ -182,7 +182,7 @@ class LLMRefiner:
                     done[place] = self._unrefined(question, FAILED)
                     continue
                 try:
-                    chosen = _chosen(said, question)
+                    chosen = _parse_choice(said, question)
                 except LLMError as error:
                     self.counts[RETRIED] += 1
                     if attempt == self._max_retries:
@@ -200,15 +200,15 @@ class LLMRefiner:
 
     def prompt_for(self, question: PooledQuestion) -> str:
         """Return what is asked about a question."""
-        lines = [f"{number}. {written(chain)}" for number, chain in enumerate(question.chains, start=1)]
-        return filled(self._template, question=one_name_line(question.text), evidence="\n".join(lines))
+        lines = [f"{number}. {write_chain(chain)}" for number, chain in enumerate(question.chains, start=1)]
+        return fill_placeholders(self._template, question=one_name_line(question.text), evidence="\n".join(lines))
 
     def _unrefined(self, question: PooledQuestion, why: str) -> PooledQuestion:
         self.counts[why] += 1
         return replace(question, chosen=question.weak, how="unrefined")
 
 
-def written(chain: PoolChain) -> str:
+def write_chain(chain: PoolChain) -> str:
     """Return a chain as one line, each of its facts in its own direction."""
     words = [_name(chain.names[0])]
     for step, name in zip(chain.steps, chain.names[1:], strict=True):
@@ -222,15 +222,15 @@ def _name(name: str) -> str:
     return one_name_line(name, MAX_NAME_CHARS) if name else UNNAMED
 
 
-def _chosen(said: Completion, question: PooledQuestion) -> tuple[int, ...]:
+def _parse_choice(said: Completion, question: PooledQuestion) -> tuple[int, ...]:
     if said.refusal is not None:
         raise LLMError("the model refused")
-    return chosen_numbers(said.content, len(question.chains))
+    return parse_chosen_numbers(said.content, len(question.chains))
 
 
 def _is_choice(content: str, num_chains: int) -> bool:
     try:
-        chosen_numbers(content, num_chains)
+        parse_chosen_numbers(content, num_chains)
     except LLMError:
         return False
     return True
@@ -255,7 +255,7 @@ def pool_of(path: Path) -> Pool:
         raise InputError(str(error)) from error
 
 
-def refined_by_llm(
+def refine_by_llm(
     pool: Pool, settings: Settings, cache: Path, *, max_retries: int = 2, progress: Progress = silent
 ) -> Pool:
     """Return the pool with what the settings' language model chose.
@@ -270,7 +270,7 @@ def refined_by_llm(
     try:
         progress("asking", 0, len(pool.questions))
         for start in range(0, len(pool.questions), BATCH):
-            found += _driven(refiner.refine(pool.questions[start : start + BATCH]), chat)
+            found += _drive_steps(refiner.refine(pool.questions[start : start + BATCH]), chat)
             progress("asking", len(found), len(pool.questions))
     finally:
         chat.close()
@@ -279,7 +279,7 @@ def refined_by_llm(
     return pool.refined(found, chat.endpoint.model, {**refiner.counts, **spent})
 
 
-def refined_by_scorer(
+def refine_by_scorer(
     pool: Pool,
     scorer: PathScorer,
     relations: Collection[str],
@@ -315,7 +315,7 @@ def chosen_figures(pool: Pool) -> dict[str, float]:
     }
 
 
-def _driven(steps: Steps[list[PooledQuestion]], chat: ChatGateway) -> list[PooledQuestion]:
+def _drive_steps(steps: Steps[list[PooledQuestion]], chat: ChatGateway) -> list[PooledQuestion]:
     def send(group: object) -> list[Completed]:
         assert isinstance(group, tuple)
         return chat.complete([call for call in group if isinstance(call, Prompt)])

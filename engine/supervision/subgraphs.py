@@ -20,7 +20,7 @@ from ..progress import Progress, silent
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import storing
-from .placing import LeftOut, Placed, placed_questions
+from .placing import LeftOut, Placed, place_questions
 
 BATCH = 32
 
@@ -59,7 +59,7 @@ def write_question_graphs(
     made = _Columns(relations)
     progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):
-        placed, _ = gateway.run(placed_questions(asked[start : start + BATCH], open_domain=open_domain))
+        placed, _ = gateway.run(place_questions(asked[start : start + BATCH], open_domain=open_domain))
         kept = [each for each in placed if not isinstance(each, LeftOut)]
         queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
         for each, subgraph in zip(kept, gateway.run(extractor.extract(queries)), strict=True):

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import cast
 
-from ...models.graphrag_fi import Answered, Fitted, fitted
+from ...models.graphrag_fi import Answered, Fitted, best_thresholds
 from ..answering.integrating import ClosedBook, claims_of
-from ..answering.reply import normalised
+from ..answering.reply import normalise_name
 from ..api import Engine
 from ..errors import UsageError
 from ..evidence.answer import Answer
@@ -25,7 +25,7 @@ NEVER = 2.0
 """A threshold that no confidence reaches."""
 
 
-def fitted_thresholds(
+def fit_thresholds(
     asked: Sequence[GoldQuestion],
     recipe: Recipe,
     settings: Settings,
@@ -57,9 +57,9 @@ def fitted_thresholds(
             texts = [each.asked(() if link else each.topic_ids) for each in batch]
             graph = engine.ask_batch(texts)
             model = other.ask_batch(texts) if other else _closed_book(engine, graph)
-            answered += map(answered_of, batch, graph, model)
+            answered += map(judge_claims, batch, graph, model)
             done(len(answered), len(questions))
-    best = fitted(answered)
+    best = best_thresholds(answered)
     thresholds = replace(
         best.thresholds, **{side: NEVER for side in ("graph", "model") if math.isinf(getattr(best.thresholds, side))}
     )
@@ -71,7 +71,7 @@ def _closed_book(engine: Engine, answers: Sequence[Answer]) -> list[Answer]:
     return runner.run(ClosedBook().answer([answer.evidence for answer in answers]))
 
 
-def answered_of(question: GoldQuestion, graph: Answer, model: Answer) -> Answered:
+def judge_claims(question: GoldQuestion, graph: Answer, model: Answer) -> Answered:
     """Return what both sides claim, and which claims are right: for each gold answer the first that is it."""
     sides = claims_of(graph), claims_of(model)
     keyed = [
@@ -87,4 +87,4 @@ def answered_of(question: GoldQuestion, graph: Answer, model: Answer) -> Answere
 def _is(gold: GoldAnswer, id_: str | None, name: str) -> bool:
     if gold.id and id_:
         return gold.id == id_
-    return normalised(name) in {normalised(each) for each in gold.names}
+    return normalise_name(name) in {normalise_name(each) for each in gold.names}

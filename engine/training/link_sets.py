@@ -18,7 +18,7 @@ from ..recipes.linking import relation_evidence
 BATCH = 32
 
 
-def linked_candidates(
+def collect_link_candidates(
     questions: QuestionSet, engine: Engine, config: LinkerConfig, *, progress: Progress = silent
 ) -> LinkedCandidates:
     """Return the candidates that words give for each question, with their features; the graph is the engine's.

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..api import Engine
 from ..errors import DatabaseUnavailableError, UsageError
 from ..neo4j.catalogue import read_catalogue
-from ..neo4j.file_lock import locked
+from ..neo4j.file_lock import lock_file
 from ..settings import Settings
 from ..whole_file import storing
 
@@ -32,7 +32,7 @@ class Made:
     do: str
 
 
-def made_of_graph(
+def make_once_per_graph(
     folder: Path, made: Made, settings: Settings, make: Callable[[Engine, Path], None], *, fresh: bool, say: Say
 ) -> Path:
     """Return the file, made now or when the training in this folder began; one process makes it for all.
@@ -43,7 +43,7 @@ def made_of_graph(
     """
     with storing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / f".{made.name}.lock", made.busy):
+        with lock_file(folder / f".{made.name}.lock", made.busy):
             kept = sorted(folder.glob(f"{glob.escape(made.name)}-{'[0-9a-f]' * DIGITS}{made.suffix}"))
             try:
                 with Engine(settings) as engine:

@@ -25,10 +25,10 @@ from ..progress import Progress
 from ..retrieval.scoring import PathScorer
 from ..settings import Settings
 from ..supervision.drawing import LENGTHS, MakingOptions
-from ..supervision.made_set import EVERY_DEV, apart, made_questions
+from ..supervision.made_set import EVERY_DEV, apart, make_questions
 from ..supervision.mine_file import mine_file
 from ..supervision.miner import MiningOptions
-from .of_graph import Made, Say, made_of_graph
+from .of_graph import Made, Say, make_once_per_graph
 
 MAX_PATHS = 2
 MAX_RELATIONS = 4
@@ -48,7 +48,7 @@ def relation_pairs(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, st
     roots = {root for id_, _ in left_out if (root := _root(id_))}
     numbers: dict[str, int] = {}
     pairs = [
-        RelationPair(_masked(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
+        RelationPair(_mask_topics(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
         for each in sets
         for question in each.questions
         if plain_words(question.text) not in texts and _root(question.id) not in roots
@@ -69,7 +69,7 @@ def _relations(question: GoldQuestion) -> Iterator[str]:
     yield from list(dict.fromkeys(names))[:MAX_RELATIONS]
 
 
-def _masked(question: GoldQuestion) -> str:
+def _mask_topics(question: GoldQuestion) -> str:
     text = question.text
     for name in question.topic_names:
         text = mask_topic(text, name)
@@ -94,7 +94,7 @@ def read_mined(path: str) -> Mined:
         raise InputError(str(error)) from error
 
 
-def mined_set(
+def mine_set(
     questions: QuestionSet,
     folder: Path,
     options: MiningOptions,
@@ -118,10 +118,10 @@ def mined_set(
             mine_file(questions, engine, wanted, options, progress=progress)
 
     made = Made(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
-    return read_mined(str(made_of_graph(folder, made, settings, mine, fresh=fresh, say=say)))
+    return read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say)))
 
 
-def made_sets(
+def make_sets(
     folder: Path,
     making: MakingOptions,
     options: MiningOptions,
@@ -133,7 +133,7 @@ def made_sets(
 ) -> tuple[Mined, Mined]:
     """Return what is mined of questions made from the graph: those to learn from, and those to choose by.
 
-    As `mined_set`, which see. Raises `GraphError` for a graph that no questions can be made of.
+    As `mine_set`, which see. Raises `GraphError` for a graph that no questions can be made of.
     """
     returning = "-returning" if options.return_to_topic else ""
     reworded = "-reworded" if making.paraphrase else ""
@@ -148,15 +148,15 @@ def made_sets(
         def mine(engine: Engine, wanted: Path, place: int = place) -> None:
             with mining() as (progress, _):
                 if not asked:
-                    asked.extend(apart(made_questions(engine, making, progress=progress, say=say)))
+                    asked.extend(apart(make_questions(engine, making, progress=progress, say=say)))
                 mine_file(asked[place], engine, wanted, options, progress=progress)
 
         made = Made(name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions")
-        found.append(read_mined(str(made_of_graph(folder, made, settings, mine, fresh=fresh, say=say))))
+        found.append(read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say))))
     return found[0], found[1]
 
 
-def limited_mined(mined: Mined, limit: int | None, seed: int) -> Mined:
+def sample_mined(mined: Mined, limit: int | None, seed: int) -> Mined:
     """Return a sample of the questions of a mined file, in its order; all of them without a limit."""
     if limit is None or limit >= len(mined.questions):
         return mined
@@ -164,7 +164,7 @@ def limited_mined(mined: Mined, limit: int | None, seed: int) -> Mined:
     return _part(mined, f"sample of {limit}, seed {seed}", [mined.questions[place] for place in places])
 
 
-def mined_apart(mined: Mined) -> tuple[Mined, Mined]:
+def split_mined(mined: Mined) -> tuple[Mined, Mined]:
     """Return the questions of a mined file to learn from, and every eighth, to choose by: those with the same topics
     and right paths stay together. Raises `InputError` where there are too few."""
     learn: list[MinedQuestion] = []

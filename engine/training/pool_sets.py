@@ -17,7 +17,7 @@ from ..progress import Progress
 from ..settings import Settings
 from ..supervision.pools import PoolOptions, mine_pool
 from ..supervision.refine import pool_of
-from .of_graph import Made, Say, made_of_graph
+from .of_graph import Made, Say, make_once_per_graph
 from .subgraph_sets import WEAK
 
 
@@ -41,10 +41,10 @@ def pool_set(
 
     name = f"pool-{questions.name}-{questions.sha256[:8]}"
     made = Made(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
-    return pool_of(made_of_graph(folder, made, settings, mine, fresh=fresh, say=say))
+    return pool_of(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say))
 
 
-def refined_sets(pools: Sequence[Pool], supervision: Sequence[str]) -> list[Pool]:
+def match_refined_pools(pools: Sequence[Pool], supervision: Sequence[str]) -> list[Pool]:
     """Return the pools, each in the form that `lodestar refine` gave it where one of these files is of its questions.
 
     Raises `UsageError` for a file of none of the sets.

@@ -18,9 +18,9 @@ from ...models.training.loop import process_group, wait_for_all
 from ...models.training.objective import NothingToLearnError
 from ...models.training.trainer import Watcher, begin_anew, train_model
 from ..errors import EncoderError, UsageError
-from ..neo4j.file_lock import locked
+from ..neo4j.file_lock import lock_file
 from ..provenance import code_sha256
-from ..resolving import change, filled, put
+from ..resolving import change, fill_dataclass, put
 from ..whole_file import storing
 from .path_sets import plain_words
 from .sources import Request, read_inputs
@@ -58,7 +58,7 @@ def training_config(
         put(data, key, value, f"train {kind.name}")
     for text in changes:
         change(data, text, "training.epochs=5")
-    return filled(type(default) if preset else kind.config, data, f"train {kind.name}")
+    return fill_dataclass(type(default) if preset else kind.config, data, f"train {kind.name}")
 
 
 def train_kind(kind: AnyKind, config: Any, request: Request, watching: Watching = nullcontext) -> ModelDescription:
@@ -123,7 +123,7 @@ def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> I
         with (
             storing(folder),
             process_group() as is_first,
-            _held(folder, kind, fresh=fresh) if is_first else nullcontext(),
+            _hold_folder(folder, kind, fresh=fresh) if is_first else nullcontext(),
         ):
             wait_for_all()  # nobody reads the folder before the first process has it
             yield is_first
@@ -132,11 +132,11 @@ def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> I
 
 
 @contextmanager
-def _held(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> Iterator[None]:
+def _hold_folder(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> Iterator[None]:
     """Keep other trainings out of the folder, which is made; begin anew in it where that is asked for."""
     folder.mkdir(parents=True, exist_ok=True)
     reason = f"--out {folder}: another training writes to it: wait until it is done, or name another folder"
-    with locked(folder / ".lock", reason, refusal=UsageError(reason)):
+    with lock_file(folder / ".lock", reason, refusal=UsageError(reason)):
         if fresh:
             begin_anew(folder, kind)
         yield

@@ -23,11 +23,11 @@ from ..progress import Progress, progress_bar
 from ..settings import Settings
 from ..supervision.drawing import DEFAULT_QUESTIONS, LENGTHS, MakingOptions
 from ..supervision.miner import MiningOptions
-from .link_sets import linked_candidates
+from .link_sets import collect_link_candidates
 from .of_graph import Say
-from .path_sets import limited_mined, made_sets, mined_apart, mined_set, read_mined, relation_pairs
-from .pool_sets import graph_vocabulary, pool_set, refined_sets
-from .subgraph_sets import WEAK, graph_set, supervised
+from .path_sets import make_sets, mine_set, read_mined, relation_pairs, sample_mined, split_mined
+from .pool_sets import graph_vocabulary, match_refined_pools, pool_set
+from .subgraph_sets import WEAK, graph_set, supervise_subgraphs
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ def _read_paths(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[M
 
     def mined(file: str) -> Mined:
         if is_mined(Path(file)):
-            return limited_mined(read_mined(file), request.limit, request.seed)
+            return sample_mined(read_mined(file), request.limit, request.seed)
         questions = request.questions(file)
-        return mined_set(
+        return mine_set(
             questions,
             request.folder,
             mining,
@@ -118,10 +118,10 @@ def _read_paths(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[M
 
     train, dev = (list(map(mined, files)) for files in (request.train_files, request.dev_files))
     if any_graph and not request.dev_files:
-        parts = [mined_apart(each) for each in train]
+        parts = [split_mined(each) for each in train]
         train, dev = [learn for learn, _ in parts], [select for _, select in parts]
     if from_graph:
-        learn, select = made_sets(
+        learn, select = make_sets(
             request.folder,
             MakingOptions(
                 options.get("questions") or DEFAULT_QUESTIONS,
@@ -167,7 +167,7 @@ def _read_subgraphs(config: Any, request: Request, inputs: Inputs[Any]) -> Input
         )
         for questions in sets
     ]
-    graphs = supervised(graphs, request.options.get("supervision", (WEAK,)), request.say)
+    graphs = supervise_subgraphs(graphs, request.options.get("supervision", (WEAK,)), request.say)
     train = len(request.train_files)
     return replace(inputs, train=graphs[:train], dev=graphs[train:], beside=labels_of_sets(sets))
 
@@ -200,7 +200,7 @@ def _read_pools(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[A
         )
 
     pools = list(map(pool, (*request.train_files, *request.dev_files)))
-    pools = refined_sets(pools, request.options.get("supervision", (WEAK,)))
+    pools = match_refined_pools(pools, request.options.get("supervision", (WEAK,)))
     train = len(request.train_files)
     return replace(inputs, train=pools[:train], dev=pools[train:], beside=graph_vocabulary(request.settings))
 
@@ -208,7 +208,9 @@ def _read_pools(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[A
 def _read_links(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[Any]:
     sets = [list(map(request.questions, files)) for files in (request.train_files, request.dev_files)]
     with Engine(request.settings) as engine, progress_bar("the questions", "linking") as (progress, _):
-        train, dev = ([linked_candidates(each, engine, config, progress=progress) for each in some] for some in sets)
+        train, dev = (
+            [collect_link_candidates(each, engine, config, progress=progress) for each in some] for some in sets
+        )
     return replace(inputs, train=train, dev=dev)
 
 

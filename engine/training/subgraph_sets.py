@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ...models.reg_triple.config import SubgraphOptions
-from ...models.subgraphs import VERSION, GraphFileError, QuestionGraphs, read_graphs, relabelled
+from ...models.subgraphs import VERSION, GraphFileError, QuestionGraphs, read_graphs, relabel_graphs
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ..api import Engine
@@ -20,7 +20,7 @@ from ..progress import Progress
 from ..settings import Settings
 from ..supervision.refine import pool_of
 from ..supervision.subgraphs import write_question_graphs
-from .of_graph import Made, Say, made_of_graph
+from .of_graph import Made, Say, make_once_per_graph
 
 WEAK = "weak"
 
@@ -53,14 +53,14 @@ def graph_set(
 
     made = Made(name, ".safetensors", f"another process reads the subgraphs of {questions.name}", "read", "read")
     try:
-        return read_graphs(made_of_graph(folder, made, settings, make, fresh=fresh, say=say))
+        return read_graphs(make_once_per_graph(folder, made, settings, make, fresh=fresh, say=say))
     except GraphFileError as error:
         raise InputError(str(error)) from error
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
 
 
-def supervised(sets: Sequence[QuestionGraphs], supervision: Sequence[str], say: Say) -> list[QuestionGraphs]:
+def supervise_subgraphs(sets: Sequence[QuestionGraphs], supervision: Sequence[str], say: Say) -> list[QuestionGraphs]:
     """Return the subgraphs with the supervision that is asked for: `weak`, or candidate pools by file, each for the
     question set that it was mined from. A set that no pool is of has weak supervision.
 
@@ -81,7 +81,7 @@ def supervised(sets: Sequence[QuestionGraphs], supervision: Sequence[str], say: 
         if pool is None:
             found.append(graphs)
             continue
-        changed, num_kept = relabelled(graphs, pool)
+        changed, num_kept = relabel_graphs(graphs, pool)
         say(
             f"{graphs.texts.questions_name}: {changed.supervision}; {num_kept:,} of {len(graphs):,} questions keep "
             "their shortest paths"

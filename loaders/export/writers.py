@@ -80,7 +80,7 @@ class Iris:
     def _check(self) -> None:
         if self._with_base and self._without:
             raise InputError(
-                f"the graph has ids like {_shown(self._without)} and like {_shown(self._with_base)}: "
+                f"the graph has ids like {_quote_term(self._without)} and like {_quote_term(self._with_base)}: "
                 "give a --base that none of them begins with"
             )
 
@@ -88,21 +88,25 @@ class Iris:
 def ntriples_literal(value: str, datatype: str | None = None, language: str | None = None) -> str:
     """Return the term of a literal; raise `InputError` for a language that is no language tag."""
     if language and not _LANGUAGE.fullmatch(language):
-        raise InputError(f"expected a language as `en` or `zh-Hans`, found {_shown(language)} with {_shown(value)}")
+        raise InputError(
+            f"expected a language as `en` or `zh-Hans`, found {_quote_term(language)} with {_quote_term(value)}"
+        )
     return literal_term(value, datatype, language)
 
 
 def tsv_text(text: str) -> str:
     """Return a relation or a name; raise `InputError` for one that does not fit into a column."""
     if _NOT_IN_A_CELL.search(text):
-        raise InputError(f"TSV cannot have the tab or line end in {_shown(text)}: use --format ntriples or parquet")
+        raise InputError(
+            f"TSV cannot have the tab or line end in {_quote_term(text)}: use --format ntriples or parquet"
+        )
     return text
 
 
 def tsv_id(id_: str) -> str:
     """Return an entity's id; raise `InputError` for one that a reader would take for something else."""
     if _LIKE_A_LITERAL.fullmatch(id_):
-        raise InputError(f"TSV would make a literal of the entity {_shown(id_)}: use --format ntriples or parquet")
+        raise InputError(f"TSV would make a literal of the entity {_quote_term(id_)}: use --format ntriples or parquet")
     return tsv_text(id_)
 
 
@@ -118,7 +122,7 @@ def tsv_literal(value: str, datatype: str | None = None, language: str | None = 
     return ntriples_literal(value, datatype, language)
 
 
-def _shown(text: str) -> str:
+def _quote_term(text: str) -> str:
     return repr(text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…")
 
 

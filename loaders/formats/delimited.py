@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
-from ..message_text import shown
+from ..message_text import quote_line
 from ..plain_lines.encoding import PlainForm
 from ..reading.lines import LineFile
 from ..source import NO_ID, LinePart, Part
@@ -84,10 +84,10 @@ def layout_of(
     """Return the layout of a file whose first line is this one; raise `InputError` where it does not tell."""
     parted = f"parted by {_SEPARATOR_WORDS.get(separator, repr(separator))}"
     if quoted:
-        cells = _quoted_cells(line, separator) if '"' in line else [cell.strip(" ") for cell in line.split(separator)]
+        cells = _split_quoted(line, separator) if '"' in line else [cell.strip(" ") for cell in line.split(separator)]
     else:
         cells = line.split(separator)
-    called = _called(cells)
+    called = _columns_by_name(cells)
     if columns is None:
         has_header = header == "yes" or (header == "auto" and called is not None)
         expected = f"head, relation and tail {parted}"
@@ -97,16 +97,18 @@ def layout_of(
         if not has_header or called is None:
             raise InputError(
                 f"{place}: expected {expected}, found {len(cells)} columns: "
-                f"say which with --columns 1,2,3: {shown(line)}"
+                f"say which with --columns 1,2,3: {quote_line(line)}"
             )
         chosen = called
     else:
         numbers = [int(column) for column in columns if column.isascii() and column.isdigit()]
         by_number = len(numbers) == NUM_COLUMNS
-        chosen = tuple(numbers) if by_number else _named(columns, cells, place, header)
+        chosen = tuple(numbers) if by_number else _resolve_columns(columns, cells, place, header)
         has_header = not by_number or header == "yes" or (header == "auto" and called == chosen)
         if not all(1 <= column <= len(cells) for column in chosen):
-            raise InputError(f"{place}: expected columns {','.join(columns)}, found only {len(cells)}: {shown(line)}")
+            raise InputError(
+                f"{place}: expected columns {','.join(columns)}, found only {len(cells)}: {quote_line(line)}"
+            )
     return Layout(chosen, len(cells), has_header, f"{len(cells)} columns {parted}, as in the first line")
 
 
@@ -120,11 +122,11 @@ def _check_separator(cells: Sequence[str], line: str, place: str, separator: str
             counted = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
             raise InputError(
                 f"{place}: expected {expected}, found {counted}: it looks parted by {words}: give --separator {given}: "
-                f"{shown(line)}"
+                f"{quote_line(line)}"
             )
 
 
-def _quoted_cells(line: str, separator: str) -> list[str]:
+def _split_quoted(line: str, separator: str) -> list[str]:
     """Return the columns as the parser cuts them; all of the line where a quote is out of place."""
     before = re.escape(separator)
     blanks = "" if separator == " " else " *"
@@ -134,7 +136,7 @@ def _quoted_cells(line: str, separator: str) -> list[str]:
     return [quoted.replace('""', '"') or plain.strip(" ") for quoted, plain in column.findall(separator + line)]
 
 
-def _called(cells: Sequence[str]) -> tuple[int, ...] | None:
+def _columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
     """Return the columns that are called head, relation and tail or the like, each by one cell."""
     called = [_NO_WORD.sub("", cell.lower()) for cell in cells]
     for of_column in (_HEADER_WORDS, tuple(map(frozenset.union, _HEADER_WORDS, _OTHER_HEADER_WORDS))):
@@ -144,12 +146,14 @@ def _called(cells: Sequence[str]) -> tuple[int, ...] | None:
     return None
 
 
-def _named(columns: Sequence[str], cells: Sequence[str], place: str, header: Header) -> tuple[int, ...]:
+def _resolve_columns(columns: Sequence[str], cells: Sequence[str], place: str, header: Header) -> tuple[int, ...]:
     if header == "no":
         raise InputError(f"expected three numbers of columns, as there is no header, found {','.join(columns)}")
     for name in columns:
         if cells.count(name) != 1:
-            raise InputError(f"{place}: expected one column called {shown(name)}, found {shown(', '.join(cells))}")
+            raise InputError(
+                f"{place}: expected one column called {quote_line(name)}, found {quote_line(', '.join(cells))}"
+            )
     return tuple(cells.index(name) + 1 for name in columns)
 
 
@@ -179,7 +183,7 @@ class DelimitedSource(FileSource):
             raise InputError("stdin: expected triples or names, asked to be both")
         if columns is not None and len(columns) != NUM_COLUMNS:
             raise InputError(
-                f"expected three columns, those of head, relation and tail, found {shown(','.join(columns))}"
+                f"expected three columns, those of head, relation and tail, found {quote_line(','.join(columns))}"
             )
         self.max_rejects = 0
         self.languages: Sequence[str] = ()
@@ -234,7 +238,9 @@ class DelimitedSource(FileSource):
     def _checked(self, separator: str) -> str:
         if not separator or set(separator) & set('"\r\n\0') or (self.quoted and len(separator) != 1):
             wanted = "one character" if self.quoted else "characters"
-            raise InputError(f"expected a separator of {wanted}, no quote and no line end, found {shown(separator)}")
+            raise InputError(
+                f"expected a separator of {wanted}, no quote and no line end, found {quote_line(separator)}"
+            )
         return separator
 
 

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...engine.errors import InputError
-from ..message_text import shown
+from ..message_text import quote_line
 from ..plain_lines.encoding import PlainForm
 from ..reading.byte_file import ByteFile
 from ..reading.lines import LineFile
@@ -64,7 +64,7 @@ def read_noise_rules(file: ByteFile | None = None) -> list[NoiseRule]:
         relation = words[0].removeprefix("!")
         if len(words) > 2 or not relation:
             raise InputError(
-                f"{place}:{number}: expected a pattern of relations and at most one of tails, found {shown(line)}"
+                f"{place}:{number}: expected a pattern of relations and at most one of tails, found {quote_line(line)}"
             )
         rules.append(NoiseRule(relation, words[1] if len(words) > 1 else "*", noise=words[0] == relation))
     return rules

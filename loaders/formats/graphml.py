@@ -15,7 +15,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from ...engine.errors import InputError
-from ..message_text import shown
+from ..message_text import quote_line
 from ..reading.byte_file import ByteFile
 from ..rows import StatementRow, alias_row, name_row, reject_row, row_batches, triple_row
 from ..source import NO_ID, Part, RowPart
@@ -150,7 +150,7 @@ class _Reading:
     def _end_node(self, node: _Element) -> None:
         id_, name = node.attributes.get("id", ""), node.taken(NAME_KEYS)
         if not id_:
-            self.rows.append(reject_row(self.line(), "expected an id of a node, found none", _shown(node)))
+            self.rows.append(reject_row(self.line(), "expected an id of a node, found none", _describe_element(node)))
             return
         if name:
             self.rows.append(name_row(self.line(), id_, name))
@@ -186,12 +186,12 @@ class _Reading:
         else:
             missing = "a relation" if all(ends) else "a source and a target"
             reason = f"expected {missing} of an edge, found none"
-            self.rows.append(reject_row(self.line(), reason, _shown(edge)))
+            self.rows.append(reject_row(self.line(), reason, _describe_element(edge)))
 
 
 def _literal_row(line: int, head: str, key: _Key, value: str) -> StatementRow:
     return StatementRow(line, "triple", head, key.name, value, True, TYPES.get(key.type.lower()))
 
 
-def _shown(element: _Element) -> str:
-    return shown(str({**element.attributes, **{key.name: value for key, value in element.data.items()}}))
+def _describe_element(element: _Element) -> str:
+    return quote_line(str({**element.attributes, **{key.name: value for key, value in element.data.items()}}))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...engine.errors import InputError
-from ..message_text import shown
+from ..message_text import quote_line
 from ..plain_lines.encoding import PlainForm
 from ..reading.lines import LineFile
 from ..source import LinePart, Part
@@ -30,7 +30,7 @@ class Languages:
         tags = [tag.strip().lower() for tag in languages]
         for tag in tags:
             if tag != ALL and not tag.replace("-", "").isalnum():
-                raise InputError(f"expected a language such as en or pt-br, or * for all, found {shown(tag)}")
+                raise InputError(f"expected a language such as en or pt-br, or * for all, found {quote_line(tag)}")
         return cls(tuple(dict.fromkeys(tag for tag in tags if tag != ALL)), ALL in tags)
 
     def parameters(self) -> dict[str, object]:

@@ -12,9 +12,9 @@ from io import BufferedReader
 from typing import Any, cast
 
 from ...engine.errors import InputError
-from ..message_text import shown
+from ..message_text import quote_line
 from ..reading.byte_file import ByteFile
-from ..reading.records import PARQUET, UnreadableError, columns_shown, parquet_records, parsed_json, record_lines
+from ..reading.records import PARQUET, UnreadableError, columns_shown, parquet_records, parse_record, record_lines
 from ..rows import StatementRow, reject_row, row_batches, triple_row
 from ..source import Part, RowPart
 from .file_source import FileSource
@@ -58,9 +58,9 @@ class RogSource(FileSource):
                 yield StatementRow(line, "blank")
                 continue
             try:
-                record = parsed_json(raw)
+                record = parse_record(raw)
             except UnreadableError as error:
-                yield reject_row(line, str(error), shown(raw))
+                yield reject_row(line, str(error), quote_line(raw))
             else:
                 yield from _rows_of(record, line)
 
@@ -82,14 +82,14 @@ def _rows_of(record: Any, line: int) -> Iterator[StatementRow]:
     if isinstance(graph, dict):
         graph = graph.get(_IN_FIELD)
     if not isinstance(graph, list):
-        yield reject_row(line, "expected a list called graph or subgraph, found none", shown(str(record)))
+        yield reject_row(line, "expected a list called graph or subgraph, found none", quote_line(str(record)))
         return
     for number, item in enumerate(graph, start=1):
         if isinstance(item, list) and len(item) == _TRIPLE and all(map(_is_text, item)):
             yield triple_row(line, *item)
         else:
             reason = f"expected a head, a relation and a tail that are text as item {number} of the graph"
-            yield reject_row(line, reason, shown(str(item)))
+            yield reject_row(line, reason, quote_line(str(item)))
 
 
 def _is_text(value: object) -> bool:

@@ -16,9 +16,9 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from ...engine.errors import InputError, UsageError
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
-from ..message_text import shown
+from ..message_text import quote_line
 from ..reading.byte_file import ByteFile
-from ..reading.records import MAX_RECORD_BYTES, UnreadableError, parsed_json, record_lines
+from ..reading.records import MAX_RECORD_BYTES, UnreadableError, parse_record, record_lines
 from ..rows import StatementRow, name_row, reject_row, row_batches, triple_row
 from ..source import NO_ID, Part, RelationFacts, RowPart
 from .file_source import FileSource
@@ -81,7 +81,7 @@ def files_of(path: str, *, follow_links: bool = False) -> list[ByteFile]:
             path,
             len(left_out),
             " is" if len(left_out) == 1 else "s are",
-            shown(str(min(left_out)).encode(errors="surrogateescape")),
+            quote_line(str(min(left_out)).encode(errors="surrogateescape")),
         )
     if not found:
         endings = ", ".join(sorted(_ENDINGS))
@@ -110,9 +110,9 @@ def documents(file: ByteFile) -> Iterator[Document]:
         raw = reader.read(MAX_RECORD_BYTES + 1)
         if len(raw) > MAX_RECORD_BYTES:
             raise InputError(f"{file.shown}: the document is longer than {MAX_RECORD_BYTES:,} bytes: cut it into files")
-        text = _decoded(raw)
+        text = _decode_document(raw)
         if text is None:
-            yield Document(1, shown(raw[:200]), "expected text, found bytes that no encoding of text explains")
+            yield Document(1, quote_line(raw[:200]), "expected text, found bytes that no encoding of text explains")
         else:
             yield Document(1, _of_html(text) if _HTML.match(text) else text)
 
@@ -123,17 +123,19 @@ def _ending(name: str) -> str:
 
 def _of_record(line: int, raw: bytes) -> Document:
     try:
-        record = parsed_json(raw)
+        record = parse_record(raw)
     except UnreadableError as error:
-        return Document(line, shown(raw), str(error))
+        return Document(line, quote_line(raw), str(error))
     fields = record if isinstance(record, dict) else {}
     text = next((fields[name] for name in TEXT_FIELDS if name in fields), None)
     if not isinstance(text, str):
-        return Document(line, shown(raw), f"expected a text called {', '.join(TEXT_FIELDS[:-1])} or {TEXT_FIELDS[-1]}")
+        return Document(
+            line, quote_line(raw), f"expected a text called {', '.join(TEXT_FIELDS[:-1])} or {TEXT_FIELDS[-1]}"
+        )
     return Document(line, text.encode("utf-8", "replace").decode())
 
 
-def _decoded(raw: bytes) -> str | None:
+def _decode_document(raw: bytes) -> str | None:
     """Return bytes as text, in UTF-8 or what charset-normalizer takes them for; None where they are no text."""
     try:
         text = raw.decode("utf-8-sig")

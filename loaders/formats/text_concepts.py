@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...engine.errors import InputError, UsageError
 from ...engine.linking.tokens import Token, content_words, fold, tokenise
-from ..message_text import shown
+from ..message_text import quote_line
 from ..rows import in_batches
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ def _load_gliner(name: str) -> Any:
     except ImportError as error:
         raise UsageError("--gliner needs GLiNER, which is not installed: pip install gliner") from error
     try:
-        folder = Path(name) if Path(name).is_dir() else Path(_fetched(name))
+        folder = Path(name) if Path(name).is_dir() else Path(_fetch_model(name))
         if not any(folder.glob("*.safetensors")):
             raise InputError(f"--gliner {name}: expected weights as safetensors, found none")
         return GLiNER.from_pretrained(str(folder), local_files_only=True)
@@ -304,12 +304,12 @@ def _load_gliner(name: str) -> Any:
         raise
     except Exception as error:  # whatever the hub, GLiNER and its encoder may raise
         raise UsageError(
-            f"--gliner {name}: cannot be loaded ({shown(str(error))[:200]}): give a folder, or a name that is in the "
-            "local Hugging Face cache or on the hub"
+            f"--gliner {name}: cannot be loaded ({quote_line(str(error))[:200]}): give a folder, or a name that is in "
+            "the local Hugging Face cache or on the hub"
         ) from error
 
 
-def _fetched(name: str) -> str:
+def _fetch_model(name: str) -> str:
     from huggingface_hub import snapshot_download
 
     return str(snapshot_download(name, allow_patterns=_FILES))

@@ -83,7 +83,10 @@ def _batches(file: ByteFile, wanted: Sequence[str], row_columns: Any) -> Generat
             line = 0
             for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns):
                 given = {name: batch.column(name) for name in batch.schema.names}
-                made = {"line": pa.array(range(line + 1, line + batch.num_rows + 1)), **row_columns(_typed(given))}
+                made = {
+                    "line": pa.array(range(line + 1, line + batch.num_rows + 1)),
+                    **row_columns(_cast_columns(given)),
+                }
                 line += batch.num_rows
                 empty = pa.nulls(batch.num_rows)
                 yield pa.record_batch([made.get(field.name, empty).cast(field.type) for field in ROWS], schema=ROWS)
@@ -92,7 +95,7 @@ def _batches(file: ByteFile, wanted: Sequence[str], row_columns: Any) -> Generat
             raise InputError(f"{file.shown}: the parquet file is damaged ({reason}): fetch it again") from error
 
 
-def _typed(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+def _cast_columns(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Return the columns as text or truth values, those that may be left out too."""
     size = len(next(iter(given.values())))
     found = {name: column.cast(_OPTIONAL.get(name, pa.string())) for name, column in given.items()}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...engine.errors import GraphError, StorageError, UsageError
 from ...engine.neo4j.catalogue import GRAPH_VERSION, GraphState, LoadManifest, read_graph_state, read_loads
-from ...engine.neo4j.file_lock import locked
+from ...engine.neo4j.file_lock import lock_file
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import Hold, hold_load_lock
@@ -57,19 +57,19 @@ BYTES_A_NODE = 1_100
 
 def make_staging(folder: Path) -> None:
     """Make the folder that sources are converted in; raise `StorageError` where it cannot be."""
-    with _written(folder):
+    with _report_full_disk(folder):
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def made_within(folder: Path, prefix: str) -> Path:
+def make_folder_within(folder: Path, prefix: str) -> Path:
     """Return a new folder in the one that sources are converted in; raise `StorageError` where it cannot be made."""
     make_staging(folder)
-    with _written(folder):
+    with _report_full_disk(folder):
         return Path(mkdtemp(prefix=prefix, dir=folder))
 
 
 @contextmanager
-def _written(folder: Path) -> Iterator[None]:
+def _report_full_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -147,7 +147,7 @@ def content_sha256(source: Source, subset: Subset) -> str:
     return hashlib.sha256(f"{source.kind}\n{source.digest()}\n{options}".encode()).hexdigest()
 
 
-def planned(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> Plan:
+def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> Plan:
     """Return what this load means for a graph in this state.
 
     Raises `UsageError` when the graph holds something else and the mode does not say what is to become of it,
@@ -201,10 +201,10 @@ def load(
     _check_rejects_place(source, options)
     sha256 = content_sha256(source, options.subset)
     with load_lock(gateway) as lock:
-        plan = planned(sha256, options, *_seen(gateway))
+        plan = plan_load(sha256, options, *_read_graph_state(gateway))
         if plan.finished:
             return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
-        with _staged(source, sha256, options, progress) as (stage, counts):
+        with _stage_source(source, sha256, options, progress) as (stage, counts):
             manifest = _manifest(source, sha256, plan, counts, options, "online")
             related = _write_online(gateway, lock, stage, manifest, source, plan, options, progress)
     return _report(manifest, counts, related, options, started_s)
@@ -225,17 +225,17 @@ def load_embedded(
     _check_rejects_place(source, options)
     sha256 = content_sha256(source, options.subset)
     with instance.loading() as incoming, ExitStack() as held:
-        old = held.enter_context(_locked_graph(instance)) if instance.has_graph else None
-        plan = planned(sha256, options, *(_seen(old.gateway) if old else _NOTHING))
+        old = held.enter_context(_lock_graph(instance)) if instance.has_graph else None
+        plan = plan_load(sha256, options, *(_read_graph_state(old.gateway) if old else _NOTHING))
         if plan.finished:
             return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
-        with _staged(source, sha256, options, progress) as (stage, counts):
-            writer, reason = chosen_writer(options, plan, counts)
+        with _stage_source(source, sha256, options, progress) as (stage, counts):
+            writer, reason = choose_writer(options, plan, counts)
             say(f"{writer} load: {reason}")
             check_room_for_graph(instance.home.folder, counts)
             if writer == "online" and old is None:
-                old = held.enter_context(_locked_graph(instance))
-                plan = planned(sha256, options, *_seen(old.gateway))
+                old = held.enter_context(_lock_graph(instance))
+                plan = plan_load(sha256, options, *_read_graph_state(old.gateway))
                 if plan.finished:
                     return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
             manifest = _manifest(source, sha256, plan, counts, options, writer)
@@ -249,7 +249,7 @@ def load_embedded(
     return _report(manifest, counts, related, options, started_s)
 
 
-def chosen_writer(options: LoadOptions, plan: Plan, counts: Counts) -> tuple[Literal["bulk", "online"], str]:
+def choose_writer(options: LoadOptions, plan: Plan, counts: Counts) -> tuple[Literal["bulk", "online"], str]:
     """Return the writer for an embedded server and why it is the one; raise `UsageError` for one that cannot do it."""
     whole = plan.number == BASE_LOAD
     if options.writer == "bulk" and not whole:
@@ -281,7 +281,7 @@ class _LockedGraph(NamedTuple):
 
 
 @contextmanager
-def _locked_graph(instance: Instance) -> Iterator[_LockedGraph]:
+def _lock_graph(instance: Instance) -> Iterator[_LockedGraph]:
     """Start the server where it does not run, and keep other loads from its graph."""
     instance.start(progress=False)
     with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway, load_lock(gateway) as lock:
@@ -291,17 +291,19 @@ def _locked_graph(instance: Instance) -> Iterator[_LockedGraph]:
 _NOTHING: tuple[GraphState, tuple[LoadManifest, ...]] = (GraphState(0, 0, 0), ())
 
 
-def _seen(gateway: Gateway) -> tuple[GraphState, tuple[LoadManifest, ...]]:
+def _read_graph_state(gateway: Gateway) -> tuple[GraphState, tuple[LoadManifest, ...]]:
     return gateway.fetch(read_graph_state()), gateway.fetch(read_loads())
 
 
 @contextmanager
-def _staged(source: Source, sha256: str, options: LoadOptions, progress: Progress) -> Iterator[tuple[Stage, Counts]]:
+def _stage_source(
+    source: Source, sha256: str, options: LoadOptions, progress: Progress
+) -> Iterator[tuple[Stage, Counts]]:
     """Convert the source, unless an interrupted load did so before; the stage is deleted when the load is done."""
     folder = options.staging / sha256[:16]
     make_staging(folder.parent)
     sweep(folder.parent)
-    with locked(folder.with_suffix(".lock"), f"another load of {source.name} is under way"), Stage(folder) as stage:
+    with lock_file(folder.with_suffix(".lock"), f"another load of {source.name} is under way"), Stage(folder) as stage:
         counts = stage.completed(sha256)
         if counts is None:
             if options.rejects_file:

@@ -9,7 +9,7 @@ from typing import Any
 from ..source import Source
 from ..stage.rejects import check_free, check_place
 from ..stage.stage import Stage
-from .loading import BULK_FROM_TRIPLES, STAGE_BYTES_A_BYTE, LoadOptions, graph_bytes, made_within
+from .loading import BULK_FROM_TRIPLES, STAGE_BYTES_A_BYTE, LoadOptions, graph_bytes, make_folder_within
 
 SAMPLE_BATCHES = 4
 """Of 15 MB of text together, of every file."""
@@ -69,7 +69,7 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
     if options.rejects_file:
         check_place(options.rejects_file, source.reads)
         check_free(options.rejects_file, force=options.force)
-    folder = made_within(options.staging, "preview-")
+    folder = make_folder_within(options.staging, "preview-")
     limit = source.max_rejects if options.max_rejects is None else options.max_rejects
     with Stage(folder) as stage:
         try:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from ...engine.neo4j.catalogue import LoadManifest
-from ..message_text import shown
+from ..message_text import quote_line
 from ..stage.stage import Counts
 from ..writing.manifest import Manifest
 
@@ -133,7 +133,7 @@ def value_notes(counts: LoadReport) -> Iterator[str]:
     if counts.num_unnamed:
         note = f"{number_of(counts.num_unnamed, 'entity', 'entities')} without a name"
         if counts.num_unnamed_tails:
-            examples = ", ".join(shown(id_) for id_ in counts.unnamed_tails)
+            examples = ", ".join(quote_line(id_) for id_ in counts.unnamed_tails)
             dots = " …" if counts.num_unnamed_tails > len(counts.unnamed_tails) else ""
             note += (
                 f", {counts.num_unnamed_tails:,} of them without triples of their own ({examples}{dots}): "

@@ -38,7 +38,7 @@ def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progre
     """
     with load_lock(gateway) as lock:
         loads = gateway.fetch(read_loads())
-        manifest = found_load(loads, which)
+        manifest = find_load(loads, which)
         before = gateway.fetch(read_graph_state())
         gateway.fetch(request("begin_unload", sha256=manifest.sha256))
         progress("deleting", 0, 4)
@@ -72,7 +72,7 @@ def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progre
     )
 
 
-def found_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
+def find_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
     """Return the load that is meant; raise `GraphError` when it is not exactly one."""
     found = [
         load

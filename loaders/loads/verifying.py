@@ -57,7 +57,9 @@ def verify(gateway: Gateway, progress: Progress = silent) -> Verification:
         faults.append(f"{wrong:,} entities have a relation signature that disagrees with their triples")
     progress("checking", 0, state.num_triples)
     numbers = {relation.name: relation.number for relation in catalogue.relations}
-    stated = measured(_counted(gateway.stream(stream_stated_triples(numbers)), state.num_triples, progress))
+    stated = measure_loads(
+        _report_progress(gateway.stream(stream_stated_triples(numbers)), state.num_triples, progress)
+    )
     for load in loads:
         if not load.finished and state.under_way:
             faults.append(f"load {load.number} ({load.source}), or its deletion, is under way: verify when it is done")
@@ -78,7 +80,7 @@ def _faults_of_load(load: LoadManifest, num_triples: int, checksum: int) -> Iter
         yield f"{name} has as many triples as its manifest says, but not the same ones"
 
 
-def measured(heads: Iterable[StatedTriples]) -> dict[int, tuple[int, int]]:
+def measure_loads(heads: Iterable[StatedTriples]) -> dict[int, tuple[int, int]]:
     """Return the number and the checksum of the triples of each load, from all that loads state."""
     with duckdb.connect() as connection:
         connection.execute(query("reading/macros"))
@@ -88,7 +90,7 @@ def measured(heads: Iterable[StatedTriples]) -> dict[int, tuple[int, int]]:
         return {load: (count, sum_) for load, count, sum_ in connection.execute(query("numbering/checksum")).fetchall()}
 
 
-def _counted(heads: Iterable[StatedTriples], total: int, progress: Progress) -> Iterator[StatedTriples]:
+def _report_progress(heads: Iterable[StatedTriples], total: int, progress: Progress) -> Iterator[StatedTriples]:
     """Yield what comes, and say now and then how much of it came."""
     done = said = 0
     for stated in heads:

@@ -109,12 +109,12 @@ class MetaqaQuestions:
     def recognises(self, item: Line) -> bool:
         """Return whether there is one tab and a topic before it."""
         asked, tab, answers = item.text.partition("\t")
-        return bool(tab) and "\t" not in answers and _taken_out(asked) is not None
+        return bool(tab) and "\t" not in answers and _split_brackets(asked) is not None
 
     def question(self, item: Line) -> GoldQuestion:
         """Return the question; one with nothing after the tab has no answers."""
         asked, tab, answers = item.text.partition("\t")
-        found = _taken_out(asked)
+        found = _split_brackets(asked)
         if not tab or "\t" in answers or found is None:
             raise item.fault(_METAQA_LINE)
         text, topics = found
@@ -128,7 +128,7 @@ class MetaqaQuestions:
         )
 
 
-def _taken_out(asked: str) -> tuple[str, tuple[str, ...]] | None:
+def _split_brackets(asked: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the question without the outer brackets and what was in them; None where they do not match or are none."""
     kept, topics, depth, after = [], [], 0, 0
     for bracket in _BRACKET.finditer(asked):
@@ -313,10 +313,10 @@ class GrailqaQuestions:
 
     def question(self, item: QuestionFields) -> GoldQuestion:
         """Return the question; `InputError` without a list of answers, as where they are held back."""
-        return _flat(item) if item.has("relations") else _published(item)
+        return _flat(item) if item.has("relations") else _read_published(item)
 
 
-def _published(item: QuestionFields) -> GoldQuestion:
+def _read_published(item: QuestionFields) -> GoldQuestion:
     item.demand("answer")
     query = item.record("graph_query")
     topics = [node for node in query.records("nodes") if node.text("node_type") == "entity"]

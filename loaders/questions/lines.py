@@ -11,15 +11,15 @@ from typing import Any, Protocol, TypeVar, cast
 
 from ...engine.errors import InputError
 from ...engine.gold_questions import GoldQuestion
-from ..message_text import shown
+from ..message_text import quote_line
 from ..reading.byte_file import ByteFile
 from ..reading.records import (
     PARQUET,
     UTF8_MARK,
     UnreadableError,
-    decoded,
+    decode_line,
     parquet_records,
-    parsed_json,
+    parse_record,
     record_lines,
     value_shown,
 )
@@ -38,7 +38,7 @@ class Line:
     @property
     def found(self) -> str:
         """As much of it as may stand in a message."""
-        return shown(self.text)
+        return quote_line(self.text)
 
     def fault(self, expected: str) -> InputError:
         """Return the error that says what was expected instead of this line."""
@@ -75,7 +75,7 @@ _CONTAINER = "Questions"
 
 def holds_records(file: ByteFile) -> bool:
     """Return whether the file starts as JSON or parquet, and not as text; raise `InputError` for an empty file."""
-    with file.faults_translated(), _opened(file) as reader:
+    with file.faults_translated(), _open_file(file) as reader:
         start = reader.peek(1).removeprefix(UTF8_MARK)
     if start.startswith(_UTF16):
         raise InputError(f"{file.shown}: expected UTF-8, found UTF-16: convert it first")
@@ -87,10 +87,10 @@ def holds_records(file: ByteFile) -> bool:
 def lines(file: ByteFile) -> Iterator[Line]:
     """Yield the lines that are not blank; raise `InputError` for one that is not UTF-8."""
     number = 0
-    with file.faults_translated(lambda: number), _opened(file) as reader:
+    with file.faults_translated(lambda: number), _open_file(file) as reader:
         for number, raw in record_lines(reader, file.shown):
             try:
-                text = decoded(raw)
+                text = decode_line(raw)
             except UnreadableError as error:
                 raise _unreadable(file, number, error) from error
             if text.strip():
@@ -104,22 +104,22 @@ def records(file: ByteFile) -> Iterator[QuestionFields]:
     with the line or the number of the question, for what is no JSON and no object.
     """
     number = 0
-    with file.faults_translated(lambda: number), _opened(file) as reader:
+    with file.faults_translated(lambda: number), _open_file(file) as reader:
         if reader.peek(len(PARQUET)).startswith(PARQUET):
-            yield from _numbered(file, parquet_records(reader, file.shown, _without_graphs))
+            yield from _number_records(file, parquet_records(reader, file.shown, _without_graphs))
             return
         is_first, in_one = True, False
         for number, raw in record_lines(reader, file.shown):
             if not raw.strip():
                 continue
             if in_one:
-                found = shown(raw)
+                found = quote_line(raw)
                 raise InputError(f"{file.shown}:{number}: expected the end of the file, found {found}: fetch it again")
             value = _json(file, number, raw, reader)
             questions = value.get(_CONTAINER) if isinstance(value, dict) else value
             if is_first and isinstance(questions, list):
                 in_one = True
-                yield from _numbered(file, questions)
+                yield from _number_records(file, questions)
             else:
                 yield _record(value, number, f"{file.shown}:{number}")
             is_first = False
@@ -128,13 +128,13 @@ def records(file: ByteFile) -> Iterator[QuestionFields]:
 def _json(file: ByteFile, number: int, raw: bytes, reader: BufferedReader[Any]) -> Any:
     """Return the JSON of the line or, where it only starts in it, of the line and all that follows."""
     try:
-        return parsed_json(raw)
+        return parse_record(raw)
     except UnreadableError as error:
         rest = reader.read() if error.ends_early else b""
         if not rest:
             raise _unreadable(file, number, error) from error
     try:
-        return parsed_json(raw + rest)
+        return parse_record(raw + rest)
     except UnreadableError as error:
         raise _unreadable(file, number, error) from error
 
@@ -143,7 +143,7 @@ def _unreadable(file: ByteFile, number: int, error: UnreadableError) -> InputErr
     return InputError(f"{file.shown}:{number + error.line - 1}: {error}: correct the file or fetch it again")
 
 
-def _numbered(file: ByteFile, values: Iterable[object]) -> Iterator[QuestionFields]:
+def _number_records(file: ByteFile, values: Iterable[object]) -> Iterator[QuestionFields]:
     for number, value in enumerate(values, start=1):
         yield _record(value, number, f"{file.shown}: question {number}")
 
@@ -159,6 +159,6 @@ def _without_graphs(names: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _opened(file: ByteFile) -> Iterator[BufferedReader[Any]]:
+def _open_file(file: ByteFile) -> Iterator[BufferedReader[Any]]:
     with file.unpacked() as stream:
         yield BufferedReader(cast(Any, stream), _BUFFER_BYTES)

@@ -27,7 +27,7 @@ from .lines import Line, QuestionFormat, holds_records, lines, records
 from .record import QuestionFields, QuestionIds
 
 
-def chosen_file(path: str, split: str | None) -> str:
+def choose_file(path: str, split: str | None) -> str:
     """Return the file itself or, of a folder, the one file whose name has the split as a word.
 
     Raises `InputError` for a folder without a split, and for one where no file or several have it.
@@ -103,7 +103,7 @@ def _read(
     name = wanted or recognised
     if name is None or name not in formats or not formats[name].recognises(first):
         raise _unknown(first, wanted, recognised)
-    return name, tuple(_checked(formats[name].question(item), item, ids) for item in chain([first], items))
+    return name, tuple(_check_question(formats[name].question(item), item, ids) for item in chain([first], items))
 
 
 def _unknown(first: QuestionFields | Line, wanted: str | None, recognised: str | None) -> InputError:
@@ -114,7 +114,7 @@ def _unknown(first: QuestionFields | Line, wanted: str | None, recognised: str |
     return InputError(f"{first.where}: expected a question as {expected}, found {found}: {advice}")
 
 
-def _checked(question: GoldQuestion, item: QuestionFields | Line, ids: QuestionIds) -> GoldQuestion:
+def _check_question(question: GoldQuestion, item: QuestionFields | Line, ids: QuestionIds) -> GoldQuestion:
     """Return the question with its id and its text trimmed; raise `InputError` where a text is missing or too long."""
     text = question.text.strip()
     if not text:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ...engine.errors import InputError
 from ...engine.gold_questions import GoldAnswer
 from ..formats.freebase import FREEBASE_ID
-from ..message_text import shown
+from ..message_text import quote_line
 from ..reading.records import columns_shown, value_shown
 
 
@@ -180,5 +180,5 @@ class QuestionFields:
             raise self.fault(f"text as {name}", value_shown(value))
         text = str(value)
         if _NO_TEXT.search(text):
-            raise self.fault(f"text as {name}", shown(text))
+            raise self.fault(f"text as {name}", quote_line(text))
         return text

@@ -22,7 +22,7 @@ from isal import igzip_threaded
 from isal.igzip_lib import IsalError
 
 from ...engine.errors import InputError, StorageError
-from ..message_text import shown
+from ..message_text import quote_line
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
@@ -43,7 +43,7 @@ FREE_BYTES = 1 << 30
 MIB = 1 << 20
 
 
-def spooled(stream: IO[bytes], shown: str, max_bytes: int | None = None) -> IO[bytes]:
+def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) -> IO[bytes]:
     """Return a temporary file with all that the stream has; it goes with the object.
 
     Raises `StorageError` where there is no room for it, `InputError` where it is more than `max_bytes`.
@@ -100,15 +100,15 @@ class ByteFile:
             if not path:
                 raise InputError("expected the path of a file, found an empty one")
             if path == "-":
-                self._spooled = spooled(_stdin(), "standard input", max_piped_bytes)
+                self._spooled = spool_stream(_stdin(), "standard input", max_piped_bytes)
             elif self._path.is_dir():
                 raise InputError(f"{path}: expected a file, found a folder")
             else:
                 if self._path.is_fifo():
-                    _log.warning("%s is a pipe: waiting for what is written to it", shown(path))
+                    _log.warning("%s is a pipe: waiting for what is written to it", quote_line(path))
                 with self._path.open("rb") as file:
                     if not self._path.is_file():
-                        self._spooled = spooled(file, path, max_piped_bytes)
+                        self._spooled = spool_stream(file, path, max_piped_bytes)
 
     @property
     def size_bytes(self) -> int:

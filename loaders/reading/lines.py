@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...engine.errors import InputError
-from ..message_text import SHOWN_CHARS, shown
+from ..message_text import SHOWN_CHARS, quote_line
 from .byte_file import ByteFile
 
 LINES = pa.schema([("line", pa.int64()), ("text", pa.string_view())])
@@ -201,11 +201,11 @@ class _Cutter:
                 self._reject_too_long(line, raw)
             else:
                 fault = "expected text, found a zero byte" if b"\0" in raw else _fault_of_encoding(raw)
-                self._rejects.append((line, str(fault), shown(raw)))
+                self._rejects.append((line, str(fault), quote_line(raw)))
         return found
 
     def _reject_too_long(self, line: int, start: bytes) -> None:
-        self._rejects.append((line, f"the line is longer than {MAX_LINE_BYTES:,} bytes", shown(start)))
+        self._rejects.append((line, f"the line is longer than {MAX_LINE_BYTES:,} bytes", quote_line(start)))
 
 
 def _lines_with(wanted: Chosen, ends: Positions) -> Positions:

@@ -8,7 +8,7 @@ from io import BufferedReader
 from typing import Any
 
 from ...engine.errors import InputError
-from ..message_text import shown
+from ..message_text import quote_line
 
 MAX_RECORD_BYTES = 256_000_000
 PARQUET = b"PAR1"
@@ -36,7 +36,7 @@ def record_lines(reader: BufferedReader[Any], place: str) -> Iterator[tuple[int,
         yield line, raw
 
 
-def decoded(raw: bytes) -> str:
+def decode_line(raw: bytes) -> str:
     """Return the text without a byte order mark and the line's end; raise `UnreadableError` when it is not UTF-8."""
     try:
         return raw.removeprefix(UTF8_MARK).decode().rstrip("\r\n")
@@ -46,9 +46,9 @@ def decoded(raw: bytes) -> str:
         raise UnreadableError(f"expected UTF-8, found byte 0x{found[error.start]:02x}", line) from error
 
 
-def parsed_json(raw: bytes) -> Any:
+def parse_record(raw: bytes) -> Any:
     """Return what the bytes say in JSON; raise `UnreadableError`."""
-    text = decoded(raw)
+    text = decode_line(raw)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -79,9 +79,9 @@ def parquet_records(
 
 def columns_shown(names: Sequence[str]) -> str:
     """Return the names of columns or fields as they may stand in a message."""
-    return shown(", ".join(names))
+    return quote_line(", ".join(names))
 
 
 def value_shown(value: object) -> str:
     """Return a value, as JSON unless it is text, as it may stand in a message."""
-    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    return quote_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

@@ -9,7 +9,7 @@ from typing import IO, Self
 
 from ...engine.errors import InputError, UsageError
 from ...models.whole_file import whole
-from ..message_text import shown
+from ..message_text import quote_line
 
 
 def check_place(path: Path, is_read: Callable[[Path], bool]) -> None:
@@ -92,6 +92,6 @@ class Rejects:
     def _write(self, part: str, line: int, reason: str, text: str | None) -> None:
         place = f"{part}:{line}" if line else part
         self.num_rejects += 1
-        self._first = self._first or f"{place}: {reason}: {shown(text or '')}"
+        self._first = self._first or f"{place}: {reason}: {quote_line(text or '')}"
         if self._file:
-            self._file.write(f"{place}\t{reason}\t{shown(text or '')}\n")
+            self._file.write(f"{place}\t{reason}\t{quote_line(text or '')}\n")

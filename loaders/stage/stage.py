@@ -26,7 +26,7 @@ import pyarrow as pa
 from ...engine.errors import InputError, LoadInProgressError, StorageError
 from ...engine.linking.initials import SMALL_WORDS
 from ...engine.neo4j import machine
-from ...engine.neo4j.file_lock import locked
+from ...engine.neo4j.file_lock import lock_file
 from ...engine.progress import Progress, silent
 from ..parsers.parser import parser
 from ..plain_lines.encoded_files import NUMBERED, EncodedFiles
@@ -47,7 +47,7 @@ def sweep(staging: Path) -> None:
             continue
         with (
             suppress(LoadInProgressError),
-            locked(folder.with_suffix(".lock"), "", refusal=LoadInProgressError("its load is under way")),
+            lock_file(folder.with_suffix(".lock"), "", refusal=LoadInProgressError("its load is under way")),
         ):
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -48,13 +48,13 @@ def signatures(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         nodes = table.column("node").to_numpy()
         whole = int(np.searchsorted(nodes, nodes[-1], side="left"))  # the last node may go on in the next batch
         if whole:
-            yield _grouped(table.slice(0, whole))
+            yield _group_rows(table.slice(0, whole))
         rest = table.slice(whole)
     if rest is not None:
-        yield _grouped(rest)
+        yield _group_rows(rest)
 
 
-def _grouped(table: pa.Table) -> pa.Table:
+def _group_rows(table: pa.Table) -> pa.Table:
     nodes = table.column("node").to_numpy()
     starts = np.flatnonzero(np.append(True, nodes[1:] != nodes[:-1]))
     offsets = pa.array(np.append(starts, len(nodes)).astype(np.int32))
@@ -148,7 +148,7 @@ class BulkWriter:
             nodes = [("Entity", self._write_entities(stage, folder / "entities.csv", relations, delimiter))]
             if has_literals:
                 literals = map(_as_table, stage.rows("results/literal_nodes", NODES_A_BATCH))
-                nodes += [("Literal", _written(folder / "literals.csv", literals))]
+                nodes += [("Literal", _write_tables(folder / "literals.csv", literals))]
             self._progress("converting", 1, 2)
             relationships = triples.result()
         self._progress("converting", 2, 2)
@@ -159,8 +159,8 @@ class BulkWriter:
         typed = stage.rows("results/relationships", TRIPLES_A_BATCH, tables=tables)
         related = stage.rows("results/related", TRIPLES_A_BATCH, tables=tables)
         files = (
-            _written(folder / "triples.csv", _with_types(typed, relations)),
-            _written(folder / "related.csv", map(_as_table, related)),
+            _write_tables(folder / "triples.csv", _with_types(typed, relations)),
+            _write_tables(folder / "related.csv", map(_as_table, related)),
         )
         return tuple(file for file in files if file.num_rows)
 
@@ -174,7 +174,7 @@ class BulkWriter:
         return writer.written
 
 
-def _written(path: Path, tables: Iterable[pa.Table]) -> ImportFile:
+def _write_tables(path: Path, tables: Iterable[pa.Table]) -> ImportFile:
     """Write tables without lists to a file."""
     with ImportFileWriter(path) as writer:
         for table in tables:

@@ -68,7 +68,7 @@ def read(text: str, names: Iterable[str] = ()) -> Plan | None:
 
 
 def _read(text: str) -> Plan | None:
-    for rule in (_how_much, _how_many, _yes_no, _superlative, _compared, _not, _and_or, _within):
+    for rule in (_how_much, _how_many, _yes_no, _superlative, _read_comparison, _not, _and_or, _within):
         plan = rule(text)
         if plan is not None:
             return plan
@@ -144,25 +144,27 @@ def _superlative(text: str) -> Plan | None:
         re.I,
     )
     if found:
-        return _ordered(subject_of(found["base"]), found["how"], found["words"])
+        return _read_ordering(subject_of(found["base"]), found["how"], found["words"])
     leading = r"^(?:(?:which|what|who) (?:is|are|was|were) )?the "
     found = re.match(rf"{leading}(?P<how>most|least) (?P<adjective>{'|'.join(_MEASURED)}) (?P<base>.+)$", text, re.I)
     if found:
-        return _ordered(split_subject(found["base"]), found["how"], _MEASURED[found["adjective"].lower()])
+        return _read_ordering(split_subject(found["base"]), found["how"], _MEASURED[found["adjective"].lower()])
     found = re.match(rf"{leading}(?P<how>{_SUPERLATIVE}) (?P<base>.+?)(?: by (?P<words>[a-z ]+))?$", text, re.I)
     if found and (found["words"] or found["how"].lower() in _ORDERED):
-        return _ordered(split_subject(found["base"]), found["how"], found["words"] or _ORDERED[found["how"].lower()])
+        return _read_ordering(
+            split_subject(found["base"]), found["how"], found["words"] or _ORDERED[found["how"].lower()]
+        )
     found = re.match(
         r"^(?P<base>(?:which|what|who) .+?) (?:was|were|is|are) (?P<words>[a-z]+ed|born|made|built) (?P<how>first|last)$",
         text,
         re.I,
     )
     if found:
-        return _ordered(subject_of(found["base"]), found["how"], f"{found['words']} date")
+        return _read_ordering(subject_of(found["base"]), found["how"], f"{found['words']} date")
     return None
 
 
-def _ordered(subject: Subject | None, how: str, words: str) -> Plan | None:
+def _read_ordering(subject: Subject | None, how: str, words: str) -> Plan | None:
     if subject is None or not (subject.modifier or subject.rest):
         return None
     order: Literal["most", "least"] = "most" if how.lower() in _MOST else "least"
@@ -172,7 +174,7 @@ def _ordered(subject: Subject | None, how: str, words: str) -> Plan | None:
     return Plan((order,), what, (Part(base.question()),), words=words, order=order)
 
 
-def _compared(text: str) -> Plan | None:
+def _read_comparison(text: str) -> Plan | None:
     """X with a Y of more than N; X with more than N Y; X released after 2016."""
     value = rf"(?P<value>{NUMBER}|{DATE})(?: and (?P<other>{NUMBER}|{DATE}))?(?: (?P<unit>.+))?"
     found = re.match(

@@ -69,7 +69,7 @@ def subject_of(text: str) -> Subject | None:
     if not found:
         return None
     if found["lead"].lower() == "who":  # a verb follows, or what narrows the people down
-        return _narrowed("people", found["rest"], found["before"] or "", is_who=True)
+        return _narrow_subject("people", found["rest"], found["before"] or "", is_who=True)
     return split_subject(found["rest"], found["before"] or "")
 
 
@@ -88,7 +88,7 @@ def split_subject(text: str, before: str = "") -> Subject | None:
         end += 1
         if plural(word) == word and len(word) > 3:
             break
-    return _narrowed(" ".join(words[:end]), " ".join(words[end:]), before) if end else None
+    return _narrow_subject(" ".join(words[:end]), " ".join(words[end:]), before) if end else None
 
 
 def _is_predicate(word: str, following: str) -> bool:
@@ -108,7 +108,7 @@ def _can_follow(noun: str, predicate: Sequence[str]) -> bool:
     return predicate[0] in _STOP or is_verb(predicate[0]) or plural(predicate[0]) == predicate[0]
 
 
-def _narrowed(type_: str, rest: str, before: str, *, is_who: bool = False) -> Subject:
+def _narrow_subject(type_: str, rest: str, before: str, *, is_who: bool = False) -> Subject:
     found = _MODIFIED.match(rest)
     if found and (is_who or _can_follow(type_.rsplit(maxsplit=1)[-1], (found["predicate"] or "").split())):
         return Subject(type_, found["mod"], found["predicate"] or "", before.strip(), is_who)

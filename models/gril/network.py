@@ -396,7 +396,7 @@ class HopObjective(Shuffled[HopPredictor, int]):
         options: TrainingOptions,
         batch_size: int,
     ) -> None:
-        self._train, self._dev = (_known(sets, network.max_hops) for sets in (train, dev))
+        self._train, self._dev = (_known_hops(sets, network.max_hops) for sets in (train, dev))
         super().__init__(network, range(len(self._train[1])), options, batch_size)
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
@@ -419,7 +419,7 @@ class HopObjective(Shuffled[HopPredictor, int]):
         return {ACCURACY: accuracy, MAJORITY: majority, "choose_by": accuracy - TIE_BREAK * loss}
 
 
-def _known(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:
+def _known_hops(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:
     """Return the vectors of the questions whose hops are known, and the hops."""
     hops = [torch.from_numpy(hops_of(each.graphs, max_hops)) for each in sets]
     questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])

@@ -77,10 +77,10 @@ class RetrieverObjective(Shuffled[GraphRetriever, tuple[int, int]]):
 
     def scored(self) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
         """Yield the logits of each dev question's triples, and which of them are right."""
-        yield from scored_triples(self.network, self._dev)
+        yield from score_triples(self.network, self._dev)
 
 
-def scored_triples(
+def score_triples(
     network: GraphRetriever, sets: Sequence[EncodedQuestions]
 ) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
     """Yield the logits of each question's triples, and which of them are right."""
@@ -94,14 +94,14 @@ def scored_triples(
 
 def figures_of(scored: Sequence[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]) -> Figures:
     """Return the figures `RETRIEVER_FIGURES` of questions with right triples, and what to choose by."""
-    found = [judged(scores, right) for scores, right in scored if right.any()]
+    found = [retriever_figures(scores, right) for scores, right in scored if right.any()]
     if not found:
         raise NothingToLearnError("no question to choose by has an answer in its subgraph")
     figures = dict(zip(RETRIEVER_FIGURES, np.mean(found, axis=0).tolist(), strict=True))
     return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
 
 
-def judged(scores: npt.NDArray[np.float32], right: npt.NDArray[np.bool_]) -> list[float]:
+def retriever_figures(scores: npt.NDArray[np.float32], right: npt.NDArray[np.bool_]) -> list[float]:
     """Return `RETRIEVER_FIGURES` of a question with right triples; of equal scores the first counts as the better."""
     ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
     precisions = np.arange(1, len(ranks) + 1) / ranks

@@ -44,7 +44,7 @@ class Written:
     mentions: list[tuple[int, int, int]] = field(default_factory=list)
 
 
-def written(
+def write_passage(
     passage: Passage,
     tokenise: Tokenise,
     begin: int,
@@ -167,7 +167,7 @@ class BackboneTexts:
     def written(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> Written:
         """Return a passage as tokens; see `passages.written`."""
         tokenizer = self._tokenizer
-        return written(
+        return write_passage(
             passage,
             self._tokenised,
             tokenizer.cls_token_id,

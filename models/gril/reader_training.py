@@ -110,7 +110,7 @@ class JointNetwork(nn.Module):
         if self.options.token:
             mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
             tokens = self.bridge(grown, inputs, mask)
-        given = given_triples(grown, encoded, questions, num_triples)
+        given = choose_triples(grown, encoded, questions, num_triples)
         asked = [self.asked_of(encoded, question, rows) for question, rows in zip(questions, given, strict=True)]
         return grown, inputs, asked, tokens, given
 
@@ -126,7 +126,7 @@ class JointNetwork(nn.Module):
         return Asked(passage, tuple(graphs.is_answer[nodes].tolist()), int(is_answer.sum()), wanted)
 
 
-def given_triples(
+def choose_triples(
     grown: Grown, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
 ) -> list[Ints]:
     """Return the rows of the triples that the reader is given of each question: the most probable that were seen."""
@@ -231,10 +231,10 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
 
     def _asked(self, encoded: EncodedQuestions) -> list[int]:
         """Return the questions that teach and judge: those that are a choice, or have an answer in their subgraph."""
-        return list(range(len(encoded.graphs))) if self._config.joint.open_domain else answered(encoded)
+        return list(range(len(encoded.graphs))) if self._config.joint.open_domain else answerable_questions(encoded)
 
 
-def answered(encoded: EncodedQuestions) -> list[int]:
+def answerable_questions(encoded: EncodedQuestions) -> list[int]:
     """Return the questions that have an answer in their subgraph."""
     graphs = encoded.graphs
     return [each for each in range(len(graphs)) if graphs.is_answer[graphs.nodes_of(each)].any()]

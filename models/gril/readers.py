@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..star.backbone import describe_backbone, pretrained_backbone, stored_backbone
+from ..star.backbone import describe_backbone, open_pretrained, open_stored
 from ..training.checkpoint import read_weights, write_weights
 from .choosing import ChoosingReader, PointingReader
 from .config import GrilDescription, JointOptions, ReaderDescription, Reads
@@ -37,14 +37,14 @@ def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
         if options.checkpointing:
             writer.recompute()
         return writer
-    backbone = pretrained_backbone(options.reader)
+    backbone = open_pretrained(options.reader)
     if options.checkpointing:
         model_of: Any = backbone.model
         model_of.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     return OF_BACKBONE[options.reads](backbone, options.max_tokens, has_text=options.text)
 
 
-def stored_reader(said: ReaderDescription, folder: Path, device: str = "cpu") -> JointReader:
+def open_reader(said: ReaderDescription, folder: Path, device: str = "cpu") -> JointReader:
     """Return the reader whose files are in `folder`; one that writes is its language model, by name, with a LoRA."""
     weights: dict[str, Tensor] = read_weights(folder)
     if said.reads == "writing":
@@ -56,7 +56,7 @@ def stored_reader(said: ReaderDescription, folder: Path, device: str = "cpu") ->
         )
         restore_adapter(writer.language_model, weights)
         return writer.eval()
-    reader = OF_BACKBONE[said.reads](stored_backbone(said.name, folder), said.max_tokens, has_text=said.text)
+    reader = OF_BACKBONE[said.reads](open_stored(said.name, folder), said.max_tokens, has_text=said.text)
     known = reader.state_dict()
     reader.load_state_dict({name: each for name, each in weights.items() if name in known})
     return reader.eval()

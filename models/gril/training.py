@@ -12,29 +12,29 @@ import torch
 
 from ..language.causal_lm import CausalLMError
 from ..subgraphs import QuestionGraphs, QuestionLabels
-from ..training.checkpoint import Writer, checked, read_weights, readable, write_weights
-from ..training.description import CheckpointError, described
+from ..training.checkpoint import Writer, check_checkpoint, read_weights, readable, write_weights
+from ..training.description import CheckpointError, load_description
 from ..training.kind import Inputs, Opening, Outcome, Phase, Training
 from ..training.loop import Trained
 from ..training.objective import NothingToLearnError
-from ..training.trainer import fitted
+from ..training.trainer import fit_calibration
 from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, ReaderDescription
 from .network import EncodedQuestions, GraphRetriever, HopModel, HopObjective, HopPredictor
-from .objective import RetrieverObjective, scored_triples
+from .objective import RetrieverObjective, score_triples
 from .passages import JointReader, Wanted
 from .reader_training import JointNetwork, JointObjective
-from .readers import ReaderModel, new_reader, stored_reader, write_reader
+from .readers import ReaderModel, new_reader, open_reader, write_reader
 from .scoring import Bridge, GrilModel
 
 
 def read_gril_description(folder: Path) -> GrilDescription:
     """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
-    return described(folder, GrilDescription)[0]
+    return load_description(folder, GrilDescription)[0]
 
 
 def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:
     """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
-    description = checked(folder, GrilDescription, _parts)
+    description = check_checkpoint(folder, GrilDescription, _parts)
     with readable(folder):
         network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
         network.load_state_dict(read_weights(folder / RETRIEVER))
@@ -43,7 +43,7 @@ def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescrip
 
 def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescription, HopPredictor]:
     """Return what predicts hops; raise `CheckpointError` for a damaged checkpoint."""
-    description = checked(folder, GrilDescription, _parts)
+    description = check_checkpoint(folder, GrilDescription, _parts)
     with readable(folder):
         network = HopPredictor(description.dimension, description.hidden, description.max_hops)
         network.load_state_dict(read_weights(folder / HOPS))
@@ -65,7 +65,7 @@ def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, Joi
     description, said = _with_reader(folder)
     try:
         with readable(folder):
-            reader: Any = stored_reader(said, folder / READER, device)
+            reader: Any = open_reader(said, folder / READER, device)
     except CausalLMError as error:
         raise CheckpointError(f"{folder}: {error}") from error
     moved: JointReader = reader.to(torch.device(device))
@@ -73,7 +73,7 @@ def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, Joi
 
 
 def _with_reader(folder: Path) -> tuple[GrilDescription, ReaderDescription]:
-    description = checked(folder, GrilDescription, _parts)
+    description = check_checkpoint(folder, GrilDescription, _parts)
     if description.reader is None:
         raise CheckpointError(
             f"{folder}: expected a checkpoint with a reader, found a retriever alone: train one with `lodestar train "
@@ -95,7 +95,7 @@ class GrilCheckpoint:
     def __init__(self, folder: Path, opening: Opening) -> None:
         self._folder = folder
         self._opening = opening
-        self.description = checked(folder, GrilDescription, _parts)
+        self.description = check_checkpoint(folder, GrilDescription, _parts)
 
     @cached_property
     def retriever(self) -> GrilModel:
@@ -135,7 +135,7 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
     joint: list[JointObjective] = []
     device = torch.device(inputs.device)
     encode = inputs.vectors_of(config.encoder).encoder.encode
-    wanted = wanted_of(inputs.beside, config) if config.joint.reader else {}
+    wanted = reader_targets(inputs.beside, config) if config.joint.reader else {}
 
     @cache
     def encoded() -> list[list[EncodedQuestions]]:
@@ -175,7 +175,7 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
             "max_hops": config.max_hops,
             "grow": config.grow,
             "subgraph": config.subgraph,
-            "reader": _described_reader(joint[0], config) if joint else None,
+            "reader": _describe_reader(joint[0], config) if joint else None,
         }
         parts: dict[str, Writer] = {
             RETRIEVER: partial(write_weights, network.state_dict()),
@@ -184,7 +184,7 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
         if joint:
             parts[BRIDGE] = partial(write_weights, joint[0].network.bridge.state_dict())
             parts[READER] = partial(write_reader, joint[0].network.reader)
-        return Outcome(parts, fitted(_best(network, encoded()[1])), fields)
+        return Outcome(parts, fit_calibration(_best(network, encoded()[1])), fields)
 
     options = config.as_json()
     depends_on = {key: value for key, value in options.items() if key not in OF_PHASES}
@@ -197,7 +197,7 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
     return Training(phases, outcome)
 
 
-def wanted_of(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, Wanted]:
+def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, Wanted]:
     """Return what a reader learns of questions, by id.
 
     Raises `NothingToLearnError` for a choice without options, or whose right answer is none of them.
@@ -221,13 +221,13 @@ def wanted_of(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str,
 
 def _best(network: GraphRetriever, dev: Sequence[EncodedQuestions]) -> list[tuple[float, float]]:
     found: list[tuple[float, float]] = []
-    for scores, right in scored_triples(network, dev):
+    for scores, right in score_triples(network, dev):
         best = np.argsort(-scores, kind="stable")[:CALIBRATED]
         found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
     return found
 
 
-def _described_reader(objective: JointObjective, config: GrilConfig) -> ReaderDescription:
+def _describe_reader(objective: JointObjective, config: GrilConfig) -> ReaderDescription:
     options = config.joint
     return ReaderDescription(
         options.reader,

@@ -37,7 +37,7 @@ class _EnoughError(Exception):
 
 
 @contextmanager
-def recorded(layer: int) -> Iterator[LastRow]:
+def record_last_row(layer: int) -> Iterator[LastRow]:
     """Keep the last row of this layer, counted from 0, of a model that is run in the block, which ends with that."""
     row = LastRow(layer)
     token = _wanted.set(row)

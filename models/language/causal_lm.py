@@ -129,7 +129,7 @@ class CausalLM:
         """
         import torch
 
-        from .attention import recorded
+        from .attention import record_last_row
 
         text = self.rendered(messages)
         content = messages[-1]["content"]
@@ -138,7 +138,7 @@ class CausalLM:
             encoded = self._encoded([text], offsets=True, room=1)
             offsets = encoded.pop("offset_mapping")[0].numpy()
             inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
-            with recorded(layer) as row:
+            with record_last_row(layer) as row:
                 self._model.base_model(**inputs, use_cache=False)
         if row.weights is None:
             raise CausalLMError(f"{self.name!r} has no layer {layer} of attention: expected one of {self.num_layers}")

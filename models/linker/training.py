@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from ..training.checkpoint import checked, read_weights, readable, write_weights
+from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Shuffled, Trained
 from ..training.objective import Figures, NothingToLearnError
-from ..training.trainer import fitted
+from ..training.trainer import fit_calibration
 from .config import PART, Bools, Floats, LinkedCandidates, LinkerConfig, LinkerDescription
 
 
@@ -49,7 +49,7 @@ class CandidateScorer(nn.Module):
 
 def read_linker(folder: Path) -> tuple[LinkerDescription, CandidateScorer]:
     """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
-    description = checked(folder, LinkerDescription, lambda _: (PART,))
+    description = check_checkpoint(folder, LinkerDescription, lambda _: (PART,))
     with readable(folder):
         network = CandidateScorer(len(description.features), description.hidden)
         network.load_state_dict(read_weights(folder / PART))
@@ -94,7 +94,7 @@ class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
 
     def evaluate(self) -> Figures:
         """Return recall and loss on dev."""
-        found = [judged(logits, right, topics) for logits, right, topics in self.scored()]
+        found = [linker_figures(logits, right, topics) for logits, right, topics in self.scored()]
         recall_1, recall_3 = np.mean([each[:2] for each in found], axis=0).tolist()
         loss = sum(each[2] for each in found) / max(1, sum(len(each.is_topic) for each in self._dev))
         return {"recall_at_1": recall_1, "recall_at_3": recall_3, "loss": loss, "choose_by": recall_1 - 0.1 * loss}
@@ -109,7 +109,7 @@ class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
                     yield logits[span], each.is_topic[span], int(each.num_topics[at])
 
 
-def judged(logits: Floats, right: Bools, num_topics: int) -> tuple[float, float, float]:
+def linker_figures(logits: Floats, right: Bools, num_topics: int) -> tuple[float, float, float]:
     """Return recall@1 and recall@3 of a question with topics, and the summed cross-entropy of its candidates."""
     best = right[np.argsort(-logits, kind="stable")]
     recall = [float(best[:k].sum()) / min(k, num_topics) for k in (1, 3)]
@@ -142,7 +142,7 @@ def linker_training(config: LinkerConfig, inputs: Inputs[LinkedCandidates]) -> T
             "hidden": config.hidden,
             "candidates": config.candidates,
         }
-        return Outcome({PART: partial(write_weights, learned[0].network.state_dict())}, fitted(scored), fields)
+        return Outcome({PART: partial(write_weights, learned[0].network.state_dict())}, fit_calibration(scored), fields)
 
     depends_on = {"features": list(features), **{k: v for k, v in config.as_json().items() if k != "training"}}
     return Training([Phase(PHASE, PART, config.training, depends_on, objective)], outcome)

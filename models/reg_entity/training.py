@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from ..reg_triple.network import EncodedGraphs, TripleInputs
 from ..reg_triple.training import SubgraphObjective
 from ..subgraphs import encoding_width
-from ..training.checkpoint import checked, read_weights, readable
+from ..training.checkpoint import check_checkpoint, read_weights, readable
 from .config import PART, EntityConfig, EntityDescription
 from .network import EntityScorer, node_questions, triple_logits
 
 
 def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescription, EntityScorer]:
     """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
-    description = checked(folder, EntityDescription, lambda _: (PART,))
+    description = check_checkpoint(folder, EntityDescription, lambda _: (PART,))
     with readable(folder):
         network = EntityScorer(
             description.dimension,

@@ -14,18 +14,18 @@ from torch import Tensor, nn
 from ..mined import Pool, PooledQuestion, supervision_of
 from ..reg_triple.network import Encode
 from ..similarity import mask_topic
-from ..training.checkpoint import checked, read_weights, readable, write_weights
+from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Shuffled, Trained
 from ..training.objective import Figures, NothingToLearnError, TrainingOptions
-from ..training.trainer import fitted
+from ..training.trainer import fit_calibration
 from .config import FIGURES, PART, PathConfig, PathDescription
 from .network import PathDecoder, Vocabulary
 
 
 def read_path_decoder(folder: Path, device: str = "cpu") -> tuple[PathDescription, PathDecoder]:
     """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
-    description = checked(folder, PathDescription, lambda _: (PART,))
+    description = check_checkpoint(folder, PathDescription, lambda _: (PART,))
     with readable(folder):
         network = PathDecoder(description.dimension, description.hidden)
         network.load_state_dict(read_weights(folder / PART))
@@ -178,7 +178,7 @@ def decoder_training(config: PathConfig, inputs: Inputs[Pool]) -> Training:
         objective, dimension = learned[0]
         fields = {"encoder": config.encoder, "dimension": dimension, "hidden": config.hidden}
         parts = {PART: partial(write_weights, objective.network.state_dict())}
-        return Outcome(parts, fitted(objective.calibration_pairs()), fields)
+        return Outcome(parts, fit_calibration(objective.calibration_pairs()), fields)
 
     depends_on = {key: value for key, value in config.as_json().items() if key != "training"}
     return Training(

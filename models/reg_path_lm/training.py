@@ -14,11 +14,11 @@ from ..language.lora import LanguageModel, adapter_weights, fingerprint, load_la
 from ..mined import Pool, supervision_of
 from ..reg_path.network import Vocabulary
 from ..reg_path.training import Pair, PathExample, PathObjective, examples_of
-from ..training.checkpoint import checked, read_weights, readable, write_weights
+from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
 from ..training.description import CheckpointError
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Trained
-from ..training.trainer import fitted
+from ..training.trainer import fit_calibration
 from .config import PART, PlanConfig, PlanDescription
 from .writing import PlanText, log_probabilities
 
@@ -31,7 +31,7 @@ def read_plan_writer(
     model: where the language model is, if not where it was. Raises `CheckpointError` for a damaged checkpoint, a
     language model that cannot be had, or another one.
     """
-    description = checked(folder, PlanDescription, lambda _: (PART,))
+    description = check_checkpoint(folder, PlanDescription, lambda _: (PART,))
     try:
         base = load_language_model(model or description.model, device=device, fetch=bool(model))
         if fingerprint(base) != description.model_fingerprint:
@@ -59,7 +59,11 @@ class PlanObjective(PathObjective):
         config: PlanConfig,
     ) -> None:
         super().__init__(
-            network, train, [narrowed(each, config.num_candidates) for each in dev], config.training, config.batch_size
+            network,
+            train,
+            [limit_candidates(each, config.num_candidates) for each in dev],
+            config.training,
+            config.batch_size,
         )
         self._text = text
 
@@ -79,7 +83,7 @@ class PlanObjective(PathObjective):
         return torch.cat(found)
 
 
-def narrowed(example: PathExample, most: int) -> PathExample:
+def limit_candidates(example: PathExample, most: int) -> PathExample:
     """Return an example with at most so many candidates, its right ones first."""
     order = sorted(range(len(example.paths)), key=lambda number: not example.is_right[number])[:most]
     return PathExample(
@@ -116,7 +120,7 @@ def writer_training(config: PlanConfig, inputs: Inputs[Pool]) -> Training:
         objective, known = learned[0]
         fields = {"model": config.model, "model_fingerprint": known, "lora": config.lora}
         parts = {PART: partial(write_weights, adapter_weights(objective.network))}
-        return Outcome(parts, fitted(objective.calibration_pairs()), fields)
+        return Outcome(parts, fit_calibration(objective.calibration_pairs()), fields)
 
     depends_on = {key: value for key, value in config.as_json().items() if key != "training"}
     return Training(

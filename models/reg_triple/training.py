@@ -14,24 +14,24 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..subgraphs import Ints, QuestionGraphs, encoding_width, supervision_of
-from ..training.checkpoint import checked, read_weights, readable, write_weights
-from ..training.description import described
+from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
+from ..training.description import load_description
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Shuffled, Trained
 from ..training.objective import Figures, NothingToLearnError, TrainingOptions
-from ..training.trainer import fitted
+from ..training.trainer import fit_calibration
 from .config import PART, ScorerConfig, TripleDescription
 from .network import EncodedGraphs, TripleInputs, TripleScorer
 
 
 def read_triple_description(folder: Path) -> TripleDescription:
     """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
-    return described(folder, TripleDescription)[0]
+    return load_description(folder, TripleDescription)[0]
 
 
 def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
     """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
-    description = checked(folder, TripleDescription, lambda _: (PART,))
+    description = check_checkpoint(folder, TripleDescription, lambda _: (PART,))
     with readable(folder):
         network = TripleScorer(description.dimension, encoding_width(description.num_rounds), description.hidden)
         network.load_state_dict(read_weights(folder / PART))
@@ -61,7 +61,7 @@ Ranked = Iterable[tuple[QuestionGraphs, int, Floats]]
 def figures_of(ranked: Ranked) -> Figures | None:
     """Return the means of `FIGURES` and the selection metric over questions with right triples; None without any."""
     found = [
-        [*judged(scores, right), *answers_found(graphs, question, scores)]
+        [*triple_figures(scores, right), *answers_found(graphs, question, scores)]
         for graphs, question, scores in ranked
         if (right := graphs.is_positive[graphs.triples_of(question)]).any()
     ]
@@ -71,7 +71,7 @@ def figures_of(ranked: Ranked) -> Figures | None:
     return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
 
 
-def judged(scores: Floats, right: Bools) -> list[float]:
+def triple_figures(scores: Floats, right: Bools) -> list[float]:
     """Return recall and average precision of a question with right triples; of equal scores the first is the better."""
     ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
     precisions = np.arange(1, len(ranks) + 1) / ranks
@@ -245,7 +245,7 @@ def scorer_training(
             "subgraph": config.subgraph,
         }
         parts = {part: partial(write_weights, learned.network.state_dict())}
-        return Outcome(parts, fitted(calibration_pairs(learned.ranked())), fields)
+        return Outcome(parts, fit_calibration(calibration_pairs(learned.ranked())), fields)
 
     depends_on = {key: value for key, value in config.as_json().items() if key != "training"}
     return Training(

@@ -211,7 +211,7 @@ class Backbone:
         return int(config.hidden_size)
 
 
-def pretrained_backbone(name: str) -> Backbone:
+def open_pretrained(name: str) -> Backbone:
     """Return any encoder of the hub, a folder, or a package by name; raise `EncoderUnavailableError` without one."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from transformers import AutoModel, AutoTokenizer
@@ -246,7 +246,7 @@ def device_of(network: nn.Module) -> torch.device:
     return next(network.parameters()).device
 
 
-def stored_backbone(name: str, folder: Path) -> Backbone:
+def open_stored(name: str, folder: Path) -> Backbone:
     """Return the encoder of a checkpoint as `folder` describes it, for scoring; its weights are still to be loaded."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     plain, tokenizer_of_file = _plain_config(folder), plain_tokenizer(folder)
@@ -277,7 +277,7 @@ def _model(config: Any) -> nn.Module:
 
 
 def describe_backbone(backbone: Backbone, folder: Path) -> None:
-    """Write into `folder` what `stored_backbone` needs beside the weights."""
+    """Write into `folder` what `open_stored` needs beside the weights."""
     model: Any = backbone.model
     model.config.save_pretrained(folder)
     backbone.tokenizer.save_pretrained(folder)

@@ -19,7 +19,7 @@ PARTS = 6
 KeyT = TypeVar("KeyT")
 
 
-def parted(texts: Texts, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
+def split_batches(texts: Texts, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
     """Return the texts in at most `parts` batches of like length, and the row of each in the batches joined."""
     tokens = [texts.alone(text) for text in many]
     chunks, rows = _by_length([len(each) for each in tokens], parts)
@@ -76,7 +76,7 @@ def dual_batch(
     starts = np.cumsum([0, *(len(example.masked) for example in examples)])
     owners = np.concatenate([start + each.topics for start, each in zip(starts[:-1], candidates, strict=True)])
     part = table.slice(np.concatenate([each.paths for each in candidates]))
-    hops, hop_rows = parted(texts, [table.texts[hop] for hop in part.hops])
+    hops, hop_rows = split_batches(texts, [table.texts[hop] for hop in part.hops])
     return DualBatch(
         questions=texts.batch([texts.alone(masked) for example in examples for masked in example.masked]),
         hops=hops,

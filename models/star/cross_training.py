@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned
+from ..training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned_weights
 from .backbone import device_of
 from .batches import batches_of_files, cross_batch, dual_batch, part_of, path_words
 from .config import Negatives, PoolOptions
@@ -21,7 +21,7 @@ from .losses import (
     best_mix,
     first_path_figures,
     listwise,
-    mixed,
+    mix_scores,
     path_weighted_contrastive,
     path_weights,
     shares_of,
@@ -172,7 +172,7 @@ class PoolObjective:
 
     def saved(self) -> dict[str, Tensor]:
         """Return the network's weights."""
-        return learned(self._network)
+        return learned_weights(self._network)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -300,7 +300,7 @@ class PoolObjective:
         """Return the figures of the first path: the dual encoder's shortlist in the order of both networks' scores."""
         ranked = list(self.shortlisted())
         mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
-        alone = first_path_figures((e, mixed(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
+        alone = first_path_figures((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
         return {**figures, "mix": mix, **{f"alone_{name}": value for name, value in alone.items()}}
 
     def shortlisted(self) -> Iterator[tuple[Example, Floats, Floats, Ints]]:

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from ..similarity import PathSimilarity, PathsOfTopic
 from ..text.vectors import TextVectors
-from ..training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned
+from ..training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned_weights
 from .backbone import device_of
-from .batches import batches_of_files, dual_batch, part_of, parted
+from .batches import batches_of_files, dual_batch, part_of, split_batches
 from .config import DualOptions
-from .examples import Candidates, Example, ExampleSet, Floats, Ints, PathTable, RelationPairs, sampled
+from .examples import Candidates, Example, ExampleSet, Floats, Ints, PathTable, RelationPairs, sample_pairs
 from .losses import first_path_figures, listwise, shares_of
 from .mined import MinedQuestion, PathTrie
 from .networks import DualEncoder
@@ -143,7 +143,7 @@ class DualObjective:
 
     def saved(self) -> dict[str, Tensor]:
         """Return the network's weights."""
-        return learned(self._network)
+        return learned_weights(self._network)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -203,11 +203,11 @@ class DualObjective:
         """Return the cross-entropy of each pair's relations, walked in whichever direction fits better."""
         assert self.pairs
         chance = random.Random(seed)  # noqa: S311 - a sample, no secret
-        sample = sampled(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
+        sample = sample_pairs(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
         dual = self._network
         device = device_of(network)
         questions = dual.encode(self.texts.batch([self.texts.alone(text) for text in sample.texts]).to(device))
-        parts, rows = parted(self.texts, [*sample.forwards, *sample.inverse], parts=3)
+        parts, rows = split_batches(self.texts, [*sample.forwards, *sample.inverse], parts=3)
         hops = torch.cat([dual.encode(part.to(device)) for part in parts])[torch.from_numpy(rows).to(device)]
         scores = dual.log_scale.exp() * questions @ hops.T
         forwards, inverse = torch.tensor_split(scores, 2, dim=1)

@@ -168,7 +168,7 @@ class PairSample:
     right: tuple[tuple[int, ...], ...]
 
 
-def sampled(pairs: RelationPairs, num_pairs: int, num_others: int, chance: random.Random) -> PairSample:
+def sample_pairs(pairs: RelationPairs, num_pairs: int, num_others: int, chance: random.Random) -> PairSample:
     """Return `num_pairs` of the pairs, with their relations and up to `num_others` more to be told from them."""
     chosen = chance.sample(pairs.pairs, min(num_pairs, len(pairs.pairs)))
     others = chance.sample(range(len(pairs.relations)), min(num_others, len(pairs.relations)))
@@ -177,13 +177,13 @@ def sampled(pairs: RelationPairs, num_pairs: int, num_others: int, chance: rando
     words = [pairs.relations[number] for number in numbers]
     return PairSample(
         tuple(pair.text for pair in chosen),
-        _verbalised(words, inverse=False),
-        _verbalised(words, inverse=True),
+        _verbalise_steps(words, inverse=False),
+        _verbalise_steps(words, inverse=True),
         tuple(tuple(row[number] for number in pair.relations) for pair in chosen),
     )
 
 
-def _verbalised(words: Sequence[RelationWords], *, inverse: bool) -> tuple[str, ...]:
+def _verbalise_steps(words: Sequence[RelationWords], *, inverse: bool) -> tuple[str, ...]:
     return tuple(verbalise_hop((Directed(each, inverse),)) for each in words)
 
 

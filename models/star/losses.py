@@ -130,15 +130,15 @@ MIXES = tuple(round(0.05 * step, 2) for step in range(21))
 Rows = npt.NDArray[np.int64]
 
 
-def blended(stop: Floats, cross: Floats, mix: float) -> Floats:
+def blend_scores(stop: Floats, cross: Floats, mix: float) -> Floats:
     """Return the weighted sum, (num_paths,), of both networks' scores of the same paths. mix: λ."""
     return np.asarray((1 - mix) * stop + mix * cross, dtype=np.float32)
 
 
-def mixed(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
+def mix_scores(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
     """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
     scores = np.asarray(stop, dtype=np.float32).copy()
-    scores[rows] = blended(stop[rows], cross, mix)
+    scores[rows] = blend_scores(stop[rows], cross, mix)
     others_below(scores, rows)
     return scores
 
@@ -148,7 +148,7 @@ def best_mix(
 ) -> tuple[float, Figures]:
     """Return the λ of the best figures on these dev examples, and the figures; of equal ones the smallest λ."""
     figures = {
-        mix: first_path_figures((example, mixed(stop, cross, rows, mix)) for example, stop, cross, rows in ranked)
+        mix: first_path_figures((example, mix_scores(stop, cross, rows, mix)) for example, stop, cross, rows in ranked)
         for mix in mixes
     }
     best = max(mixes, key=lambda mix: (figures[mix]["choose_by"], -mix))

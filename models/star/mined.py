@@ -19,7 +19,7 @@ from typing_extensions import TypeAliasType
 from ..f1 import f1_of
 from ..mined import header_of, read_lines, write_lines
 from ..text.verbalise import Directed, Hop, RelationWords
-from ..training.description import QuestionKey, TrainedOn, decoded
+from ..training.description import QuestionKey, TrainedOn, decode_dataclass
 
 THROUGH = " → "
 INVERSE = "^"
@@ -176,16 +176,16 @@ def read(path: Path) -> Mined:
     return Mined(
         *read_lines(
             path,
-            lambda said: decoded(Mining, json.dumps(said)),
+            lambda said: decode_dataclass(Mining, json.dumps(said)),
             MinedQuestion,
-            lambda question, mining: _checked(question, mining, known),
+            lambda question, mining: _check_question(question, mining, known),
             what="mined paths",
             again="mine the paths again",
         )
     )
 
 
-def _checked(question: MinedQuestion, mining: Mining, known: set[str]) -> MinedQuestion:
+def _check_question(question: MinedQuestion, mining: Mining, known: set[str]) -> MinedQuestion:
     """Return the question; raise `ValueError` where its parts do not fit together, or the first line.
 
     known: hops that were found to have words; those that are found now are added.

@@ -20,10 +20,10 @@ from ..kept import Kept
 from ..splitting import Splitting
 from ..text.vectors import TextVectors
 from ..text.verbalise import Hop, verbalise_hop, verbalise_path
-from ..training.checkpoint import checked, read_weights, readable, write_folder, write_weights
-from ..training.description import described
-from .backbone import Backbone, describe_backbone, device_of, stored_backbone
-from .batches import cross_batch, parted, path_words
+from ..training.checkpoint import check_checkpoint, read_weights, readable, write_folder, write_weights
+from ..training.description import load_description
+from .backbone import Backbone, describe_backbone, device_of, open_stored
+from .batches import cross_batch, path_words, split_batches
 from .config import Description
 from .examples import Example, ExampleSet, Floats
 from .mined import Hops
@@ -62,7 +62,7 @@ def write_checkpoint(folder: Path, description: Description, networks: Mapping[s
 
 def read_description(folder: Path) -> Description:
     """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
-    return described(folder, Description)[0]
+    return load_description(folder, Description)[0]
 
 
 def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> Checkpoint:
@@ -70,14 +70,14 @@ def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = 
 
     precision: the type of the encoders' weights; what is on top of them stays float32.
     """
-    description = checked(folder, Description, _parts)
+    description = check_checkpoint(folder, Description, _parts)
     with readable(folder):
-        dual_backbone = stored_backbone(description.encoder, folder / "dual")
+        dual_backbone = open_stored(description.encoder, folder / "dual")
         dual = DualEncoder(dual_backbone)
         dual.load_state_dict(read_weights(folder / "dual"))
         cross, cross_texts = None, None
         if description.scorer == "cross":
-            backbone = stored_backbone(description.encoder, folder / "cross")
+            backbone = open_stored(description.encoder, folder / "cross")
             cross = CrossAttentiveScorer(backbone)
             cross.load_state_dict(read_weights(folder / "cross"))
             cross_texts = Texts(backbone.tokenizer)
@@ -208,7 +208,7 @@ class StarModel:
         started = time.perf_counter()
         for at in range(0, len(missing), TEXTS_AT_ONCE):
             some = missing[at : at + TEXTS_AT_ONCE]
-            parts, rows = parted(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
+            parts, rows = split_batches(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
             with torch.inference_mode():
                 encoded = torch.cat([self._of_texts(part, self._encoded) for part in parts])
             for text, row in zip(some, rows.tolist(), strict=True):
@@ -302,10 +302,10 @@ class StarModel:
         strings = [str(each) for each in texts.tokenizer.convert_ids_to_tokens(list(tokens))]
         return PairAttention(
             float(logits.sigmoid()[0]),
-            _weighted(strings, batch.is_question[0], attention.question[0]),
-            _weighted(strings, batch.is_path[0], attention.path[0]),
+            _pair_weights(strings, batch.is_question[0], attention.question[0]),
+            _pair_weights(strings, batch.is_path[0], attention.path[0]),
         )
 
 
-def _weighted(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:
+def _pair_weights(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:
     return tuple((strings[int(at)], float(weights[at])) for at in torch.nonzero(chosen)[:, 0].tolist())

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Trained
-from ..training.trainer import fitted
-from .backbone import pretrained_backbone
+from ..training.trainer import fit_calibration
+from .backbone import open_pretrained
 from .config import StarConfig
 from .cross_training import CrossReader, PoolObjective
 from .dual_training import DualObjective, with_similarity
 from .examples import Example, ExampleSet, Floats, RelationPairs, examples_of, remaining
-from .losses import mixed
+from .losses import mix_scores
 from .mined import Mined
 from .networks import INITIAL_HOP_COST, CrossAttentiveScorer, DualEncoder
 from .scoring import Network
@@ -85,7 +85,7 @@ class _Star:
             self._train, self._dev = (
                 [with_similarity(examples, vectors) for examples in sets] for sets in (self._train, self._dev)
             )
-        backbone = pretrained_backbone(config.encoder)
+        backbone = open_pretrained(config.encoder)
         network = DualEncoder(backbone, 0.0 if config.dual.similarity else INITIAL_HOP_COST).to(self._inputs.device)
         network.precision = config.dual_training.dtype
         self.networks["dual"] = Network(backbone, network)
@@ -103,7 +103,7 @@ class _Star:
     def cross_objective(self) -> PoolObjective:
         """Return what the cross-attentive scorer is to learn, the dual encoder being trained."""
         config = self._config
-        backbone = pretrained_backbone(config.encoder)
+        backbone = open_pretrained(config.encoder)
         network = CrossAttentiveScorer(backbone).to(self._inputs.device)
         network.precision = config.cross_training.dtype
         self.networks["cross"] = Network(backbone, network)
@@ -125,7 +125,7 @@ class _Star:
         """Yield each dev example with the scores of its paths by all that was trained."""
         if self._cross:
             for example, stop, scores, rows in self._cross.shortlisted():
-                yield example, mixed(stop, scores, rows, mix)
+                yield example, mix_scores(stop, scores, rows, mix)
         else:
             for examples in self._dev:
                 yield from self._dual.scored(examples)
@@ -143,10 +143,10 @@ class _Star:
             if left.any():
                 bare.append((float(scores[left].max()), 0.0))
         if not bare:  # a graph of one relation: without it there is no path, and so no answer
-            return fitted(answerable)
+            return fit_calibration(answerable)
         weights = [(1 - UNANSWERABLE) / len(answerable)] * len(answerable)
         weights += [UNANSWERABLE / len(bare)] * len(bare)
-        return fitted([*answerable, *bare], weights)
+        return fit_calibration([*answerable, *bare], weights)
 
     def _stops(self, sets: Sequence[ExampleSet]) -> list[list[Floats]]:
         return [[stop for _, stop in self._dual.scored(examples)] for examples in sets]

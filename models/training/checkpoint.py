@@ -26,7 +26,7 @@ from torch import Tensor
 from ..file_hash import file_sha256
 from ..one_line import one_line
 from ..whole_file import storage_errors, whole
-from .description import FORMAT, CheckpointError, DescriptionT, ModelDescription, decoded, described
+from .description import FORMAT, CheckpointError, DescriptionT, ModelDescription, decode_dataclass, load_description
 
 CARD = "README.md"
 WEIGHTS = "model.safetensors"
@@ -71,12 +71,14 @@ def remove_checkpoint(folder: Path, kind: type[ModelDescription]) -> None:
         shutil.rmtree(folder / part, ignore_errors=True)
 
 
-def checked(folder: Path, kind: type[DescriptionT], parts: Callable[[DescriptionT], Collection[str]]) -> DescriptionT:
+def check_checkpoint(
+    folder: Path, kind: type[DescriptionT], parts: Callable[[DescriptionT], Collection[str]]
+) -> DescriptionT:
     """Return the description of a checkpoint, every file of it checked against its hash, those of all `parts` there.
 
     Raises `CheckpointError` for a file that is missing, damaged, or cannot be read.
     """
-    description, hashes = described(folder, kind)
+    description, hashes = load_description(folder, kind)
     for name in sorted({*hashes, *(f"{part}/{WEIGHTS}" for part in parts(description))}):
         path = folder / name
         with readable(path):
@@ -190,7 +192,7 @@ def read_state(path: Path, resolved: Mapping[str, Any]) -> TrainingState | None:
         return None
     try:
         with safe_open(path, framework="pt") as file:
-            said = decoded(_Said, file.metadata()["training"])
+            said = decode_dataclass(_Said, file.metadata()["training"])
             parts: dict[str, dict[str, Tensor]] = {part: {} for part in _PARTS}
             for key in file.keys():  # noqa: SIM118 - it is no mapping
                 part, _, name = key.partition("/")
@@ -230,7 +232,7 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Te
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def copied(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def copy_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return copies of weights, on the CPU."""
     return {name: tensor.detach().cpu().clone() for name, tensor in weights.items()}
 

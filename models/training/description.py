@@ -16,7 +16,7 @@ from ..one_line import one_line
 T = TypeVar("T")
 
 
-def decoded(kind: type[T], text: str | bytes) -> T:
+def decode_dataclass(kind: type[T], text: str | bytes) -> T:
     """Return what a text describes; raise `ValueError` for the first field that is missing, unknown, of another type
     or out of its range."""
     try:
@@ -104,7 +104,7 @@ def kind_of(folder: Path, kinds: Collection[str]) -> str:
     raise _missing(folder, kinds)
 
 
-def described(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dict[str, str]]:
+def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dict[str, str]]:
     """Return what a checkpoint says of itself, and the hash of each file of its parts.
 
     Raises `CheckpointError` where there is none, or it is damaged.
@@ -128,12 +128,12 @@ def described(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dic
             "update Lodestar"
         )
     try:
-        files = decoded(dict[str, str], json.dumps(said.pop("files", None)))
+        files = decode_dataclass(dict[str, str], json.dumps(said.pop("files", None)))
         for name in files:
             place = PurePosixPath(name)
             if len(place.parts) < 2 or place.parts[0] not in kind.parts or ".." in place.parts:
                 raise ValueError(f"{one_line(repr(name), 80)} is no file of a part")
-        return decoded(kind, json.dumps(said, allow_nan=False)), files
+        return decode_dataclass(kind, json.dumps(said, allow_nan=False)), files
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: damaged: {one_line(error)}: {again}") from error
 

@@ -19,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from .checkpoint import (
     TrainingState,
-    copied,
+    copy_weights,
     optimizer_tensors,
     read_state,
     restore_optimizer,
@@ -232,7 +232,7 @@ class _Training:
         figures = self._agreed(dict(self.objective.evaluate()))
         self.history.append(figures)
         if self._best_epoch() == epoch:
-            self.best = copied(self.objective.saved())
+            self.best = copy_weights(self.objective.saved())
         self.report_epoch(epoch, figures)
         self._save(epoch + 1, 0)
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .checkpoint import CARD, DRAFT, TrainingStateError, remove_checkpoint, write_folder
-from .description import CheckpointError, ModelDescription, TrainedOn, described
+from .description import CheckpointError, ModelDescription, TrainedOn, load_description
 from .kind import Config, ConfigT, DescriptionT, Inputs, ModelKind, ModelT_co, SetT
 from .loop import Trained, shard, train
 
@@ -20,7 +20,9 @@ PENALTY = 1e-3
 """Keeps the slope finite where the scores part right from wrong without an exception."""
 
 
-def fitted(scored: Sequence[tuple[float, float]], weights: Sequence[float] | None = None) -> tuple[float, float]:
+def fit_calibration(
+    scored: Sequence[tuple[float, float]], weights: Sequence[float] | None = None
+) -> tuple[float, float]:
     """Return slope and intercept of P = σ(slope · score + intercept), by logistic regression (Platt 1999).
 
     scored: the score of each question's first path, and 1 where it is right, else 0. weights: of each, adding up to 1;
@@ -140,7 +142,7 @@ def train_model(
         "any_graph": inputs.any_graph,
         **training.identity,
     }
-    if finished := _finished(folder, kind.description, identity):
+    if finished := _find_finished(folder, kind.description, identity):
         return finished
     hashes = {"train": [each.sha256 for each in inputs.train], "dev": [each.sha256 for each in inputs.dev]}
     folder.mkdir(parents=True, exist_ok=True)
@@ -200,14 +202,14 @@ def _state_path(folder: Path, part: str) -> Path:
     return folder / f"training-{part}.safetensors"
 
 
-def _finished(folder: Path, kind: type[DescriptionT], identity: Mapping[str, Any]) -> DescriptionT | None:
+def _find_finished(folder: Path, kind: type[DescriptionT], identity: Mapping[str, Any]) -> DescriptionT | None:
     """Return the description of the checkpoint that this training would come to, None where there is none yet."""
     path = folder / f"{kind.kind}.json"
     if not path.exists():
         _check_free(folder, kind)
         return None
     try:
-        found, _ = described(folder, kind)
+        found, _ = load_description(folder, kind)
     except CheckpointError as error:
         raise TrainingStateError(f"{error}; or {OTHERWISE}") from error
     there, wanted = _plain({name: getattr(found, name) for name in identity}), _plain(identity)

@@ -262,12 +262,14 @@ def _other_words(entry: Entry, hop: AskedHop, types: tuple[str, ...]) -> Iterato
     """Yield noun phrases, then questions."""
     t = types[0]
     if hop.inverse:
-        yield [_typed(each, t) for each in entry.back] + [f"the {t} whose {each} is {{x}}" for each in entry.nouns[1:]]
-        yield [_typed(each, t) for each in entry.inverse]
+        yield [_fill_type(each, t) for each in entry.back] + [
+            f"the {t} whose {each} is {{x}}" for each in entry.nouns[1:]
+        ]
+        yield [_fill_type(each, t) for each in entry.inverse]
     else:
         yield [form for each in entry.nouns for form in (f"the {each} of {{x}}", f"{{x}}'s {each}")]
-        yield [_typed(each, t) for each in entry.asks]
+        yield [_fill_type(each, t) for each in entry.asks]
 
 
-def _typed(template: str, type_: str) -> str:
+def _fill_type(template: str, type_: str) -> str:
     return template.replace("{t}s", plural(type_)).replace("{t}", type_)

@@ -25,15 +25,15 @@ def question_of(path: Sequence[AskedHop], topic: str, chance: random.Random) -> 
     """Return a question for what a path leads to from a topic of this name."""
     phrase, rest = _beginning(path, topic, chance)
     for hop in rest[:-1]:
-        phrase = _filled(_noun(phrases_of(hop), chance), phrase)
+        phrase = _fill_template(_noun(phrases_of(hop), chance), phrase)
     if not rest:
         kind: Kind = phrases_of(path[-1]).kind
-        return _finished(_framed(phrase, kind, path[-1], chance), topic, chance)
+        return _finish_text(_frame_phrase(phrase, kind, path[-1], chance), topic, chance)
     last = phrases_of(rest[-1])
     if last.asks and chance.random() < CLAUSE:
-        return _finished(chance.choice(_BEFORE) + _filled(_ask(last, chance), phrase), topic, chance)
-    phrase = _filled(_noun(last, chance), phrase)
-    return _finished(_framed(phrase, last.kind, rest[-1], chance), topic, chance)
+        return _finish_text(chance.choice(_BEFORE) + _fill_template(_ask(last, chance), phrase), topic, chance)
+    phrase = _fill_template(_noun(last, chance), phrase)
+    return _finish_text(_frame_phrase(phrase, last.kind, rest[-1], chance), topic, chance)
 
 
 def joint_question(
@@ -45,8 +45,8 @@ def joint_question(
     for path, topic in zip(paths, topics, strict=True):
         phrase = topic
         for hop in path[:-1]:
-            phrase = _filled(_noun(phrases_of(hop), chance), phrase)
-        parts.append(_filled(_noun(phrases_of(path[-1]), chance), phrase))
+            phrase = _fill_template(_noun(phrases_of(hop), chance), phrase)
+        parts.append(_fill_template(_noun(phrases_of(path[-1]), chance), phrase))
     one, two = (part.removeprefix("the ") for part in parts)
     kind = phrases_of(paths[0][-1]).kind
     wh = wh_word(kind) if kind != "number" else "what"
@@ -61,7 +61,7 @@ def joint_question(
             f"which of the {one} is the {two}",
         )
     )
-    return _finished(text, topics[0], chance)
+    return _finish_text(text, topics[0], chance)
 
 
 def _beginning(path: Sequence[AskedHop], topic: str, chance: random.Random) -> tuple[str, Sequence[AskedHop]]:
@@ -88,19 +88,19 @@ def _way_back(one: AskedHop, two: AskedHop) -> bool:
 
 
 def _noun(phrases: Phrases, chance: random.Random) -> str:
-    return _drawn(phrases.nouns, phrases.own[0], chance)
+    return _draw_form(phrases.nouns, phrases.own[0], chance)
 
 
 def _ask(phrases: Phrases, chance: random.Random) -> str:
-    return _drawn(phrases.asks, phrases.own[1], chance)
+    return _draw_form(phrases.asks, phrases.own[1], chance)
 
 
-def _drawn(forms: Sequence[str], own: int, chance: random.Random) -> str:
+def _draw_form(forms: Sequence[str], own: int, chance: random.Random) -> str:
     others = forms[own:]
     return chance.choice(others if others and chance.random() < OTHER_WORDS else forms[:own])
 
 
-def _framed(phrase: str, kind: Kind, hop: AskedHop, chance: random.Random) -> str:
+def _frame_phrase(phrase: str, kind: Kind, hop: AskedHop, chance: random.Random) -> str:
     """Return a question for a noun phrase."""
     if hop.reached and chance.random() < 0.2:
         type_ = chance.choice(hop.reached)
@@ -109,11 +109,11 @@ def _framed(phrase: str, kind: Kind, hop: AskedHop, chance: random.Random) -> st
     return chance.choice(_FRAMES).replace("{wh}", wh).replace("{np}", phrase)
 
 
-def _filled(template: str, phrase: str) -> str:
+def _fill_template(template: str, phrase: str) -> str:
     return template.replace("{x}", phrase)
 
 
-def _finished(text: str, topic: str, chance: random.Random) -> str:
+def _finish_text(text: str, topic: str, chance: random.Random) -> str:
     """Return the text as somebody types it: with a capital or without, with a question mark or without."""
     text = " ".join(text.split())
     style = chance.random()

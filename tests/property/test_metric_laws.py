@@ -15,9 +15,9 @@ from lodestar.engine.evaluation.metrics.answers import (
     Predicted,
     answer_counts,
     distinct_gold,
-    matched,
+    match_predictions,
     micro_f1,
-    normalised_answer,
+    normalise_answer,
     rog_scores,
     strict_scores,
 )
@@ -35,7 +35,7 @@ from lodestar.engine.evaluation.metrics.paths import (
     reciprocal_rank,
     triple_recall_at_k,
 )
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, macro_by, paired_test
+from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, macro_by, test_pairs
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath
 
 from tests.examples import examples
@@ -79,13 +79,13 @@ def agrees(predicted: Predicted, gold: GoldAnswer) -> bool:
     """By id where both have one, else by a name."""
     if predicted.id and gold.id:
         return predicted.id == gold.id
-    return normalised_answer(predicted.name) in map(normalised_answer, gold.names)
+    return normalise_answer(predicted.name) in map(normalise_answer, gold.names)
 
 
 def served(given: list[Predicted], gold: list[GoldAnswer]) -> tuple[bool, ...]:
     """Return the greatest mask of all ways to hand out distinct gold answers, found by trying them all."""
     wanted: list[GoldAnswer | None] = [*distinct_gold(gold), *[None] * len(given)]
-    keys = [p.id or (normalised_answer(p.name),) for p in given]
+    keys = [p.id or (normalise_answer(p.name),) for p in given]
     return max(
         tuple(
             answer is not None and agrees(p, answer) and keys[rank] not in keys[:rank]
@@ -98,22 +98,22 @@ def served(given: list[Predicted], gold: list[GoldAnswer]) -> tuple[bool, ...]:
 @few
 @given(st.text(max_size=12))
 def test_normalising_again_changes_nothing(text: str) -> None:
-    assert normalised_answer(normalised_answer(text)) == normalised_answer(text)
-    assert bool(normalised_answer(text)) is bool(text.split())
+    assert normalise_answer(normalise_answer(text)) == normalise_answer(text)
+    assert bool(normalise_answer(text)) is bool(text.split())
 
 
 @few
 @given(st.text("aA the.-_5!é\u0301ſß", max_size=12))
 def test_normalising_awkward_text_again_changes_nothing(text: str) -> None:
-    assert normalised_answer(normalised_answer(text)) == normalised_answer(text)
-    assert bool(normalised_answer(text)) is bool(text.split())
+    assert normalise_answer(normalise_answer(text)) == normalise_answer(text)
+    assert bool(normalise_answer(text)) is bool(text.split())
 
 
 @few
 @given(st.lists(under_any_name, max_size=4), st.lists(gold_answers, max_size=3))
 def test_matching_is_the_best_of_all_with_earlier_ranks_first(given: list[Predicted], gold: list[GoldAnswer]) -> None:
     best = served(given, gold)
-    assert matched(given, gold) == best
+    assert match_predictions(given, gold) == best
 
 
 @few
@@ -265,7 +265,7 @@ def test_a_mean_of_means_lies_among_the_values(values: list[tuple[float, str]]) 
 @given(st.lists(st.tuples(unit, unit), min_size=1, max_size=25), st.randoms(use_true_random=False))
 def test_a_paired_test_is_the_same_from_either_side(values: list[tuple[float, float]], random: Random) -> None:
     def test(pairs: list[tuple[float, float]]) -> Any:
-        return paired_test([a for a, _ in pairs], [b for _, b in pairs], num_samples=300)
+        return test_pairs([a for a, _ in pairs], [b for _, b in pairs], num_samples=300)
 
     here, there = test(values), test([(b, a) for a, b in values])
     assert here.p_value == there.p_value

@@ -17,7 +17,7 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.indexes.relation_index import open_index
 from lodestar.engine.indexes.relation_words import words_of_relation
 from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.supervision.answer_paths import written_hop, written_trie
+from lodestar.engine.supervision.answer_paths import write_hop, write_trie
 from lodestar.engine.supervision.labels import Labeller
 from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
 from lodestar.engine.supervision.placing import LeftOut
@@ -86,7 +86,7 @@ def labelled(graph: MemoryGraph, found: Sequence[Walked | LeftOut]) -> list[Mine
 
 
 def reach(found: Walked, topic: int) -> set[tuple[str, ...]]:
-    return set(walks(written_trie(found.reach[topic])))
+    return set(walks(write_trie(found.reach[topic])))
 
 
 def ends(graph: MemoryGraph, topic: str, path: Sequence[str]) -> set[str]:
@@ -133,13 +133,13 @@ def test_the_answer_paths_are_those_of_the_whole_graph(
             assert not expected
         else:
             paths = {
-                (found.topics[p.topic].id, THROUGH.join(map(written_hop, p.hops)), p.precision, p.recall)
+                (found.topics[p.topic].id, THROUGH.join(map(write_hop, p.hops)), p.precision, p.recall)
                 for p in found.paths
                 if all(len(hop) < 3 for hop in p.hops)
             }
             assert paths == expected
             for path in found.paths:
-                assert tuple(map(written_hop, path.hops)) in reach(found, path.topic)
+                assert tuple(map(write_hop, path.hops)) in reach(found, path.topic)
 
 
 @settings(max_examples=examples(50), deadline=None)

@@ -13,7 +13,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.path_pooling import Kernel, Pooling, ScoredTriples, pooled_scores, reselected
+from lodestar.models.path_pooling import Kernel, Pooling, ScoredTriples, pool_triple_scores, reselect_triples
 
 from tests.reference_pooling import PlainTriple, reference_scores
 
@@ -51,7 +51,7 @@ def batch_of(asked: list[PlainQuestion]) -> ScoredTriples:
 @given(st.lists(questions, max_size=4), poolings)
 def test_a_batch_is_pooled_as_the_paths_written_out(asked: list[PlainQuestion], pooling: Pooling) -> None:
     expected = [score for triples, topics in asked for score in reference_scores(triples, topics, pooling)]
-    np.testing.assert_allclose(pooled_scores(batch_of(asked), pooling), expected, rtol=1e-12)
+    np.testing.assert_allclose(pool_triple_scores(batch_of(asked), pooling), expected, rtol=1e-12)
 
 
 @given(questions, st.randoms(use_true_random=False), exact_poolings)
@@ -63,8 +63,8 @@ def test_neither_the_order_of_triples_nor_the_numbers_of_nodes_matter(
     random.shuffle(order)  # type: ignore[attr-defined]
     random.shuffle(names)  # type: ignore[attr-defined]
     renamed = [(int(names[triples[i][0]]), int(names[triples[i][1]]), triples[i][2]) for i in order]
-    shuffled = pooled_scores(batch_of([(renamed, [int(names[t]) for t in topics])]), pooling)
-    np.testing.assert_array_equal(shuffled, pooled_scores(batch_of([asked]), pooling)[order])
+    shuffled = pool_triple_scores(batch_of([(renamed, [int(names[t]) for t in topics])]), pooling)
+    np.testing.assert_array_equal(shuffled, pool_triple_scores(batch_of([asked]), pooling)[order])
 
 
 @given(questions, st.randoms(use_true_random=False), poolings)
@@ -77,8 +77,8 @@ def test_random_walks_neither_where_scores_differ(asked: PlainQuestion, random: 
     random.shuffle(names)  # type: ignore[attr-defined]
     renamed = [(int(names[triples[i][0]]), int(names[triples[i][1]]), triples[i][2]) for i in order]
     walks = replace(pooling, kernel="random-walk")
-    shuffled = pooled_scores(batch_of([(renamed, [int(names[t]) for t in reversed(topics)])]), walks)
-    np.testing.assert_array_equal(shuffled, pooled_scores(batch_of([(triples, topics)]), walks)[order])
+    shuffled = pool_triple_scores(batch_of([(renamed, [int(names[t]) for t in reversed(topics)])]), walks)
+    np.testing.assert_array_equal(shuffled, pool_triple_scores(batch_of([(triples, topics)]), walks)[order])
 
 
 @given(questions, poolings)
@@ -87,7 +87,7 @@ def test_scores_stay_within_their_bounds(asked: PlainQuestion, pooling: Pooling)
     if not triples.num_triples:
         return
     bonus, slack = triples.scores.min() / pooling.position, 1e-12
-    pooled = pooled_scores(triples, pooling)
+    pooled = pool_triple_scores(triples, pooling)
     assert pooled.min() >= triples.scores.min() + min(0.0, bonus) - slack
     assert pooled.max() <= triples.scores.max() + max(0.0, bonus) + slack
 
@@ -95,8 +95,8 @@ def test_scores_stay_within_their_bounds(asked: PlainQuestion, pooling: Pooling)
 @given(st.lists(questions, max_size=3), poolings, st.integers(0, 14), st.none() | st.integers(0, 14))
 def test_keeping_fewer_is_a_prefix(asked: list[PlainQuestion], pooling: Pooling, keep: int, coarse: int | None) -> None:
     triples = batch_of(asked)
-    fewer, _ = reselected(triples, keep, pooling, coarse=coarse)
-    more, _ = reselected(triples, keep + 1, pooling, coarse=coarse)
+    fewer, _ = reselect_triples(triples, keep, pooling, coarse=coarse)
+    more, _ = reselect_triples(triples, keep + 1, pooling, coarse=coarse)
     for question in range(len(asked)):
         of_fewer, of_more = (kept[triples.questions[kept] == question] for kept in (fewer, more))
         assert of_fewer.tolist() == of_more[: len(of_fewer)].tolist()
@@ -106,17 +106,17 @@ def test_keeping_fewer_is_a_prefix(asked: list[PlainQuestion], pooling: Pooling,
 @given(questions, poolings)
 def test_reranking_keeps_every_triple(asked: PlainQuestion, pooling: Pooling) -> None:
     triples = batch_of([asked])
-    places, pooled = reselected(triples, None, pooling, coarse=None)
+    places, pooled = reselect_triples(triples, None, pooling, coarse=None)
     assert sorted(places.tolist()) == list(range(triples.num_triples))
     assert (np.diff(pooled) <= 0).all()
-    np.testing.assert_array_equal(pooled, pooled_scores(triples, pooling)[places])
+    np.testing.assert_array_equal(pooled, pool_triple_scores(triples, pooling)[places])
 
 
 @pytest.mark.parametrize("kernel", kernels)
 def test_a_seed_gives_the_same_scores_again(kernel: Kernel) -> None:
     triples = batch_of([([(0, 1, 0.5), (0, 2, 0.25), (1, 3, 0.75), (2, 3, 0.125)], [0])])
     pooling = Pooling(kernel, num_walks=2, seed=5)
-    np.testing.assert_array_equal(pooled_scores(triples, pooling), pooled_scores(triples, pooling))
+    np.testing.assert_array_equal(pool_triple_scores(triples, pooling), pool_triple_scores(triples, pooling))
 
 
 def stage_of(asked: PlainQuestion, pooling: Pooling, order: list[int], names: list[str], keep: int) -> list[Pooled]:

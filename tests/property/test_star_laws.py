@@ -16,7 +16,7 @@ from lodestar.models.kept import Kept
 from lodestar.models.mined import MinedFileError
 from lodestar.models.star.batches import part_of
 from lodestar.models.star.examples import ROOT, PathTable
-from lodestar.models.star.losses import listwise, mixed, path_weighted_contrastive, path_weights
+from lodestar.models.star.losses import listwise, mix_scores, path_weighted_contrastive, path_weights
 from lodestar.models.star.mined import (
     AnswerPath,
     MinedQuestion,
@@ -154,7 +154,7 @@ SCORES = npst.arrays(np.float32, st.integers(1, 12), elements=st.floats(-50, 50,
 def test_the_shortlist_stays_above_all_others(stop: np.ndarray, data: st.DataObject, mix: float) -> None:
     rows = np.argsort(-stop, kind="stable")[: data.draw(st.integers(1, len(stop)))]
     cross = data.draw(npst.arrays(np.float32, len(rows), elements=st.floats(-50, 50, width=32)))
-    found = mixed(stop, cross, rows, mix)
+    found = mix_scores(stop, cross, rows, mix)
     rest = np.setdiff1d(np.arange(len(stop)), rows)
     assert found[rows] == pytest.approx((1 - mix) * stop[rows] + mix * cross, abs=1e-3)
     if len(rest):

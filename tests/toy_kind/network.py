@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from lodestar.models.reg_triple.network import TripleColumns, TripleInputs
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.checkpoint import checked, read_weights
+from lodestar.models.training.checkpoint import check_checkpoint, read_weights
 from lodestar.models.training.kind import Opening
 from torch import Tensor, nn
 
@@ -44,7 +44,7 @@ class ToyModel:
 
 
 def read_toy(folder: Path, opening: Opening) -> ToyModel:
-    description = checked(folder, ToyDescription, lambda _: ToyDescription.parts)
+    description = check_checkpoint(folder, ToyDescription, lambda _: ToyDescription.parts)
     network = ToyScorer(description.dimension)
     network.load_state_dict(read_weights(folder / "weights"))
     return ToyModel(description, network, opening.vectors_of(description))

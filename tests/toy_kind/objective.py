@@ -13,7 +13,7 @@ from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.training.checkpoint import write_weights
 from lodestar.models.training.kind import Inputs, Outcome, Phase, Training
 from lodestar.models.training.loop import Trained
-from lodestar.models.training.trainer import fitted
+from lodestar.models.training.trainer import fit_calibration
 from torch import Tensor, nn
 
 from tests.toy_kind.config import ToyConfig
@@ -53,6 +53,6 @@ def toy_training(config: ToyConfig, inputs: Inputs[QuestionGraphs]) -> Training:
             "subgraph": config.subgraph,
         }
         parts = {"weights": partial(write_weights, learned.network.state_dict())}
-        return Outcome(parts, fitted(calibration_pairs(learned.ranked())), fields)
+        return Outcome(parts, fit_calibration(calibration_pairs(learned.ranked())), fields)
 
     return Training([Phase("toy scorer", "weights", config.training, {}, objective)], outcome)

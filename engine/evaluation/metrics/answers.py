@@ -34,30 +34,30 @@ class Predicted:
     id: str | None = None
 
 
-def normalised_answer(text: str) -> str:
+def normalise_answer(text: str) -> str:
     """Return what spellings of a name share: case, NFKC, underscores, punctuation, English articles, space set aside.
 
     After SQuAD's answer normalisation (Rajpurkar et al. 2016). Deviations: Unicode's punctuation (category P) instead
     of ASCII's, so that "C++" stays; a decimal point and a minus sign before a number stay. A text of which nothing
     would be left ("The The", "!!!") stays as it is but for case and space, so that no text matches everything.
     """
-    folded = _folded(text)
+    folded = _fold_text(text)
     kept = "".join(c for c in folded.replace("_", " ") if c in ".-" or unicodedata.category(c)[0] != "P")
     kept = _NO_MINUS_SIGN.sub("", _NO_DECIMAL_POINT.sub("", kept))
     words = [word for word in kept.split() if word not in _ARTICLES]
-    return _folded(" ".join(words)) or " ".join(folded.split())
+    return _fold_text(" ".join(words)) or " ".join(folded.split())
 
 
 def distinct_gold(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ...]:
     """Return the gold answers, each once: those of one id are one with all its names, as are those of equal names."""
     names: dict[str | frozenset[str], dict[str, None]] = {}
     for answer in gold:
-        key = answer.id or frozenset(map(normalised_answer, answer.names))
+        key = answer.id or frozenset(map(normalise_answer, answer.names))
         names.setdefault(key, {}).update(dict.fromkeys(answer.names))
     return tuple(GoldAnswer(key if isinstance(key, str) else None, tuple(known)) for key, known in names.items())
 
 
-def matched(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> tuple[bool, ...]:
+def match_predictions(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> tuple[bool, ...]:
     """Return for each prediction, in order of rank, whether it is right, by one-to-one matching.
 
     A maximum matching of predictions and `distinct_gold` where they agree. Earlier ranks are served first: of all
@@ -70,7 +70,7 @@ def matched(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> tup
     return tuple(_is_served(prediction, candidates, holder, dead) for prediction in range(len(predictions)))
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
@@ -79,12 +79,12 @@ def _candidates(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) ->
     by_id = {answer.id: index for index, answer in enumerate(gold) if answer.id}
     by_name: dict[str, list[int]] = {}
     for index, answer in enumerate(gold):
-        for name in {normalised_answer(name) for name in answer.names}:
+        for name in {normalise_answer(name) for name in answer.names}:
             by_name.setdefault(name, []).append(index)
     given: set[tuple[bool, str]] = set()
     candidates: list[list[int]] = []
     for predicted in predictions:
-        name = normalised_answer(predicted.name)
+        name = normalise_answer(predicted.name)
         key = (True, predicted.id) if predicted.id else (False, name)
         named = by_name.get(name, [])
         if key in given:
@@ -157,7 +157,7 @@ class Counted:
 
 
 def strict_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> AnswerScores:
-    """Return the scores of ranked predictions, right where `matched` says so.
+    """Return the scores of ranked predictions, right where `match_predictions` says so.
 
     With r right of p predictions and g distinct gold answers: precision r / p, recall r / g, F1 2r / (p + g) (their
     harmonic mean), Hit [r > 0], Hits@1 [the first is right], exact match [r = p = g].
@@ -167,7 +167,7 @@ def strict_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) 
         return ALL_WRONG if predictions else ALL_RIGHT
     if not predictions:
         return ALL_WRONG
-    right = matched(predictions, gold)
+    right = match_predictions(predictions, gold)
     num_right, num_predicted, num_gold = sum(right), len(predictions), len(distinct_gold(gold))
     return AnswerScores(
         hits_at_1=float(right[0]),
@@ -181,7 +181,7 @@ def strict_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) 
 
 def answer_counts(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> Counted:
     """Return the counts of one question; of one that failed, with no predictions."""
-    return Counted(sum(matched(predictions, gold)), len(predictions), len(distinct_gold(gold)))
+    return Counted(sum(match_predictions(predictions, gold)), len(predictions), len(distinct_gold(gold)))
 
 
 def micro_f1(counts: Sequence[Counted]) -> float:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from math import fsum, log2
 
 from ...gold_questions import GoldAnswer, GoldPath
-from .answers import Predicted, distinct_gold, matched, normalised_answer
+from .answers import Predicted, distinct_gold, match_predictions, normalise_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Ranking:
 
 def answer_ranking(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> Ranking:
     """Return ranked predictions as a ranking, relevant where `matched` says so."""
-    return Ranking(matched(predictions, gold), len(distinct_gold(gold)))
+    return Ranking(match_predictions(predictions, gold), len(distinct_gold(gold)))
 
 
 def reciprocal_rank(ranking: Ranking) -> float:
@@ -87,7 +87,7 @@ def hits_at_1_any(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -> flo
     """Return [a gold answer is among the ends of the first path]: the generous reading of Hits@1 for paths."""
     if not gold:
         return float(not paths)
-    return float(any(matched(paths[0].ends, gold))) if paths else 0.0
+    return float(any(match_predictions(paths[0].ends, gold))) if paths else 0.0
 
 
 def hits_any_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k: int) -> float:
@@ -98,7 +98,7 @@ def hits_any_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k: int
     top = _top(paths, k)
     if not gold:
         return float(not paths)
-    return float(any(any(matched(path.ends, gold)) for path in top))
+    return float(any(any(match_predictions(path.ends, gold)) for path in top))
 
 
 def hits_at_1_expected(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -> float:
@@ -110,7 +110,7 @@ def hits_at_1_expected(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -
         return float(not paths)
     if not paths or not paths[0].ends:
         return 0.0
-    return sum(matched(paths[0].ends, gold)) / len(paths[0].ends)
+    return sum(match_predictions(paths[0].ends, gold)) / len(paths[0].ends)
 
 
 def answer_recall_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k: int) -> float:
@@ -122,7 +122,7 @@ def answer_recall_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k
     if not gold:
         return float(not paths)
     ends = list(dict.fromkeys(end for path in top for end in path.ends))
-    return sum(matched(ends, gold)) / len(distinct_gold(gold))
+    return sum(match_predictions(ends, gold)) / len(distinct_gold(gold))
 
 
 def path_recall_at_k(paths: Sequence[FoundPath], gold_paths: Sequence[GoldPath], k: int) -> float:
@@ -148,7 +148,7 @@ def first_path_right(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], gol
         return 0.0
     if gold_path_hit_at_k(paths, gold_paths, 1):
         return 1.0
-    right = matched(paths[0].ends, gold)
+    right = match_predictions(paths[0].ends, gold)
     return float(bool(right) and all(right) and sum(right) == len(distinct_gold(gold)))
 
 
@@ -177,12 +177,12 @@ def triple_recall_at_k(paths: Sequence[FoundPath], gold_triples: Sequence[tuple[
 
 def _keys(entity: Predicted) -> list[_Key]:
     return ([("id", entity.id)] if entity.id else []) + (
-        [("name", normalised_answer(entity.name))] if entity.name else []
+        [("name", normalise_answer(entity.name))] if entity.name else []
     )
 
 
 def _gold_keys(text: str) -> tuple[_Key, _Key]:
-    return ("id", text), ("name", normalised_answer(text))
+    return ("id", text), ("name", normalise_answer(text))
 
 
 def _top(paths: Sequence[FoundPath], k: int) -> Sequence[FoundPath]:

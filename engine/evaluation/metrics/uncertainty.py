@@ -79,7 +79,7 @@ def bootstrap_ratio_interval(
     """
     _check_sampling(confidence, num_samples)
     table = np.column_stack([_finite(numerators), _finite(denominators)])
-    rows, counts = np.unique(_summed(table, clusters), axis=0, return_counts=True)
+    rows, counts = np.unique(_sum_clusters(table, clusters), axis=0, return_counts=True)
     generator, num_rows = np.random.default_rng(seed), int(counts.sum())
     sums = np.concatenate(
         [generator.multinomial(num_rows, counts / num_rows, size=n) @ rows for n in _chunks(num_samples, len(rows))]
@@ -129,7 +129,7 @@ def macro_by(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
     return fsum(means.values()) / len(means)
 
 
-def paired_test(
+def test_pairs(
     a: Sequence[float],
     b: Sequence[float],
     *,
@@ -154,7 +154,7 @@ def paired_test(
         interval=bootstrap_interval(
             differences.tolist(), clusters=clusters, confidence=confidence, num_samples=num_samples, seed=seed
         ),
-        p_value=_sign_flip_p(_summed(differences[:, None], clusters)[:, 0], num_samples, seed),
+        p_value=_sign_flip_p(_sum_clusters(differences[:, None], clusters)[:, 0], num_samples, seed),
         num_won=int((differences > 0).sum()),
         num_lost=int((differences < 0).sum()),
         num_tied=int((differences == 0).sum()),
@@ -184,7 +184,7 @@ def _finite(values: Sequence[float]) -> Floats:
     return found
 
 
-def _summed(table: Floats, clusters: Sequence[Hashable] | None) -> Floats:
+def _sum_clusters(table: Floats, clusters: Sequence[Hashable] | None) -> Floats:
     """Return the sums of the rows of each cluster; without clusters each row is one. Shape (num_clusters, columns)."""
     if clusters is None:
         return table

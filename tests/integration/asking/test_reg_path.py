@@ -14,7 +14,7 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.retrieving import RegPath
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.pools import PoolOptions, mine_pool
-from lodestar.engine.training.pool_sets import graph_vocabulary, refined_sets
+from lodestar.engine.training.pool_sets import graph_vocabulary, match_refined_pools
 from lodestar.engine.training.running import training_config
 from lodestar.engine.values import Question
 from lodestar.models.mined import Pool, write_pool
@@ -69,7 +69,7 @@ def test_refined_pools_take_the_place_of_their_own(engine: Engine, tmp_path: Pat
     chosen = [replace(each, chosen=each.weak[:1], how="refined") for each in train.questions]
     refined = train.refined(chosen, "somebody", {"refined": len(chosen)})
     write_pool(tmp_path / "refined.jsonl", refined)
-    found = refined_sets([train, dev], ["weak", str(tmp_path / "refined.jsonl")])
+    found = match_refined_pools([train, dev], ["weak", str(tmp_path / "refined.jsonl")])
     assert [pool.header.refiner for pool in found] == ["somebody", ""]
     with pytest.raises(UsageError, match="expected candidate pools of the question sets of this training"):
-        refined_sets([dev], [str(tmp_path / "refined.jsonl")])
+        match_refined_pools([dev], [str(tmp_path / "refined.jsonl")])

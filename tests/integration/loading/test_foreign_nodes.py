@@ -7,7 +7,7 @@ import pytest
 from lodestar.engine.errors import GraphError, UsageError
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.loaders.loads.loading import LoadOptions, Mode, Plan, chosen_writer
+from lodestar.loaders.loads.loading import LoadOptions, Mode, Plan, choose_writer
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.stage.stage import Counts
@@ -51,12 +51,12 @@ def test_others_nodes_called_load_or_relation_are_neither(gateway: Gateway, driv
 def test_a_database_with_other_nodes_is_not_exchanged() -> None:
     counts = Counts(1_000_000, 1, 0, 1, 0, 0, 0, 0)
     plan = Plan(1, replaces=True, num_other_nodes=7)
-    assert chosen_writer(LoadOptions(), plan, counts) == (
+    assert choose_writer(LoadOptions(), plan, counts) == (
         "online",
         "the database has 7 nodes that are not Lodestar's, which stay",
     )
     with pytest.raises(UsageError, match=r"--writer bulk .* 7 nodes that are not Lodestar's too: load online"):
-        chosen_writer(LoadOptions(writer="bulk"), plan, counts)
+        choose_writer(LoadOptions(writer="bulk"), plan, counts)
 
 
 @pytest.mark.parametrize("asked_one_by_one", [0, 100])

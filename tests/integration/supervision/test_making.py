@@ -14,10 +14,10 @@ from lodestar.engine.neo4j.gateway import Connection, Gateway
 from lodestar.engine.progress import progress_bar
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.drawing import MakingOptions
-from lodestar.engine.supervision.made_set import apart, made_questions
+from lodestar.engine.supervision.made_set import apart, make_questions
 from lodestar.engine.supervision.mine_file import mine_file
 from lodestar.engine.supervision.miner import MiningOptions
-from lodestar.engine.training.path_sets import made_sets
+from lodestar.engine.training.path_sets import make_sets
 from lodestar.engine.values import Question
 from lodestar.models.star.config import DualOptions, StarConfig
 from lodestar.models.star.kind import KIND
@@ -47,7 +47,7 @@ def ends_of(topic: str, relations: Sequence[str], triples: Sequence[tuple[str, s
 
 
 def test_answers_are_where_the_path_leads(engine: Engine) -> None:
-    made = made_questions(engine, OPTIONS)
+    made = make_questions(engine, OPTIONS)
     assert len(made.questions) == 60
     kinds = {(question.num_hops, len(question.topic_ids)) for question in made.questions}
     assert {(1, 1), (2, 1)} <= kinds
@@ -64,20 +64,20 @@ def test_answers_are_where_the_path_leads(engine: Engine) -> None:
 
 
 def test_a_step_through_a_mediator_is_one_hop(engine: Engine) -> None:
-    made = made_questions(engine, OPTIONS)
+    made = make_questions(engine, OPTIONS)
     through = [q for q in made.questions if q.paths[0].relations[:1] == ("location.location.adjoin_s",)]
     assert any(q.num_hops == 1 and len(q.paths[0].relations) == 2 for q in through)
 
 
 def test_the_same_for_a_seed_and_another_for_another(engine: Engine) -> None:
-    one, two = made_questions(engine, OPTIONS), made_questions(engine, OPTIONS)
+    one, two = make_questions(engine, OPTIONS), make_questions(engine, OPTIONS)
     assert one == two
-    other = made_questions(engine, MakingOptions(num_questions=60, max_hop=2, joint=0.2, seed=1))
+    other = make_questions(engine, MakingOptions(num_questions=60, max_hop=2, joint=0.2, seed=1))
     assert {q.text for q in other.questions} != {q.text for q in one.questions}
 
 
 def test_parts_share_no_path_of_a_topic(engine: Engine) -> None:
-    learn, choose = apart(made_questions(engine, OPTIONS))
+    learn, choose = apart(make_questions(engine, OPTIONS))
     paths = [{(q.topic_ids, tuple(p.relations for p in q.paths)) for q in part.questions} for part in (learn, choose)]
     assert paths[0]
     assert paths[1]
@@ -86,7 +86,7 @@ def test_parts_share_no_path_of_a_topic(engine: Engine) -> None:
 
 
 def test_made_questions_are_mined_with_the_path_they_were_made_of(engine: Engine, tmp_path: Path) -> None:
-    made = made_questions(engine, OPTIONS)
+    made = make_questions(engine, OPTIONS)
     mine_file(made, engine, tmp_path / "made.jsonl", MiningOptions(max_hop=2))
     mined = read(tmp_path / "made.jsonl")
     assert len(mined.questions) == len(made.questions)
@@ -109,7 +109,7 @@ class Graph:
         load(TripleSource(triples, names), self.gateway)
         said: list[str] = []
         with Engine(self.settings) as engine:
-            made = made_questions(engine, MakingOptions(num_questions=30), say=said.append)
+            made = make_questions(engine, MakingOptions(num_questions=30), say=said.append)
         return [question.text for question in made.questions], said
 
 
@@ -146,7 +146,7 @@ def test_relations_without_english_words_are_said(graph: Graph, relation: str, l
 @pytest.mark.parametrize("relation", ["reports_to", "4711", "http://example.org/ns#1", "vorgesetzter"])
 def test_a_scorer_is_trained_on_such_a_graph_and_answers(graph: Graph, relation: str, tmp_path: Path) -> None:
     graph.made(*people(relation))
-    learn, choose = made_sets(
+    learn, choose = make_sets(
         tmp_path / "star",
         MakingOptions(num_questions=30, max_hop=1),
         MiningOptions(max_hop=1),

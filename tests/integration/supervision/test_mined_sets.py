@@ -17,7 +17,7 @@ from lodestar.engine.progress import Progress
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.engine.training.of_graph import Say
-from lodestar.engine.training.path_sets import mined_set
+from lodestar.engine.training.path_sets import mine_set
 from lodestar.models.star.mined import Mined
 
 from tests.conftest import emptied
@@ -41,7 +41,7 @@ class Asked:
         self.said: list[str] = []
 
     def __call__(self, *, fresh: bool = False, settings: Settings | None = None, seed: int = 0) -> Mined:
-        return mined_set(
+        return mine_set(
             QUESTIONS,
             self.folder,
             MiningOptions(max_hop=1, seed=seed),

@@ -23,7 +23,7 @@ from lodestar.engine.neo4j.mining import (
     stream_mediator_relations,
 )
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.answer_paths import written_trie
+from lodestar.engine.supervision.answer_paths import write_trie
 from lodestar.engine.supervision.mine_file import mine_file
 from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
 from lodestar.engine.supervision.placing import LeftOut
@@ -47,7 +47,7 @@ def unordered(found: Walked | LeftOut) -> object:
     """What was found, whatever the order in which a store keeps relationships."""
     if isinstance(found, LeftOut):
         return found
-    reach = tuple(frozenset(walks(written_trie(each))) for each in found.reach)
+    reach = tuple(frozenset(walks(write_trie(each))) for each in found.reach)
     return found.question.id, found.topics, found.paths, reach, found.reaching, found.num_cut
 
 

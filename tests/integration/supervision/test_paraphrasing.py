@@ -10,7 +10,15 @@ import pytest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.gold_questions import GoldQuestion
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.paraphrasing import A_PROMPT, LOST, REWORDED, SAME, UNREADABLE, checked, paraphrased
+from lodestar.engine.supervision.paraphrasing import (
+    A_PROMPT,
+    LOST,
+    REWORDED,
+    SAME,
+    UNREADABLE,
+    check_paraphrase,
+    paraphrase_questions,
+)
 
 from tests.scripted_llm import Reply, Request, ScriptedLLM, refuses, says, status
 
@@ -45,8 +53,8 @@ def test_all_are_reworded_and_paid_for_once(tmp_path: Path) -> None:
     asked = questions(A_PROMPT + 2)
     said: list[str] = []
     with ScriptedLLM([reworded, reworded]) as llm:
-        found = paraphrased(asked, asking(llm, tmp_path), say=said.append)
-        assert paraphrased(asked, asking(llm, tmp_path), say=said.append) == found
+        found = paraphrase_questions(asked, asking(llm, tmp_path), say=said.append)
+        assert paraphrase_questions(asked, asking(llm, tmp_path), say=said.append) == found
     assert len(llm.requests) == 2
     assert [each.text for each in found] == [f"From which city is Land {i} governed?" for i in range(len(asked))]
     assert [replace(each, text="") for each in found] == [replace(each, text="") for each in asked]
@@ -69,7 +77,7 @@ def test_all_are_reworded_and_paid_for_once(tmp_path: Path) -> None:
 def test_a_reply_that_cannot_be_read_leaves_the_questions_as_they_are(reply: Reply, tmp_path: Path) -> None:
     said: list[str] = []
     with ScriptedLLM([reply]) as llm:
-        assert paraphrased(questions(3), asking(llm, tmp_path), say=said.append) == questions(3)
+        assert paraphrase_questions(questions(3), asking(llm, tmp_path), say=said.append) == questions(3)
     assert said[0].endswith("; the others stay: 3 in no reply that could be read")
 
 
@@ -86,13 +94,13 @@ def test_a_reply_that_cannot_be_read_leaves_the_questions_as_they_are(reply: Rep
     ],
 )
 def test_names_have_to_survive(text: object, outcome: str) -> None:
-    assert checked(questions(1)[0], text)[0] == outcome
+    assert check_paraphrase(questions(1)[0], text)[0] == outcome
 
 
 def test_what_the_budget_does_not_allow_stays_and_is_said(tmp_path: Path) -> None:
     asked, said = questions(A_PROMPT + 2), list[str]()
     with ScriptedLLM([reworded]) as llm:
-        found = paraphrased(asked, asking(llm, tmp_path, llm_max_calls=1), say=said.append)
+        found = paraphrase_questions(asked, asking(llm, tmp_path, llm_max_calls=1), say=said.append)
     assert len(llm.requests) == 1
     assert sum(one.text != two.text for one, two in zip(found, asked, strict=True)) in {A_PROMPT, 2}
     assert "not asked or not answered" in said[0]
@@ -101,9 +109,9 @@ def test_what_the_budget_does_not_allow_stays_and_is_said(tmp_path: Path) -> Non
 
 def test_where_nothing_is_answered_it_fails(tmp_path: Path) -> None:
     with ScriptedLLM([status(401)]) as llm, pytest.raises(LLMError):
-        paraphrased(questions(3), asking(llm, tmp_path))
+        paraphrase_questions(questions(3), asking(llm, tmp_path))
 
 
 def test_without_a_model_it_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(LLMError):
-        paraphrased(questions(3), Settings(home=str(tmp_path)))
+        paraphrase_questions(questions(3), Settings(home=str(tmp_path)))

@@ -13,7 +13,7 @@ from lodestar.engine.errors import GraphError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.supervision.placing import LeftOut
-from lodestar.engine.supervision.pools import CUTS, PoolOptions, mine_pool, pool_figures, pooled
+from lodestar.engine.supervision.pools import CUTS, PoolOptions, collect_pools, mine_pool, pool_figures
 from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
 
 from tests.plain_graph import write_graph
@@ -65,7 +65,7 @@ def test_a_pool_has_what_a_search_of_all_paths_finds(gateway: Gateway, driver: n
         GoldQuestion(f"q{i}", "alpha?", tuple(map(GoldAnswer, rng.sample(ids, 2))), tuple(rng.sample(ids, 2)))
         for i in range(12)
     ]
-    found = gateway.run(pooled(asked, PoolOptions()))
+    found = gateway.run(collect_pools(asked, PoolOptions()))
     pools = [each for each in found if isinstance(each, PooledQuestion)]
     assert len(pools) > 3
     for gold, pool in zip(asked, found, strict=True):
@@ -96,8 +96,8 @@ def question(topic: str, *answers: str, id_: str = "q") -> GoldQuestion:
 def test_bounds_are_kept_and_counted(engine: Engine) -> None:
     run = engine.gateway().run
     asked = [question("m.lima", "m.spanish", "m.quechua", "m.chile")]
-    (whole,) = run(pooled(asked, PoolOptions()))
-    (cut,) = run(pooled(asked, PoolOptions(max_answers=2, max_paths=1, max_degree=2, max_chains=2)))
+    (whole,) = run(collect_pools(asked, PoolOptions()))
+    (cut,) = run(collect_pools(asked, PoolOptions(max_answers=2, max_paths=1, max_degree=2, max_chains=2)))
     assert isinstance(whole, PooledQuestion)
     assert isinstance(cut, PooledQuestion)
     assert not whole.cut
@@ -110,7 +110,7 @@ def test_bounds_are_kept_and_counted(engine: Engine) -> None:
 
 
 def test_names_are_those_on_a_path(engine: Engine) -> None:
-    (pool,) = engine.gateway().run(pooled([question("m.lima", "m.chile")], PoolOptions()))
+    (pool,) = engine.gateway().run(collect_pools([question("m.lima", "m.chile")], PoolOptions()))
     assert isinstance(pool, PooledQuestion)
     path = next(chain for chain in pool.chains if "location.location.adjoin_s" in chain.steps)
     assert path.steps[0] == "^location.country.capital"

@@ -12,7 +12,7 @@ import pytest
 from lodestar.engine.errors import InputError, LLMError, UsageError
 from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.pools import DISJOINT, joined
+from lodestar.engine.supervision.pools import DISJOINT, join_pools
 from lodestar.engine.supervision.refine import (
     BATCH,
     FAILED,
@@ -22,8 +22,8 @@ from lodestar.engine.supervision.refine import (
     ScorerRefiner,
     chosen_figures,
     pool_of,
-    refined_by_llm,
-    written,
+    refine_by_llm,
+    write_chain,
 )
 from lodestar.models.mined import Pool, write_pool
 
@@ -51,7 +51,7 @@ def first(asked: Request) -> Reply:
 
 
 def test_a_chain_is_written_in_the_direction_of_its_facts() -> None:
-    assert list(map(written, CHAINS)) == [
+    assert list(map(write_chain, CHAINS)) == [
         "Peru -> capital -> Lima",
         "Peru <- born in <- Ana -> lives in -> Lima (1 of 12)",
         "Peru -> marriage -> … (1 of 2)",
@@ -72,8 +72,8 @@ def test_a_model_chooses_and_is_asked_once(tmp_path: Path) -> None:
     pool = candidate_pool(BATCH + 6)
     cache = tmp_path / "replies.sqlite"
     with ScriptedLLM([first] * len(pool.questions)) as llm:
-        refined = refined_by_llm(pool, asking(llm), cache)
-        again = refined_by_llm(pool, asking(llm), cache)
+        refined = refine_by_llm(pool, asking(llm), cache)
+        again = refine_by_llm(pool, asking(llm), cache)
     assert len(llm.requests) == len(pool.questions)
     assert [each.chosen for each in refined.questions[:5]] == [(0,), (1,), (2,), (3,), (0,)]
     assert {each.how for each in refined.questions} == {"refined"}
@@ -86,7 +86,7 @@ def test_a_model_chooses_and_is_asked_once(tmp_path: Path) -> None:
 
 def test_a_bad_reply_is_told_what_was_wrong_and_in_the_end_the_shortest_paths_stay(tmp_path: Path) -> None:
     with ScriptedLLM([says("None."), says({"chains": [9]}), says({"chains": [1]})]) as llm:
-        refined = refined_by_llm(candidate_pool(1), asking(llm), tmp_path / "a.sqlite")
+        refined = refine_by_llm(candidate_pool(1), asking(llm), tmp_path / "a.sqlite")
     assert (refined.questions[0].chosen, refined.questions[0].how) == ((0,), "refined")
     assert refined.header.counts[RETRIED] == 2
     said = [message["content"] for message in llm.requests[2].body["messages"]]
@@ -94,7 +94,7 @@ def test_a_bad_reply_is_told_what_was_wrong_and_in_the_end_the_shortest_paths_st
     assert said[1] == "None."
     assert "found 9" in said[4]
     with ScriptedLLM([says("None."), refuses("I would rather not."), says("[]")]) as llm:
-        refined = refined_by_llm(candidate_pool(1), asking(llm), tmp_path / "b.sqlite")
+        refined = refine_by_llm(candidate_pool(1), asking(llm), tmp_path / "b.sqlite")
     assert (refined.questions[0].chosen, refined.questions[0].how) == ((0, 1), "unrefined")
     assert refined.header.counts[UNREADABLE] == 1
     assert refined.questions[0].supervision == CHAINS[:2]
@@ -105,11 +105,11 @@ def test_a_failure_costs_its_question_alone_and_where_all_fail_it_is_told(tmp_pa
         return status(400) if "number 1?" in json.dumps(asked.body) else first(asked)
 
     with ScriptedLLM([flaky] * 20) as llm:
-        refined = refined_by_llm(candidate_pool(3), asking(llm), tmp_path / "a.sqlite")
+        refined = refine_by_llm(candidate_pool(3), asking(llm), tmp_path / "a.sqlite")
     assert [each.how for each in refined.questions] == ["refined", "unrefined", "refined"]
     assert refined.header.counts[FAILED] == 1
     with ScriptedLLM([status(401)] * 20) as llm, pytest.raises(LLMError):
-        refined_by_llm(candidate_pool(3), asking(llm), tmp_path / "b.sqlite")
+        refine_by_llm(candidate_pool(3), asking(llm), tmp_path / "b.sqlite")
 
 
 def test_out_of_budget_it_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_out_of_budget_it_goes_on_where_it_was(tmp_path: Path) -> None:
     cache = tmp_path / "replies.sqlite"
     with ScriptedLLM([first] * len(pool.questions)) as llm:
         with pytest.raises(LLMError, match=f"budget of {BATCH} calls is spent"):
-            refined_by_llm(pool, asking(llm, llm_max_calls=BATCH), cache)
-        refined = refined_by_llm(pool, asking(llm), cache)
+            refine_by_llm(pool, asking(llm, llm_max_calls=BATCH), cache)
+        refined = refine_by_llm(pool, asking(llm), cache)
     assert refined.header.counts["from the cache"] == refined.header.counts["calls"] == BATCH
     assert refined.header.counts["refined"] == len(pool.questions)
 
@@ -150,17 +150,17 @@ def chose(*numbers: tuple[int, ...], refiner: str) -> Pool:
 
 def test_what_several_chose_is_joined(tmp_path: Path) -> None:
     one, two = chose((0, 2), (1,), (3,), (), refiner="a"), chose((0, 3), (2,), (), (), refiner="b")
-    union = joined([one, two], "union")
+    union = join_pools([one, two], "union")
     assert [each.chosen for each in union.questions] == [(0, 2, 3), (1, 2), (3,), (0, 1)]
-    both = joined([one, two], "intersection")
+    both = join_pools([one, two], "intersection")
     assert [each.chosen for each in both.questions] == [(0,), (1, 2), (3,), (0, 1)]
     assert both.header.counts[DISJOINT] == 1
     assert both.header.refiner == "intersection of a, b"
     assert [each.how for each in both.questions] == ["refined", "refined", "refined", "unrefined"]
     with pytest.raises(UsageError, match="found one that is not refined"):
-        joined([one, candidate_pool(4)], "union")
+        join_pools([one, candidate_pool(4)], "union")
     with pytest.raises(UsageError, match="found different candidates"):
-        joined([one, chose((0,), refiner="c")], "union")
+        join_pools([one, chose((0,), refiner="c")], "union")
     write_pool(tmp_path / "pool.jsonl", union)
     assert pool_of(tmp_path / "pool.jsonl").questions == union.questions
     with pytest.raises(InputError, match="cannot be read"):

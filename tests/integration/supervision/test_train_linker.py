@@ -9,7 +9,7 @@ import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.settings import Settings
-from lodestar.engine.training.link_sets import linked_candidates
+from lodestar.engine.training.link_sets import collect_link_candidates
 from lodestar.engine.training.running import training_config
 from lodestar.loaders.questions.reading import read_questions
 from lodestar.models.linker.kind import KIND
@@ -36,7 +36,7 @@ def test_a_linker_is_trained_and_used(engine: Engine, settings: Settings, tmp_pa
     )
     dev = questions(tmp_path / "dev.jsonl", ("What is the capital of Chile?", "m.chile"))
     config = training_config(KIND, ["training.epochs=60", "training.patience=60", "hidden=4"], seed=1)
-    sets = [linked_candidates(read_questions(file), engine, config) for file in (train, dev)]
+    sets = [collect_link_candidates(read_questions(file), engine, config) for file in (train, dev)]
     assert [each.is_topic.sum() for each in sets] == [3, 1]
     out = tmp_path / "linker"
     done = train_in(KIND, config, sets[:1], sets[1:], out)

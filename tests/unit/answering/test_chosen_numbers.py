@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.errors import LLMError
-from lodestar.engine.supervision.refine import chosen_numbers
+from lodestar.engine.supervision.refine import parse_chosen_numbers
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from lodestar.engine.supervision.refine import chosen_numbers
     ],
 )
 def test_numbers_are_read(content: str, chosen: tuple[int, ...]) -> None:
-    assert chosen_numbers(content, 4) == chosen
+    assert parse_chosen_numbers(content, 4) == chosen
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_numbers_are_read(content: str, chosen: tuple[int, ...]) -> None:
 )
 def test_a_reply_without_a_chain_is_an_error(content: str) -> None:
     with pytest.raises(LLMError, match="expected numbers from 1 to 4"):
-        chosen_numbers(content, 4)
+        parse_chosen_numbers(content, 4)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lodestar.engine.answering.llm import LLMAnswerer, default_prompt, filled, load_prompt
+from lodestar.engine.answering.llm import LLMAnswerer, default_prompt, fill_placeholders, load_prompt
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
 from lodestar.engine.evidence.chain import Chain
@@ -41,7 +41,7 @@ def test_the_default_prompt_holds_question_and_evidence_and_keeps_its_json() -> 
 
 def test_data_cannot_fill_placeholders_or_end_its_section() -> None:
     template = "<evidence>{evidence}</evidence> {question} {other} $question {{x}}"
-    prompt = filled(
+    prompt = fill_placeholders(
         template, question="{evidence}</question>", evidence="a </evidence > b < Question> c<d {question}\ud800"
     )
     evidence = "a ‹/evidence > b ‹ Question> c<d {question}?"

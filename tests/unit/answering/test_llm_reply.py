@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.answering.reply import MAX_CLAIMS, Claim, cited, normalised, parse_reply, sure_of
+from lodestar.engine.answering.reply import MAX_CLAIMS, Claim, cite_claims, normalise_name, parse_reply, sure_of
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
@@ -109,7 +109,7 @@ def test_any_json_under_answers_gives_named_claims_with_confidences_from_0_to_1(
     reply = parse_reply(json.dumps({"answers": answers, "text": text}))
     assert all(claim.name for claim in reply.claims)
     assert all(claim.confidence is None or 0 <= claim.confidence <= 1 for claim in reply.claims)
-    assert len({normalised(claim.name) for claim in reply.claims}) == len(reply.claims)
+    assert len({normalise_name(claim.name) for claim in reply.claims}) == len(reply.claims)
 
 
 PERU, SOL, LIMA = Entity("m.peru", "Peru"), Entity("m.sol", "Peruvian_sol"), Entity("m.lima", "Lima")
@@ -125,47 +125,47 @@ def retrieval(*chains: Chain) -> Evidence[Chain]:
 
 def test_an_end_of_a_path_is_from_the_graph_with_every_path_to_it() -> None:
     found = retrieval(leads("capital", LIMA), leads("currency", SOL), leads("money", SOL))
-    (answer,) = cited((Claim("peruvian SOL", 0.9),), found)
+    (answer,) = cite_claims((Claim("peruvian SOL", 0.9),), found)
     assert (answer.name, answer.id, answer.origin) == ("Peruvian sol", "m.sol", "graph")
     assert answer.evidence == (1, 2)
     assert answer.confidence == 0.9
 
 
 def test_an_entity_that_is_in_no_path_is_the_models_own() -> None:
-    (answer,) = cited((Claim("Euro", 0.8),), retrieval(leads("currency", SOL)))
+    (answer,) = cite_claims((Claim("Euro", 0.8),), retrieval(leads("currency", SOL)))
     assert (answer.name, answer.id, answer.origin, answer.evidence) == ("Euro", None, "model", ())
     assert answer.confidence == 0.8
 
 
 def test_entities_on_the_way_and_topics_are_in_the_graph_too() -> None:
     found = retrieval(leads("currency", SOL), leads("mayor", Entity("m.ana", "Ana"), via=LIMA))
-    lima, peru = cited((Claim("Lima"), Claim("Peru")), found)
+    lima, peru = cite_claims((Claim("Lima"), Claim("Peru")), found)
     assert (lima.id, lima.evidence) == ("m.lima", (1,))
     assert (peru.id, peru.evidence) == ("m.peru", (0, 1))
 
 
 def test_ends_go_before_entities_on_the_way() -> None:
     found = retrieval(leads("mayor", Entity("m.ana", "Ana"), via=LIMA), leads("capital", LIMA))
-    (answer,) = cited((Claim("Lima"),), found)
+    (answer,) = cite_claims((Claim("Lima"),), found)
     assert answer.evidence == (1,)
 
 
 def test_a_confidence_that_nobody_states_is_none() -> None:
     found = retrieval(leads("capital", LIMA), leads("currency", SOL))
-    answers = cited((Claim("Lima"), Claim("Peruvian sol"), Claim("Euro")), found)
+    answers = cite_claims((Claim("Lima"), Claim("Peruvian sol"), Claim("Euro")), found)
     assert [answer.confidence for answer in answers] == [None, None, None]
 
 
 def test_namesakes_that_end_the_same_path_are_all_answers_and_those_of_worse_paths_are_not() -> None:
     first, second, third = (Entity(f"m.{i}", "Springfield") for i in range(3))
     found = retrieval(leads("city", first, second), leads("twin", third, second))
-    answers = cited((Claim("Springfield"), Claim("springfield")), found)
+    answers = cite_claims((Claim("Springfield"), Claim("springfield")), found)
     assert [(answer.id, answer.evidence) for answer in answers] == [("m.0", (0,)), ("m.1", (0, 1))]
 
 
 def test_a_mediator_cannot_be_cited() -> None:
     found = retrieval(leads("office", Entity("m.cvt1")))
-    (dots, by_id) = cited((Claim("…"), Claim("m.cvt1")), found)
+    (dots, by_id) = cite_claims((Claim("…"), Claim("m.cvt1")), found)
     assert (dots.origin, by_id.origin) == ("model", "model")
 
 
@@ -182,17 +182,17 @@ def test_a_mediator_cannot_be_cited() -> None:
     ],
 )
 def test_spellings_of_one_name(one: str, other: str) -> None:
-    assert normalised(one) == normalised(other)
+    assert normalise_name(one) == normalise_name(other)
 
 
 def test_different_names_stay_different() -> None:
-    assert normalised("St. Louis") != normalised("St Louis")
-    assert normalised('"') != ""
+    assert normalise_name("St. Louis") != normalise_name("St Louis")
+    assert normalise_name('"') != ""
 
 
 def test_both_entities_of_a_triple_can_be_cited() -> None:
     triples = (Scored(Triple(PERU, "currency", SOL), 1.0), Scored(Triple(LIMA, "capital of", PERU), 0.5))
-    sol, peru = cited(
+    sol, peru = cite_claims(
         (Claim("Peruvian sol"), Claim("Peru")), Evidence(Question("?"), (Topic(PERU),), "triple", triples)
     )
     assert [(sol.id, sol.evidence), (peru.id, peru.evidence)] == [("m.sol", (0,)), ("m.peru", (0, 1))]

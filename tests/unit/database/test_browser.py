@@ -16,7 +16,7 @@ from lodestar.engine.show.browser import (
     BrowserView,
     browser_link,
     browser_url_at,
-    checked_url,
+    check_url,
     open_link,
     post_connect_command,
     style_command,
@@ -147,10 +147,10 @@ def test_where_browser_is_by_default(uri: str, expected: str) -> None:
 
 
 def test_browser_addresses_are_checked() -> None:
-    assert checked_url("https://h/browser") == "https://h/browser/"
+    assert check_url("https://h/browser") == "https://h/browser/"
     for bad in ("h:7474", "bolt://h:7687", "http://u:p@h/", "http://h/?cmd=edit", "http://h/#x", ""):
         with pytest.raises(UsageError, match=r"Browser's address: expected one like http://"):
-            checked_url(bad)
+            check_url(bad)
 
 
 def test_the_style_sheet_reads_as_rules_and_styles_every_label_and_arrow() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.errors import AuthenticationError, DatabaseError, UnsupportedVersionError
-from lodestar.engine.neo4j.gateway import Connection, Gateway, checked_version, translated
+from lodestar.engine.neo4j.gateway import Connection, Gateway, check_version, translate_errors
 from neo4j.exceptions import Neo4jError
 
 SECRET = "not-to-be-shown"
@@ -13,13 +13,13 @@ CONNECTION = Connection("bolt://graph.example:7687", password=SECRET)
 
 @pytest.mark.parametrize("agent", ["Neo4j/5.26.0", "Neo4j/5.26-aura", "Neo4j/5.27.0", "Neo4j/2025.01.0"])
 def test_supported_versions(agent: str) -> None:
-    assert checked_version(CONNECTION, agent) == agent.removeprefix("Neo4j/")
+    assert check_version(CONNECTION, agent) == agent.removeprefix("Neo4j/")
 
 
 @pytest.mark.parametrize("agent", ["Neo4j/4.4.30", "Neo4j/5.25.1", "Neo4j/dev", "Neo4j/", "Memgraph/5.26.0", ""])
 def test_other_servers_are_refused(agent: str) -> None:
     with pytest.raises(UnsupportedVersionError, match=r"bolt://graph.example:7687 is .*: expected Neo4j 5.26 or newer"):
-        checked_version(CONNECTION, agent)
+        check_version(CONNECTION, agent)
 
 
 def test_a_server_of_an_old_version_is_refused_when_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,6 +42,6 @@ def test_a_server_of_an_old_version_is_refused_when_it_answers(monkeypatch: pyte
     ],
 )
 def test_the_servers_refusals_are_told_apart(code: str, expected: type[DatabaseError], message: str) -> None:
-    with pytest.raises(expected, match=message) as caught, translated(CONNECTION):
+    with pytest.raises(expected, match=message) as caught, translate_errors(CONNECTION):
         raise Neo4jError._hydrate_neo4j(code=code, message="refused")
     assert SECRET not in str(caught.value)

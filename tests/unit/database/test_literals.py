@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.answering.reply import Claim, cited
+from lodestar.engine.answering.reply import Claim, cite_claims
 from lodestar.engine.cli.render import answer_lines, chain_line
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
@@ -102,9 +102,9 @@ def test_an_answer_is_its_value() -> None:
 
 
 def test_what_a_model_says_is_found_among_the_literals() -> None:
-    (date,) = cited((Claim("1821-07-28"),), retrieved(INDEPENDENCE, WORDS))
+    (date,) = cite_claims((Claim("1821-07-28"),), retrieved(INDEPENDENCE, WORDS))
     assert (date.id, date.origin, date.evidence) == (DATE, "graph", (0,))
-    (words,) = cited((Claim("firme y feliz"),), retrieved(INDEPENDENCE, WORDS))
+    (words,) = cite_claims((Claim("firme y feliz"),), retrieved(INDEPENDENCE, WORDS))
     assert words.id == MOTTO
 
 

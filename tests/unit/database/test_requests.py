@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.neo4j.requests import MAX_REQUEST_CHARS, Request, in_requests
-from lodestar.engine.supervision.placing import placed_questions
+from lodestar.engine.supervision.placing import place_questions
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_a_request_has_so_many_texts_and_so_many_characters(texts: list[str], ex
 def test_the_long_names_of_many_questions_are_looked_up_in_several_requests() -> None:
     names = [f"{number:04}" + "x" * 19_996 for number in range(500)]
     questions = [GoldQuestion(name[:4], "?", (GoldAnswer(None, (name,)),), topic_names=("Peru",)) for name in names]
-    group = next(placed_questions(questions))
+    group = next(place_questions(questions))
     requests = [request for request in group if isinstance(request, Request)]
     assert len(requests) == len(group)
     wanted = [[each["name"] for each in request.params["wanted"]] for request in requests]

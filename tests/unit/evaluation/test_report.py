@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.evaluation.judging import failed, judged
+from lodestar.engine.evaluation.judging import judge_answer, record_failure
 from lodestar.engine.evaluation.page import report_page
 from lodestar.engine.evaluation.record import Miss, Record
 from lodestar.engine.evaluation.report import read_records, read_report, report_of
 from lodestar.engine.evaluation.runs import Run
-from lodestar.engine.evaluation.table import compared, results_table
+from lodestar.engine.evaluation.table import compare_runs, results_table
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.evidence import Cost
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
@@ -45,7 +45,7 @@ def answered(asked: GoldQuestion, ends: list[str], given: list[str], usage: Toke
     items = [Scored(leads("r", *found, topic=TOPIC), 0.9)] if ends else []
     evidence = evidence_of(*items, text="which?", topics=(Topic(TOPIC),), trace=(Cost("hop 1", 0.2, 2),))
     entities = tuple(AnswerEntity(each.upper(), each, 0.75, "graph", (0,)) for each in given)
-    return judged(asked, Answer(evidence, entities, ", ".join(given), "test", usage))
+    return judge_answer(asked, Answer(evidence, entities, ", ".join(given), "test", usage))
 
 
 def run_of(*pairs: tuple[GoldQuestion, Record]) -> Run:
@@ -63,7 +63,7 @@ def four() -> Run:
         (right, answered(right, ["x"], ["x"], TokenUsage(100, 10))),
         (half, dataclasses.replace(answered(half, ["z", "y"], ["z", "y"]), miss=Miss("lost by the answerer"))),
         (empty, dataclasses.replace(answered(empty, [], []), miss=Miss("pruned", 1))),
-        (lost, dataclasses.replace(failed(lost, "LLMError: no"), miss=Miss("failed"))),
+        (lost, dataclasses.replace(record_failure(lost, "LLMError: no"), miss=Miss("failed"))),
     )
 
 
@@ -177,7 +177,7 @@ def test_answers_without_a_confidence_are_left_out_of_what_goes_by_it() -> None:
 
 def test_two_runs_are_compared_without_them() -> None:
     records = with_twins().records
-    assert compared(records, records).num_questions == 2
+    assert compare_runs(records, records).num_questions == 2
 
 
 def test_a_run_that_is_not_there_is_named_as_it_was_given(tmp_path: Path) -> None:
@@ -189,8 +189,8 @@ def test_a_run_that_is_not_there_is_named_as_it_was_given(tmp_path: Path) -> Non
 
 def test_two_runs_must_have_asked_the_same() -> None:
     records = four().records
-    same = compared(records, records)
+    same = compare_runs(records, records)
     assert (same.won, same.lost) == ((), ())
     assert same.tests["strict/f1"].p_value == 1
     with pytest.raises(UsageError, match="found 1 that only one of them asked"):
-        compared(records, records[:3])
+        compare_runs(records, records[:3])

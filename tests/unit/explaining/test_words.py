@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.show.explanation import Spelling, joined_words, spelling_of
+from lodestar.engine.show.explanation import Spelling, join_tokens, spelling_of
 
 from tests.tiny_checkpoint import tiny_backbone
 
@@ -19,7 +19,7 @@ TOKENIZER = tiny_backbone().tokenizer
 
 
 def joined(tokens: Sequence[str]) -> list[str]:
-    return [word.text for word in joined_words([(token, 0.1) for token in tokens], spelling_of(tokens))]
+    return [word.text for word in join_tokens([(token, 0.1) for token in tokens], spelling_of(tokens))]
 
 
 def test_pieces_of_bert_are_joined() -> None:
@@ -35,7 +35,7 @@ def test_pieces_of_sentencepiece_are_joined() -> None:
 
 
 def test_a_word_has_the_sum_of_its_tokens_and_names_them() -> None:
-    (word,) = joined_words([("curr", 0.5), ("##en", 0.25), ("##cy", 0.125)], "##")
+    (word,) = join_tokens([("curr", 0.5), ("##en", 0.25), ("##cy", 0.125)], "##")
     assert (word.text, word.weight) == ("currency", 0.875)
     assert word.tokens == (("curr", 0.5), ("##en", 0.25), ("##cy", 0.125))
 
@@ -55,7 +55,7 @@ def test_half_a_character_is_shown_as_such() -> None:
 @settings(max_examples=50, deadline=None)
 @given(tokens=TOKENS, spelling=st.sampled_from(["##", "Ġ", "▁"]))
 def test_no_token_and_no_weight_is_lost(tokens: list[tuple[str, float]], spelling: Spelling) -> None:
-    words = joined_words(tokens, spelling)
+    words = join_tokens(tokens, spelling)
     assert [token for word in words for token in word.tokens] == tokens
     assert sum(word.weight for word in words) == pytest.approx(sum(weight for _, weight in tokens))
     assert all(word.text for word in words)

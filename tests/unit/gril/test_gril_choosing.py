@@ -25,7 +25,7 @@ from lodestar.models.gril.passages import Asked, JointReader, Passage, Wanted
 from lodestar.models.gril.reader_training import JointNetwork
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge
-from lodestar.models.gril.training import read_reader, wanted_of
+from lodestar.models.gril.training import read_reader, reader_targets
 from lodestar.models.star.backbone import describe_backbone
 from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.text.vectors import TextVectors
@@ -254,9 +254,9 @@ def test_the_right_option_is_the_answers_name() -> None:
     values = {"joint.reader": "x", "joint.reads": "choosing", **OPEN_DOMAIN}
     chosen = training_config(KIND, [], values=values)
     assert (chosen.joint.reads, chosen.joint.open_domain, chosen.joint.num_triples) == ("choosing", True, 20)
-    assert wanted_of(labels_of_sets([question("b", "a")]), chosen) == {"q": Wanted(("a",), ("b", "a"), 1)}
+    assert reader_targets(labels_of_sets([question("b", "a")]), chosen) == {"q": Wanted(("a",), ("b", "a"), 1)}
     for wrong in (question(), question("b", "c"), question("a", "a")):
         with pytest.raises(NothingToLearnError, match="expected options with the right answer among them"):
-            wanted_of(labels_of_sets([wrong]), chosen)
+            reader_targets(labels_of_sets([wrong]), chosen)
     with pytest.raises(UsageError, match="expected a reader that learns"):
         training_config(KIND, [], values={"joint.reads": "choosing"})

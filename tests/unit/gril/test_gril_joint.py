@@ -13,8 +13,8 @@ from lodestar.models.gril.choosing import Pointed, PointingReader, reading_loss
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
-from lodestar.models.gril.passages import Judged, Passage, written
-from lodestar.models.gril.reader_training import JointNetwork, f1_at, given_triples, is_answer, passage_of
+from lodestar.models.gril.passages import Judged, Passage, write_passage
+from lodestar.models.gril.reader_training import JointNetwork, choose_triples, f1_at, is_answer, passage_of
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge, mask_of
 from lodestar.models.gril.training import read_bridge, read_graph_retriever, read_reader
@@ -151,7 +151,7 @@ class TestReading:
             return [words.index(word) for word in text.split()]
 
         def text_of(max_tokens: int, *, has_text: bool = True) -> tuple[str, list[tuple[int, int, int]]]:
-            found = written(PASSAGE, tokenise, 0, 1, max_tokens, has_text=has_text)
+            found = write_passage(PASSAGE, tokenise, 0, 1, max_tokens, has_text=has_text)
             return " ".join(words[each] for each in found.ids), found.mentions
 
         whole = "[ what ] Peru → capital → Lima ; Peru → of → ? ; ? → used → Sol ; ]"
@@ -193,7 +193,7 @@ class TestReading:
         sets = encoded()
         with torch.no_grad():
             grown = network_of().retriever(sets.inputs([1, 2]))
-        given = given_triples(grown, sets, [1, 2], [2, 99])
+        given = choose_triples(grown, sets, [1, 2], [2, 99])
         assert [len(rows) for rows in given] == [2, 4]
         best = torch.argsort(grown.probabilities[:4], descending=True)[:2]
         assert sorted(given[0].tolist()) == sorted((4 + best).tolist())
@@ -306,7 +306,7 @@ class TestTraining:
             inputs = sets.inputs([0, 1, 2])
             grown = retriever(inputs)
             tokens = bridge(grown, inputs, mask_of(grown, 0.5, is_sampled=False))
-        given = given_triples(grown, sets, [0, 1, 2], [4, 4, 4])
+        given = choose_triples(grown, sets, [0, 1, 2], [4, 4, 4])
         passages = [passage_of(sets, question, rows)[0] for question, rows in enumerate(given)]
         model = ReaderModel(description, reader)
         read = model.read(passages, tokens.tolist())

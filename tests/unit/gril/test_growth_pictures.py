@@ -17,7 +17,7 @@ from lodestar.engine.show.growth import (
     growth_lines,
     growth_page,
     growth_svg,
-    shown,
+    show_layer,
 )
 from lodestar.engine.show.picture import picture_of_growth, question_id, width_type
 from lodestar.engine.values import Entity, Question, Topic
@@ -27,7 +27,7 @@ STROKE = "{http://www.w3.org/2000/svg}g/{http://www.w3.org/2000/svg}path"
 
 
 def growth(*edges: GrownEdge, text: str = "What is the capital of Peru?") -> Growth:
-    return Growth(Question(text), (Topic(PERU),), (shown(list(edges)),))
+    return Growth(Question(text), (Topic(PERU),), (show_layer(list(edges)),))
 
 
 CAPITAL = GrownEdge(PERU, "capital", LIMA, False, 0.75, True)
@@ -52,7 +52,7 @@ def test_the_most_attended_to_are_shown_and_the_rest_is_counted() -> None:
         GrownEdge(PERU, f"r{place:02}", LIMA, False, 0.5 / (place + 1), place % 2 == 0)
         for place in range(MAX_EDGES + 5)
     ]
-    layer = shown(edges[::-1])
+    layer = show_layer(edges[::-1])
     assert [edge.relation for edge in layer.edges] == [f"r{place:02}" for place in range(MAX_EDGES)]
     assert (layer.more_kept, layer.more_pruned) == (3, 2)
     assert f"Layer 1: {MAX_EDGES // 2 + 3} kept, {MAX_EDGES // 2 + 2} pruned" in growth_svg(growth(*edges))
@@ -76,12 +76,12 @@ def test_text_from_outside_stays_text() -> None:
 
 
 def test_nothing_grew() -> None:
-    ET.fromstring(growth_svg(Growth(Question("Who?"), (), (shown([]),))))
+    ET.fromstring(growth_svg(Growth(Question("Who?"), (), (show_layer([]),))))
 
 
 def test_in_browser_an_edge_is_drawn_once_and_its_type_says_how_wide() -> None:
     weak = replace(CAPITAL, attention=0.3, kept=False)
-    layers = (shown([CAPITAL, CURRENCY]), shown([weak, GrownEdge(LIMA, "in", SOL, False, 0.05, True)]))
+    layers = (show_layer([CAPITAL, CURRENCY]), show_layer([weak, GrownEdge(LIMA, "in", SOL, False, 0.05, True)]))
     picture = picture_of_growth(Growth(Question("What is the capital of Peru?"), (Topic(PERU),), layers))
     arrows = [arrow for arrow in picture.arrows if arrow.type != "LODESTAR_ABOUT"]
     names = [(picture.nodes[a.start].name, a.type, picture.nodes[a.end].name, a.properties["layers"]) for a in arrows]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError, InputError, UsageError
-from lodestar.engine.neo4j.gateway import translated
+from lodestar.engine.neo4j.gateway import translate_errors
 from lodestar.engine.neo4j.instance import connection_of
 from lodestar.engine.settings import Settings, resolve, sends_openai_env
 from neo4j.exceptions import ConfigurationError
@@ -109,7 +109,7 @@ def test_a_password_in_the_address_is_refused_and_not_shown(uri: str) -> None:
 def test_an_address_is_shown_without_its_routing_context(uri: str, where: str) -> None:
     connection = connection_of(resolve({}, {"LODESTAR_URI": uri}))
     assert (connection.uri, connection.where) == (uri, where)
-    with pytest.raises(DatabaseUnavailableError) as caught, translated(connection):
+    with pytest.raises(DatabaseUnavailableError) as caught, translate_errors(connection):
         raise ConfigurationError(f"no such routing context. Given URI: {uri}")
     assert "hush" not in str(caught.value)
 

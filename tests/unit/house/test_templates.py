@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.neo4j.templates import TemplateError, all_names, parse, quoted, template
+from lodestar.engine.neo4j.templates import TemplateError, all_names, parse, quote_identifier, template
 
 from tests.places import ROOT
 
@@ -63,10 +63,10 @@ def test_names_are_quoted_and_must_be_complete() -> None:
 
 
 def test_quoting_doubles_back_ticks_and_refuses_what_cypher_would_unescape() -> None:
-    assert quoted("a`]->() DETACH DELETE n //") == "`a``]->() DETACH DELETE n //`"
+    assert quote_identifier("a`]->() DETACH DELETE n //") == "`a``]->() DETACH DELETE n //`"
     for bad in ("", "a\x00b", "a\\u0060b"):
         with pytest.raises(ValueError, match="not usable"):
-            quoted(bad)
+            quote_identifier(bad)
 
 
 def test_a_query_says_its_version_of_cypher() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import StorageError, UsageError
-from lodestar.engine.neo4j.file_lock import locked
+from lodestar.engine.neo4j.file_lock import lock_file
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
 
@@ -16,13 +16,13 @@ from tests.graphs import TripleSource
 def test_a_lock_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
     (tmp_path / ".lock").mkdir()  # root may open the file of any other user
     with pytest.raises(StorageError, match=r"\.lock: cannot be locked: .+: name another folder, or remove this file"):  # noqa: SIM117
-        with locked(tmp_path / ".lock", "busy"):
+        with lock_file(tmp_path / ".lock", "busy"):
             pytest.fail("it is not held")
 
 
 def test_a_lock_that_is_held_is_refused_as_it_was(tmp_path: Path) -> None:
-    with locked(tmp_path / ".lock", "busy"), pytest.raises(UsageError, match="busy"):  # noqa: SIM117
-        with locked(tmp_path / ".lock", "busy", refusal=UsageError("busy")):
+    with lock_file(tmp_path / ".lock", "busy"), pytest.raises(UsageError, match="busy"):  # noqa: SIM117
+        with lock_file(tmp_path / ".lock", "busy", refusal=UsageError("busy")):
             pytest.fail("it is held twice")
 
 

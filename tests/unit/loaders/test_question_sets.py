@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.loaders.questions.reading import FORMATS, chosen_file, read_questions
+from lodestar.loaders.questions.reading import FORMATS, choose_file, read_questions
 from pyarrow import parquet
 
 from tests.places import DATA
@@ -739,16 +739,16 @@ def test_other_questions_are_no_set() -> None:
 def test_a_folder_and_a_split_name_a_file(tmp_path: Path, split: str, found: str) -> None:
     for name in ("1-hop-dev.txt.gz", "1-hop-test.txt.gz", "1-hop-device.txt.gz", "kb.txt"):
         (tmp_path / name).touch()
-    assert chosen_file(str(tmp_path), split) == str(tmp_path / found)
-    assert chosen_file(str(tmp_path / "kb.txt"), split) == str(tmp_path / "kb.txt")
+    assert choose_file(str(tmp_path), split) == str(tmp_path / found)
+    assert choose_file(str(tmp_path / "kb.txt"), split) == str(tmp_path / "kb.txt")
 
 
 def test_a_split_of_none_or_several_files_is_said(tmp_path: Path) -> None:
     for name in ("1-hop-dev.txt", "2-hop-dev.txt"):
         (tmp_path / name).touch()
     with pytest.raises(InputError, match=r"expected one file of the split 'dev', found 2 files of 1-hop-dev\.txt, 2-"):
-        chosen_file(str(tmp_path), "dev")
+        choose_file(str(tmp_path), "dev")
     with pytest.raises(InputError, match=r"found no file of"):
-        chosen_file(str(tmp_path), "test")
+        choose_file(str(tmp_path), "test")
     with pytest.raises(InputError, match=r"found a folder: name one of its files, or a --split"):
-        chosen_file(str(tmp_path), None)
+        choose_file(str(tmp_path), None)

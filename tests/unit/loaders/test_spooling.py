@@ -13,12 +13,12 @@ from lodestar.engine.errors import StorageError
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
-from lodestar.loaders.reading.byte_file import spooled, spooling_in
+from lodestar.loaders.reading.byte_file import spool_stream, spooling_in
 
 
 def test_it_goes_where_it_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     with spooling_in(tmp_path / "staging"):
-        file = spooled(io.BytesIO(b"a\tr\tb\n"), "standard input")
+        file = spool_stream(io.BytesIO(b"a\tr\tb\n"), "standard input")
     assert os.fstat(file.fileno()).st_dev == tmp_path.stat().st_dev
     assert (tmp_path / "staging").is_dir()
     file.seek(0)
@@ -30,7 +30,7 @@ def test_it_goes_where_it_is_told_and_leaves_nothing(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with spooling_in(tmp_path / "file" / "staging"), pytest.raises(StorageError, match="cannot be written: "):
-        spooled(io.BytesIO(), "standard input")
+        spool_stream(io.BytesIO(), "standard input")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of a file")

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from lodestar.engine.errors import StorageError
-from lodestar.engine.neo4j.file_lock import locked
+from lodestar.engine.neo4j.file_lock import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.plain_lines.encoded_files import EncodedFiles
 from lodestar.loaders.stage.queries import query
@@ -67,7 +67,7 @@ def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:
         for path in (tmp_path / name / "complete.json", tmp_path / name):
             then_s = time.time() - age_s
             os.utime(path, (then_s, then_s))
-    with locked(tmp_path / "held.lock", ""):
+    with lock_file(tmp_path / "held.lock", ""):
         sweep(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["held", "new"]
 

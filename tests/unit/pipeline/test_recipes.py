@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lodestar.engine.cli.recipes import listed_parts, listed_recipes
+from lodestar.engine.cli.recipes import list_parts, list_recipes
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.recipes.answering import Extractive, LanguageModel
-from lodestar.engine.recipes.expression import parsed
+from lodestar.engine.recipes.expression import parse_line
 from lodestar.engine.recipes.recipe import Recipe, read_recipe, recipe_names
 from lodestar.engine.recipes.registry import ANSWERERS, LINKERS, PARTS
 from lodestar.engine.recipes.retrieving import Merge, Similarity, Star
@@ -79,8 +79,8 @@ def test_one_part_twice_keeps_the_options_of_both() -> None:
     ],
 )
 def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
-    assert str(parsed(line)) == written
-    assert parsed(written) == parsed(line)
+    assert str(parse_line(line)) == written
+    assert parse_line(written) == parse_line(line)
 
 
 @pytest.mark.parametrize(
@@ -175,12 +175,12 @@ def test_what_is_no_recipe(tmp_path: Path) -> None:
 
 
 def test_the_list_has_every_part_with_every_option_explained() -> None:
-    parts: list[dict[str, Any]] = listed_parts()
+    parts: list[dict[str, Any]] = list_parts()
     assert {part["name"] for part in parts} == {*PARTS, *LINKERS, *ANSWERERS}
     for part in parts:
         assert part["description"], part["name"]
         for option in part["options"]:
             assert option["help"], (part["name"], option["name"])
             assert option["source"], (part["name"], option["name"])
-    assert [recipe["name"] for recipe in listed_recipes()] == recipe_names()
-    json.dumps([parts, listed_recipes()])
+    assert [recipe["name"] for recipe in list_recipes()] == recipe_names()
+    json.dumps([parts, list_recipes()])

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.resolving import change, filled
+from lodestar.engine.resolving import change, fill_dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class Outer:
 
 
 def test_options_are_filled_from_plain_data() -> None:
-    assert filled(Outer, {}, "here") == Outer()
-    found = filled(Outer, {"kind": "b", "weight": 2, "flag": True, "inner": {"rate": 1}}, "here")
+    assert fill_dataclass(Outer, {}, "here") == Outer()
+    found = fill_dataclass(Outer, {"kind": "b", "weight": 2, "flag": True, "inner": {"rate": 1}}, "here")
     assert found == Outer(kind="b", weight=2.0, flag=True, inner=Inner(rate=1.0))
     assert type(found.weight) is type(found.inner.rate) is float
-    assert filled(Outer, {"weight": None}, "here").weight is None
+    assert fill_dataclass(Outer, {"weight": None}, "here").weight is None
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_options_are_filled_from_plain_data() -> None:
 )
 def test_options_of_the_wrong_kind_are_refused(data: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        filled(Outer, data, "here")
+        fill_dataclass(Outer, data, "here")
     assert str(caught.value) == message
 
 

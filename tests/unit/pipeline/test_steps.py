@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import LLMError
-from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt, prompted
+from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt, send_prompts
 from lodestar.engine.neo4j.requests import Request
 from lodestar.engine.neo4j.templates import parse
 from lodestar.engine.running import AsyncRunner, Runner
@@ -38,7 +38,7 @@ CACHED = Completion("four", usage=TokenUsage(7, 2), cached=True)
 def mixed() -> Steps[list[Any]]:
     """Two requests and two prompts in one group, then a prompt alone."""
     first = yield (request(1), Prompt("a"), request(2), Prompt("b"))
-    return [*first, *(yield from prompted([Prompt("c")]))]
+    return [*first, *(yield from send_prompts([Prompt("c")]))]
 
 
 def run(steps: Steps[Any]) -> tuple[Any, list[int]]:
@@ -85,12 +85,12 @@ def test_prompts_are_charged_and_not_counted() -> None:
 
 
 def test_tokens_that_an_endpoint_does_not_count_are_four_characters_each() -> None:
-    _, usage = drive(charged(prompted([Prompt("12345")])), lambda _: [Completion("1234")])
+    _, usage = drive(charged(send_prompts([Prompt("12345")])), lambda _: [Completion("1234")])
     assert (usage.prompt_tokens, usage.completion_tokens, usage.tokens) == (2, 1, 3)
 
 
 def test_no_prompts_are_no_group() -> None:
-    assert run(prompted([])) == ([], [])
+    assert run(send_prompts([])) == ([], [])
 
 
 def test_without_a_language_model_each_prompt_is_an_error_that_says_what_to_set() -> None:

@@ -11,7 +11,7 @@ import torch
 from lodestar.models.reg_triple.config import TripleConfig, TripleDescription
 from lodestar.models.reg_triple.kind import KIND
 from lodestar.models.reg_triple.network import EncodedGraphs, TripleColumns, TripleModel
-from lodestar.models.reg_triple.training import answers_found, judged, read_triple_scorer
+from lodestar.models.reg_triple.training import answers_found, read_triple_scorer, triple_figures
 from lodestar.models.subgraphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.checkpoint import TrainingStateError
@@ -124,7 +124,7 @@ def test_recall_counts_the_best() -> None:
     right = np.zeros(1_000, dtype=np.bool_)
     right[[0, 9, 10, 99, 600]] = True
     precision = (1 / 1 + 2 / 10 + 3 / 11 + 4 / 100 + 5 / 601) / 5
-    assert judged(scores, right) == [0.4, 0.6, 0.8, 0.8, pytest.approx(precision)]
+    assert triple_figures(scores, right) == [0.4, 0.6, 0.8, 0.8, pytest.approx(precision)]
 
 
 def test_answers_are_found_at_either_end_of_the_best() -> None:

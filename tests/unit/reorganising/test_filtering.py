@@ -29,7 +29,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.steps import Steps, drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.language.causal_lm import CausalLM
-from lodestar.models.reranker import RerankerUnavailableError, loaded_reranker
+from lodestar.models.reranker import RerankerUnavailableError, load_reranker
 from lodestar.models.star.config import Scorer
 from lodestar.models.star.scoring import StarModel, read_checkpoint
 from lodestar.models.text.vectors import TextVectors
@@ -227,7 +227,7 @@ class TestRelevance:
         network: Any = BertForSequenceClassification
         network(BertConfig(**{**config.to_dict(), "num_labels": 1})).save_pretrained(tmp_path)
         backbone.tokenizer.save_pretrained(tmp_path)
-        relevance = ByReranker(loaded_reranker(str(tmp_path), "cpu"))
+        relevance = ByReranker(load_reranker(str(tmp_path), "cpu"))
         both, one = relevance.of(evidence("capital", "currency")), relevance.of(evidence("capital"))
         assert both.shape == (2,)
         assert both[0] == pytest.approx(one[0], abs=1e-5)
@@ -275,7 +275,7 @@ class TestRelevance:
 
     def test_a_reranker_that_is_not_there_is_one_line(self, tmp_path: Path) -> None:
         with pytest.raises(RerankerUnavailableError, match="could not be loaded") as caught:
-            loaded_reranker(str(tmp_path))
+            load_reranker(str(tmp_path))
         assert "\n" not in str(caught.value)
 
 

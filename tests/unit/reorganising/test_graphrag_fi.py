@@ -15,10 +15,10 @@ from lodestar.models.graphrag_fi import (
     Thresholds,
     answer_confidences,
     attention_relevance,
+    best_thresholds,
     coarse_filtered,
-    fitted,
-    integrated,
-    prioritised,
+    integrate_answers,
+    prioritise_items,
     relevance_layer,
     sequence_confidence,
     token_spans,
@@ -61,8 +61,8 @@ class TestPriorities:
         assert coarse_filtered(np.array([0.4]), 40) == (0,)
 
     def test_the_second_group_is_the_difference(self) -> None:
-        assert prioritised((1, 2, 5), {5, 1, 7}) == Priorities((1, 5), (2,))
-        assert prioritised((), {1}) == Priorities((), ())
+        assert prioritise_items((1, 2, 5), {5, 1, 7}) == Priorities((1, 5), (2,))
+        assert prioritise_items((), {1}) == Priorities((), ())
 
 
 class TestConfidence:
@@ -98,7 +98,7 @@ class TestIntegration:
     thresholds = Thresholds(0.5, 0.9)
 
     def kept(self, graph: list[Claim], model: list[Claim]) -> list[tuple[str, str]]:
-        return [(answer.key, answer.origin) for answer in integrated(graph, model, self.thresholds)]
+        return [(answer.key, answer.origin) for answer in integrate_answers(graph, model, self.thresholds)]
 
     def test_a_union_in_order_that_says_on_whose_word(self) -> None:
         graph = [Claim("b", 0.6), Claim("a", 0.5), Claim("c", 0.4), Claim("d", 0.7)]
@@ -112,7 +112,9 @@ class TestIntegration:
         ]
 
     def test_places_point_at_what_was_kept(self) -> None:
-        (answer,) = integrated([Claim("a", 0.6), Claim("a", 0.8)], [Claim("a", 0.1), Claim("a", 0.9)], self.thresholds)
+        (answer,) = integrate_answers(
+            [Claim("a", 0.6), Claim("a", 0.8)], [Claim("a", 0.1), Claim("a", 0.9)], self.thresholds
+        )
         assert (answer.graph, answer.model, answer.origin) == (1, 1, "both")
 
     def test_unknown_confidences_leave_the_graph_its_answers(self) -> None:
@@ -138,7 +140,7 @@ class TestThresholds:
             answered({"a": 0.6, "b": 0.3}, {"y": 0.7}, {"a"}, 1),
             answered({"b": 0.2}, {"x": 0.9}, {"x"}, 1),
         ]
-        best = fitted(questions)
+        best = best_thresholds(questions)
         assert best.thresholds == Thresholds(0.6, 0.9)
         assert best.f1 == 1.0
         assert best.f1_graph == pytest.approx((2 / 3 + 0) / 2)
@@ -146,25 +148,25 @@ class TestThresholds:
         assert best.f1_merged == pytest.approx((2 / 4 + 2 / 3) / 2)
 
     def test_a_model_that_adds_nothing_is_kept_out(self) -> None:
-        best = fitted([answered({"a": 0.4}, {"a": 0.9, "b": 0.9}, {"a"}, 1)])
+        best = best_thresholds([answered({"a": 0.4}, {"a": 0.9, "b": 0.9}, {"a"}, 1)])
         assert best.thresholds == Thresholds(0.0, math.inf)
 
     def test_gold_that_nobody_gives_counts(self) -> None:
-        assert fitted([answered({"a": 0.4}, {}, {"a"}, 3)]).f1 == pytest.approx(2 / 4)
-        assert fitted([answered({}, {}, set(), 1)]).f1 == 0.0
-        assert fitted([]).f1 == 0.0
+        assert best_thresholds([answered({"a": 0.4}, {}, {"a"}, 3)]).f1 == pytest.approx(2 / 4)
+        assert best_thresholds([answered({}, {}, set(), 1)]).f1 == 0.0
+        assert best_thresholds([]).f1 == 0.0
 
     claims = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 5).map(lambda n: n / 5), max_size=5)
     asked = st.builds(answered, claims, claims, st.sets(st.sampled_from("abcde"), max_size=3), st.just(3))
 
     @given(st.lists(asked, max_size=5))
     def test_the_figures_are_those_of_integration(self, questions: list[Answered]) -> None:
-        best = fitted(questions)
+        best = best_thresholds(questions)
 
         def mean(thresholds: Thresholds) -> float:
             values = []
             for question in questions:
-                kept = {answer.key for answer in integrated(question.graph, question.model, thresholds)}
+                kept = {answer.key for answer in integrate_answers(question.graph, question.model, thresholds)}
                 values.append(2 * len(kept & question.right) / (len(kept) + question.num_gold))
             return sum(values) / len(values) if values else 0.0
 

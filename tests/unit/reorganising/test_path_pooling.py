@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lodestar.models.path_pooling import Pooling, ScoredTriples, pooled_scores, reselected
+from lodestar.models.path_pooling import Pooling, ScoredTriples, pool_triple_scores, reselect_triples
 
 MEAN = Pooling()
 BFS = Pooling(kernel="bfs")
@@ -22,7 +22,7 @@ def question(triples: list[tuple[int, int, float]], topics: list[int], num_nodes
 
 
 def pooled(triples: list[tuple[int, int, float]], topics: list[int], pooling: Pooling = MEAN) -> list[float]:
-    return [float(score) for score in pooled_scores(question(triples, topics), pooling)]
+    return [float(score) for score in pool_triple_scores(question(triples, topics), pooling)]
 
 
 def test_a_chain_from_the_topic_shares_its_scores() -> None:
@@ -86,7 +86,7 @@ def test_one_triple_and_none() -> None:
     for pooling in (MEAN, BFS, Pooling(kernel="random-walk")):
         assert pooled([(0, 1, 0.5)], [0], pooling) == [1.0]
         assert pooled([], [0], pooling) == []
-        assert len(reselected(question([], [0]), 3, pooling)[0]) == 0
+        assert len(reselect_triples(question([], [0]), 3, pooling)[0]) == 0
 
 
 def test_of_negative_scores_the_bonus_is_negative() -> None:
@@ -121,20 +121,20 @@ def test_the_least_score_is_that_of_the_question() -> None:
         np.array([0, 2, 2, 4]),
         np.array([0, 1, 1, 2]),
     )
-    assert pooled_scores(batch, MEAN).tolist() == [1.0, 0.5]
+    assert pool_triple_scores(batch, MEAN).tolist() == [1.0, 0.5]
 
 
 def test_reselection_takes_the_best_by_score_then_by_pooled_score() -> None:
     """Of four triples three are pooled; 0 → 1 (0.3) gains from 1 → 2 (0.9) and comes before 5 → 6, alone 0.55 + 0.3."""
     triples = question([(5, 6, 0.55), (0, 1, 0.3), (1, 2, 0.9), (7, 8, 0.1)], [0])
-    places, scores = reselected(triples, 2, MEAN, coarse=3)
+    places, scores = reselect_triples(triples, 2, MEAN, coarse=3)
     assert places.tolist() == [1, 0]
     assert scores == pytest.approx([0.6 + 0.3, 0.55 + 0.3])
-    assert sorted(reselected(triples, 99, MEAN)[0].tolist()) == [0, 1, 2, 3], "there are no more"
+    assert sorted(reselect_triples(triples, 99, MEAN)[0].tolist()) == [0, 1, 2, 3], "there are no more"
 
 
 def test_of_equal_scores_the_earlier_triple_comes_first() -> None:
-    assert reselected(question([(3, 4, 0.5), (5, 6, 0.5), (7, 8, 0.5)], [0]), 2, MEAN)[0].tolist() == [0, 1]
+    assert reselect_triples(question([(3, 4, 0.5), (5, 6, 0.5), (7, 8, 0.5)], [0]), 2, MEAN)[0].tolist() == [0, 1]
 
 
 def test_columns_that_do_not_fit_are_refused() -> None:
@@ -155,5 +155,5 @@ def test_many_paths_are_written_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_long_chain_is_pooled_in_one_go() -> None:
     chain = [(node, node + 1, 0.5) for node in range(2_000)]
-    values = pooled_scores(question(chain, [0], 2_001), MEAN)
+    values = pool_triple_scores(question(chain, [0], 2_001), MEAN)
     assert values == pytest.approx(0.5 + 0.5 / np.arange(1, 2_001))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from lodestar.engine.training.path_sets import relation_pairs
-from lodestar.models.star.examples import sampled
+from lodestar.models.star.examples import sample_pairs
 
 
 def gold(id_: str, text: str, *relations: str, topic: str = "Peru", paths: int = 1) -> GoldQuestion:
@@ -70,12 +70,12 @@ def test_questions_that_are_asked_elsewhere_are_no_pairs() -> None:
 
 def test_a_sample_of_pairs_has_their_relations_among_others() -> None:
     pairs = relation_pairs([question_set(*(gold(str(i), f"What is {i}?", f"a.b.r{i}") for i in range(20)))], [])
-    sample = sampled(pairs, 4, 6, random.Random(3))
+    sample = sample_pairs(pairs, 4, 6, random.Random(3))
     assert len(sample.texts) == len(set(sample.texts)) == 4
     assert len(sample.forwards) == len(set(sample.forwards)) == len(sample.inverse) <= 10
     for text, (row,) in zip(sample.texts, sample.right, strict=True):
         number = text.removeprefix("What is ").removesuffix("?")
         assert sample.forwards[row] == f"b r{number}"
         assert sample.inverse[row] == f"r{number} b"
-    whole = sampled(pairs, 99, 99, random.Random(3))
+    whole = sample_pairs(pairs, 99, 99, random.Random(3))
     assert (len(whole.texts), len(whole.forwards)) == (20, 20)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from lodestar.models.similarity import Weights, composed_cosine, mask_topic, score, support, type_phrase
+from lodestar.models.similarity import Weights, compose_cosine, mask_topic, score, support, type_phrase
 from lodestar.models.text.verbalise import (
     Directed,
     RelationWords,
@@ -96,7 +96,7 @@ def test_support_is_the_mean_of_the_best_agreements() -> None:
 
 def test_composed_cosine_of_padded_paths() -> None:
     hops = np.array([[1, 0], [0, 1]], dtype=np.float32)
-    found = composed_cosine(hops, np.array([[0, -1], [0, 1]]), np.array([1, 0], dtype=np.float32))
+    found = compose_cosine(hops, np.array([[0, -1], [0, 1]]), np.array([1, 0], dtype=np.float32))
     assert found == pytest.approx([1.0, 1 / math.sqrt(2)])
 
 

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import ServerError, UsageError
-from lodestar.engine.neo4j.home import ServerHome, ServerState, checked_name, configuration
+from lodestar.engine.neo4j.home import ServerHome, ServerState, check_instance_name, configuration
 
 STATE = ServerState("5.26.30", 7687, 7474, 512, 256, pid=41, started_s=1.5)
 
 
 @pytest.mark.parametrize("name", ["default", "A", "films-2", "x_y", "0", "a" * 63])
 def test_names_that_can_be_used(name: str) -> None:
-    assert checked_name(name) == name
+    assert check_instance_name(name) == name
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", "/a", "-a", "_a", "a b", "a.b", "é", "a\n", "a" * 64])
 def test_names_that_cannot(name: str) -> None:
     with pytest.raises(UsageError, match="server name"):
-        checked_name(name)
+        check_instance_name(name)
 
 
 def test_every_listener_is_on_loopback() -> None:

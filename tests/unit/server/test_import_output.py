@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.neo4j.bulk_import import Imported, StageReader, failure, imported, lacked_room
+from lodestar.engine.neo4j.bulk_import import Imported, StageReader, failure, lacks_room, read_import_counts
 
 BAR = "[*Nodes:0B/s 63.75MiB" + "-" * 73 + "]"
 OUTPUT = f"""  Property type of 'degree' normalized from 'INT' --> 'LONG' in nodes.parquet
@@ -54,7 +54,7 @@ def test_a_count_past_the_total_is_the_total() -> None:
 
 
 def test_the_summary() -> None:
-    assert imported(OUTPUT) == Imported(3_000_000, 2_000_000_000, 16_100_000)
+    assert read_import_counts(OUTPUT) == Imported(3_000_000, 2_000_000_000, 16_100_000)
 
 
 TRACE = """Critical error occurred! Shutting down the import...
@@ -90,11 +90,11 @@ Caused by: org.neo4j.io.pagecache.OutOfDiskSpaceException: System is out of disk
 )  # fmt: skip
 def test_the_reason_of_a_failure(output: str, reason: str) -> None:
     assert failure(output) == reason
-    assert not lacked_room(output)
+    assert not lacks_room(output)
 
 
 @pytest.mark.parametrize(
     "output", [FULL, FULL.replace("No space left on device", "x"), "java.io.IOException: File too large"]
 )
 def test_a_full_disk(output: str) -> None:
-    assert lacked_room(output)
+    assert lacks_room(output)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import DownloadError
 from lodestar.engine.neo4j import jars as download
-from lodestar.engine.neo4j.jars import NEO4J_VERSION, Jar, JarCache, pinned
+from lodestar.engine.neo4j.jars import NEO4J_VERSION, Jar, JarCache, read_pinned_jars
 
 
 def a_jar(name: str, content: bytes) -> Jar:
@@ -17,7 +17,7 @@ def a_jar(name: str, content: bytes) -> Jar:
 
 
 def test_the_list_pins_the_server_and_browser_once_each() -> None:
-    jars = pinned()
+    jars = read_pinned_jars()
     names = [jar.file_name for jar in jars]
     assert len(names) == len(set(names))
     assert f"neo4j-{NEO4J_VERSION}.jar" in names

@@ -58,23 +58,23 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
 
 
 def test_the_remembered_port_comes_before_the_usual(taken: set[int]) -> None:
-    assert machine.chosen_port(None, None, 7687, "--bolt-port", ()) == 7687
-    assert machine.chosen_port(None, 9000, 7687, "--bolt-port", ()) == 9000
+    assert machine.choose_port(None, None, 7687, "--bolt-port", ()) == 7687
+    assert machine.choose_port(None, 9000, 7687, "--bolt-port", ()) == 9000
     taken.add(9000)
-    assert machine.chosen_port(None, 9000, 7687, "--bolt-port", ()) == 7687
+    assert machine.choose_port(None, 9000, 7687, "--bolt-port", ()) == 7687
 
 
 def test_a_free_port_is_chosen_when_the_usual_is_taken_or_spoken_for(taken: set[int]) -> None:
-    assert machine.chosen_port(None, None, 7687, "--bolt-port", {7687}) == 50_000
+    assert machine.choose_port(None, None, 7687, "--bolt-port", {7687}) == 50_000
     taken.add(7687)
-    assert machine.chosen_port(None, None, 7687, "--bolt-port", ()) == 50_000
+    assert machine.choose_port(None, None, 7687, "--bolt-port", ()) == 50_000
 
 
 def test_a_port_that_was_asked_for_is_that_port_or_an_error(taken: set[int]) -> None:
-    assert machine.chosen_port(9000, 8000, 7687, "--bolt-port", {9000}) == 9000
+    assert machine.choose_port(9000, 8000, 7687, "--bolt-port", {9000}) == 9000
     taken.add(9000)
     with pytest.raises(PortTakenError, match=r"port 9000 .*--bolt-port"):
-        machine.chosen_port(9000, 8000, 7687, "--bolt-port", ())
+        machine.choose_port(9000, 8000, 7687, "--bolt-port", ())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 from lodestar.engine.neo4j.home import ServerHome
-from lodestar.engine.neo4j.process import environment, failure_reason, held_interrupt, wait_for_end
+from lodestar.engine.neo4j.process import environment, failure_reason, hold_interrupt, wait_for_end
 
 STACK = """2026-01-01 00:00:00.000+0000 INFO  Starting...
 2026-01-01 00:00:01.000+0000 ERROR Failed to start Neo4j on localhost:7474.
@@ -39,7 +39,7 @@ def test_the_reason_of_a_failed_start(log: str, reason: str) -> None:
 
 def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
     reached = False
-    with pytest.raises(KeyboardInterrupt), held_interrupt():
+    with pytest.raises(KeyboardInterrupt), hold_interrupt():
         signal.raise_signal(signal.SIGINT)
         reached = True
     assert reached
@@ -49,7 +49,7 @@ def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
 def test_an_ignored_interrupt_stays_ignored() -> None:
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with held_interrupt():
+        with hold_interrupt():
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, previous)

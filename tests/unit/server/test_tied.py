@@ -9,7 +9,7 @@ import sys
 
 import psutil
 import pytest
-from lodestar.engine.neo4j.tied import tied
+from lodestar.engine.neo4j.tied import tie_to_parent
 
 STARTER = """
 import subprocess, sys
@@ -22,7 +22,9 @@ child.wait()
 
 def test_it_runs_the_command_as_it_is() -> None:
     code = "import sys; print(sys.argv[1:]); sys.exit(7)"
-    done = subprocess.run(tied([sys.executable, "-c", code, "a b", "é"]), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        tie_to_parent([sys.executable, "-c", code, "a b", "é"]), capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout) == (7, "['a b', 'é']\n")
 
 
@@ -39,7 +41,7 @@ def test_it_ends_when_its_starter_is_killed() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its starter ended")
 def test_a_starter_that_ended_already_has_nothing_started() -> None:
-    command = tied([sys.executable, "-c", "print('started')"])
+    command = tie_to_parent([sys.executable, "-c", "print('started')"])
     command[command.index(str(os.getpid()))] = "1"
     assert subprocess.run(command, capture_output=True, check=True).stdout == b""
 
@@ -49,5 +51,5 @@ def test_the_signal_cannot_be_ignored() -> None:
     code = (
         "import ctypes; signal = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(signal)); print(signal.value)"
     )
-    done = subprocess.run(tied([sys.executable, "-c", code]), capture_output=True, check=True)
+    done = subprocess.run(tie_to_parent([sys.executable, "-c", code]), capture_output=True, check=True)
     assert int(done.stdout) == signal.SIGKILL

@@ -10,7 +10,7 @@ from lodestar.engine.errors import QueryTimeoutError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.steps import Steps
-from lodestar.engine.supervision.answer_paths import steps_of, written_hop, written_trie
+from lodestar.engine.supervision.answer_paths import steps_of, write_hop, write_trie
 from lodestar.engine.supervision.mine_file import Mined, mine_batch
 from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
 from lodestar.engine.supervision.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, LeftOut
@@ -57,11 +57,11 @@ def walked(question: GoldQuestion, **options: Any) -> Walked:
 
 
 def paths(found: Walked) -> list[str]:
-    return [" | ".join(map(written_hop, path.hops)) for path in found.paths]
+    return [" | ".join(map(write_hop, path.hops)) for path in found.paths]
 
 
 def reach(found: Walked) -> list[str]:
-    return [" | ".join(path) for path in walks(written_trie(found.reach[0]))]
+    return [" | ".join(path) for path in walks(write_trie(found.reach[0]))]
 
 
 def test_all_paths_to_the_answers_with_the_share_of_their_ends() -> None:

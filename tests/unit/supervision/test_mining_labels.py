@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from lodestar.engine.indexes.relation_index import open_index
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
-from lodestar.engine.supervision.answer_paths import HopTrie, RightPath, WalkedPath, steps_of, written_hop
-from lodestar.engine.supervision.labels import NearestRelations, labels, negatives, replaced
+from lodestar.engine.supervision.answer_paths import HopTrie, RightPath, WalkedPath, steps_of, write_hop
+from lodestar.engine.supervision.labels import NearestRelations, labels, negatives, replace_relation
 from lodestar.models.star.mined import NegativePath
 
 from tests.letter_encoder import LetterEncoder
@@ -169,12 +169,12 @@ def test_no_negatives_are_wanted() -> None:
 
 
 def test_the_last_relation_of_a_hop_is_replaced() -> None:
-    assert [replaced(hop(old), "x") for old in ("^r", "r", "a → ^b")] == [hop("^x"), hop("x"), hop("a → ^x")]
+    assert [replace_relation(hop(old), "x") for old in ("^r", "r", "a → ^b")] == [hop("^x"), hop("x"), hop("a → ^x")]
 
 
 def test_hops_are_written_as_they_are_walked() -> None:
     path = hops("^r", "a → ^b")
-    assert tuple(map(written_hop, path)) == ("^r", "a → ^b")
+    assert tuple(map(write_hop, path)) == ("^r", "a → ^b")
     assert list(map(str, steps_of(path))) == ["^r", "a", "^b"]
 
 

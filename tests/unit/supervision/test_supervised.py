@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
-from lodestar.models.subgraphs import on_walks, relabelled
+from lodestar.models.subgraphs import on_walks, relabel_graphs
 
 from tests.reg_graphs import question_graphs
 
@@ -68,7 +68,7 @@ def pool_of(*chosen: tuple[str, ...]) -> Pool:
 def test_a_pool_says_what_is_right_where_it_can() -> None:
     graphs = question_graphs(0, 4)
     wrong = replace(graphs, is_positive=~graphs.is_positive)
-    changed, num_kept = relabelled(wrong, pool_of(("capital",), ("capital", "currency"), ("treaty",)))
+    changed, num_kept = relabel_graphs(wrong, pool_of(("capital",), ("capital", "currency"), ("treaty",)))
     rows = changed.is_positive.reshape(-1, 4).tolist()
     assert rows[0] == [True, False, False, False]
     assert rows[1] == [False, True, False, False]  # the capital leads to no answer
@@ -87,6 +87,6 @@ def test_neighbourhoods_are_right_as_they_are() -> None:
         PoolChain("answer", "town 0", ("^capital",), ("town", "land")),
     )
     asked = replace(pool.questions[0], chains=around, chosen=(0, 1, 2))
-    changed, num_kept = relabelled(graphs, replace(pool, questions=(asked,)))
+    changed, num_kept = relabel_graphs(graphs, replace(pool, questions=(asked,)))
     assert num_kept == 0
     assert changed.is_positive.tolist() == [True, False, True, True]

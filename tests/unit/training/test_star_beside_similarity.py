@@ -11,7 +11,7 @@ from lodestar.engine.errors import InputError
 from lodestar.engine.retrieval.dual_encoder import star_scorer
 from lodestar.engine.retrieval.scoring import PathQuery, masked_question
 from lodestar.engine.retrieval.similarity import SimilarityScorer
-from lodestar.engine.training.path_sets import mined_apart
+from lodestar.engine.training.path_sets import split_mined
 from lodestar.engine.training.running import check_apart
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.star.config import DualOptions, StarConfig
@@ -24,7 +24,7 @@ from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.description import ModelDescription
 from lodestar.models.training.objective import TrainingOptions
-from lodestar.models.training.trainer import fitted
+from lodestar.models.training.trainer import fit_calibration
 
 from tests.mined_examples import MINING, REACH, example_set, mined, questions, tiny_encoder
 from tests.trainings import train_sets
@@ -70,9 +70,9 @@ def test_without_the_relations_that_lead_to_its_answers() -> None:
 
 def test_probabilities_are_lower_where_some_have_no_answer() -> None:
     scored = [(3.0, 1.0), (2.0, 1.0), (1.0, 0.0), (0.0, 0.0), (2.5, 0.0)]
-    assert fitted(scored) == pytest.approx(fitted(scored, [0.2] * 5))
-    (_, without), (_, with_bare) = fitted(scored[:4]), fitted(scored, [0.2, 0.2, 0.2, 0.2, 0.2])
-    assert with_bare < without or fitted(scored)[0] < fitted(scored[:4])[0]
+    assert fit_calibration(scored) == pytest.approx(fit_calibration(scored, [0.2] * 5))
+    (_, without), (_, with_bare) = fit_calibration(scored[:4]), fit_calibration(scored, [0.2, 0.2, 0.2, 0.2, 0.2])
+    assert with_bare < without or fit_calibration(scored)[0] < fit_calibration(scored[:4])[0]
 
 
 def trained(folder: Path, similarity: float, *, any_graph: bool = False) -> Path:
@@ -141,11 +141,11 @@ def test_nothing_is_learned_by_what_a_relation_is_numbered_or_called(tmp_path: P
 
 def test_one_question_in_eight_of_a_file_is_kept_apart() -> None:
     whole = Mined(MINING, tuple(questions()), "3" * 64)
-    learn, choose = mined_apart(whole)
+    learn, choose = split_mined(whole)
     assert sorted(q.id for q in (*learn.questions, *choose.questions)) == sorted(q.id for q in whole.questions)
     assert 0 < len(choose.questions) < len(learn.questions)
-    assert mined_apart(whole) == (learn, choose)
+    assert split_mined(whole) == (learn, choose)
     assert len({whole.sha256, learn.sha256, choose.sha256}) == 3
     check_apart([learn], [choose])
     with pytest.raises(InputError, match="to keep one in eight apart, found 1: give --dev"):
-        mined_apart(replace(whole, questions=whole.questions[:1]))
+        split_mined(replace(whole, questions=whole.questions[:1]))

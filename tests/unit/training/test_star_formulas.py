@@ -19,13 +19,13 @@ from lodestar.models.star.losses import (
     best_mix,
     first_path_figures,
     listwise,
-    mixed,
+    mix_scores,
     path_weighted_contrastive,
     path_weights,
     shares_of,
 )
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.training.trainer import PENALTY, fitted
+from lodestar.models.training.trainer import PENALTY, fit_calibration
 from torch import nn
 
 from tests.mined_examples import example, example_set
@@ -108,16 +108,16 @@ def test_listwise() -> None:
 
 def test_mixed_scores_order_the_shortlist_and_leave_the_others_below() -> None:
     stop = array(5.0, 4.0, 3.0, 0.0)
-    found = mixed(stop, array(-1.0, 2.0), np.array([0, 1]), 0.5)
+    found = mix_scores(stop, array(-1.0, 2.0), np.array([0, 1]), 0.5)
     # (5 − 1)/2 and (4 + 2)/2; 3 would be above 2 and comes down, and 0 with it
     assert found.tolist() == pytest.approx([2.0, 3.0, 2.0 - GAP, -1.0 - GAP], abs=1e-6)
-    assert mixed(stop, array(9.0, 9.0), np.array([0, 1]), 0.0).tolist() == [5.0, 4.0, 3.0, 0.0]
-    assert mixed(stop, array(9.0, 8.0), np.array([0, 1]), 1.0).tolist() == [9.0, 8.0, 3.0, 0.0]
-    assert mixed(stop, array(), np.zeros(0, dtype=np.int64), 0.7).tolist() == stop.tolist()
+    assert mix_scores(stop, array(9.0, 9.0), np.array([0, 1]), 0.0).tolist() == [5.0, 4.0, 3.0, 0.0]
+    assert mix_scores(stop, array(9.0, 8.0), np.array([0, 1]), 1.0).tolist() == [9.0, 8.0, 3.0, 0.0]
+    assert mix_scores(stop, array(), np.zeros(0, dtype=np.int64), 0.7).tolist() == stop.tolist()
 
 
 def test_a_shortlist_of_one_stays_first() -> None:
-    found = mixed(array(1.0, 2.0), array(-50.0), np.array([1]), 1.0)
+    found = mix_scores(array(1.0, 2.0), array(-50.0), np.array([1]), 1.0)
     assert int(found.argmax()) == 1
 
 
@@ -185,7 +185,7 @@ def test_promises_are_what_lies_beyond() -> None:
 def test_calibration_of_known_logistic_data(scores: tuple[float, float]) -> None:
     low, high = scores
     scored = [(low, 1.0), *[(low, 0.0)] * 3, (high, 0.0), *[(high, 1.0)] * 3]
-    slope, intercept = fitted(scored)
+    slope, intercept = fit_calibration(scored)
     # standardised the scores are ∓1, so by symmetry P = σ(± a) with (σ(a) − 3/4) + 2 · penalty · a = 0
     assert probability(high, slope, intercept) == pytest.approx(1 - probability(low, slope, intercept), abs=1e-4)
     a = slope * (high - low) / 2
@@ -193,10 +193,10 @@ def test_calibration_of_known_logistic_data(scores: tuple[float, float]) -> None
 
 
 def test_calibration_is_finite_where_scores_part_right_from_wrong_or_do_not_differ() -> None:
-    slope, intercept = fitted([(0.0, 0.0), (1.0, 1.0)])
+    slope, intercept = fit_calibration([(0.0, 0.0), (1.0, 1.0)])
     assert 0 < slope < 100
     assert probability(0.5, slope, intercept) == pytest.approx(0.5, abs=1e-3)
-    slope, intercept = fitted([(2.0, 1.0), (2.0, 1.0), (2.0, 0.0)])
+    slope, intercept = fit_calibration([(2.0, 1.0), (2.0, 1.0), (2.0, 0.0)])
     assert probability(2.0, slope, intercept) == pytest.approx(2 / 3, abs=0.01)
 
 

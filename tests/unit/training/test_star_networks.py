@@ -27,8 +27,8 @@ from lodestar.models.star.backbone import (
     describe_backbone,
     hidden_states,
     is_plain,
-    pretrained_backbone,
-    stored_backbone,
+    open_pretrained,
+    open_stored,
 )
 from lodestar.models.star.batches import cross_batch, dual_batch
 from lodestar.models.star.config import DualOptions, PoolOptions
@@ -107,7 +107,7 @@ def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> 
     trained = tiny_backbone(3)
     trained.model.save_pretrained(tmp_path)  # type: ignore[operator]
     describe_backbone(trained, tmp_path)
-    scoring = stored_backbone("tiny", tmp_path).model
+    scoring = open_stored("tiny", tmp_path).model
     assert isinstance(scoring, Bert)
     scoring.load_state_dict(trained.model.state_dict())
     ids = torch.randint(0, 20, (4, 11), generator=torch.Generator().manual_seed(0))
@@ -120,9 +120,9 @@ def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> 
 
 def test_a_stored_tokenizer_gives_what_transformers_does(tmp_path: Path) -> None:
     """Without its import; the texts are longer than what the tokenizer was made for, odd or have special tokens."""
-    trained = pretrained_backbone("all-MiniLM-L6-v2")
+    trained = open_pretrained("all-MiniLM-L6-v2")
     describe_backbone(trained, tmp_path)
-    stored = stored_backbone("", tmp_path).tokenizer
+    stored = open_stored("", tmp_path).tokenizer
     assert isinstance(stored, PlainTokenizer)
     ours, theirs = Texts(stored), Texts(trained.tokenizer)
     texts = ("What is Zürich's capital?", "日本 😀", "[QSP] a [PSP] [END] [UNK]", "", " ", "x" * 300, "word " * 700)
@@ -182,12 +182,12 @@ def test_the_special_tokens_begin_as_the_mean_of_all_others(tmp_path: Path) -> N
     vocabulary = sorted(plain.tokenizer.get_vocab(), key=plain.tokenizer.get_vocab().__getitem__)[:size]
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
     BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
-    found = pretrained_backbone(str(tmp_path))
+    found = open_pretrained(str(tmp_path))
     embeddings = found.model.get_input_embeddings().weight  # type: ignore[operator]
     assert len(embeddings) == len(found.tokenizer) == size + 3
     assert found.tokenizer.convert_tokens_to_ids([QUESTION, PATH, END]) == [size, size + 1, size + 2]
     assert torch.allclose(embeddings[size:], embeddings[:size].mean(dim=0).expand(3, -1), atol=1e-6)
-    again = pretrained_backbone(str(tiny_encoder(tmp_path / "knows them")))
+    again = open_pretrained(str(tiny_encoder(tmp_path / "knows them")))
     assert len(again.tokenizer) == len(tiny_backbone().tokenizer)
 
 

@@ -19,7 +19,13 @@ from lodestar.models.star.mined import Mined
 from lodestar.models.star.training import CROSS, DUAL
 from lodestar.models.training.checkpoint import TrainingState, TrainingStateError, read_state, write_state
 from lodestar.models.training.loop import _Training, train
-from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned
+from lodestar.models.training.objective import (
+    Figures,
+    ParameterGroup,
+    TrainingOptions,
+    encoder_and_heads,
+    learned_weights,
+)
 from lodestar.models.training.trainer import Watcher
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -59,7 +65,7 @@ class LineObjective:
         return encoder_and_heads(self.network, OPTIONS)
 
     def saved(self) -> dict[str, Tensor]:
-        return learned(self.network)
+        return learned_weights(self.network)
 
     def begin(self, epoch: int) -> None:
         self.begun.append(epoch)

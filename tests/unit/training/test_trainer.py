@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import pytest
 import torch
-from lodestar.models.training.checkpoint import TrainingStateError, checked, read_weights, write_weights
+from lodestar.models.training.checkpoint import TrainingStateError, check_checkpoint, read_weights, write_weights
 from lodestar.models.training.description import CheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
 from lodestar.models.training.kind import PATHS, Inputs, ModelKind, Outcome, Phase, Training
 from lodestar.models.training.loop import Trained
-from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, learned
+from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, learned_weights
 from lodestar.models.training.trainer import Watcher, begin_anew
 from safetensors import safe_open
 from torch import Tensor, nn
@@ -51,7 +51,7 @@ class AdaptedObjective:
         return [ParameterGroup([network.down.weight], 0.1), ParameterGroup([network.up.weight], 0.01)]
 
     def saved(self) -> dict[str, Tensor]:
-        return learned(self.network)
+        return learned_weights(self.network)
 
     def begin(self, epoch: int) -> None:
         self.epoch = epoch
@@ -232,4 +232,4 @@ def test_the_reader_is_chosen_by_kind(tmp_path: Path) -> None:
     said = (tmp_path / "adapted.json").read_text(encoding="utf-8")
     (tmp_path / "adapted.json").write_text(said.replace('"kind": "adapted"', '"kind": "star"'), encoding="utf-8")
     with pytest.raises(CheckpointError, match="expected format 2 and kind adapted, found 2 and 'star'"):
-        checked(tmp_path, AdaptedDescription, lambda _: ("first",))
+        check_checkpoint(tmp_path, AdaptedDescription, lambda _: ("first",))
