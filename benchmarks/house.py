@@ -20,8 +20,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("engine", "loaders", "models")
 PARTICIPLES = frozenset(
-    "begun broken brought built chosen done drawn driven fed felt found frozen given gone grown heard held hidden kept known "
-    "laid led left lost made meant met paid said seen sent shown sold spent spoken stood taken told thought understood "
+    "begun broken brought built chosen done drawn driven fed felt found frozen given gone grown heard held hidden kept "
+    "known laid led left lost made meant met paid said seen sent shown sold spent spoken stood taken told thought understood "
     "won worn written".split()
 )
 NOT_PARTICIPLES = frozenset(("embed", "feed", "need", "seed", "exceed", "speed", "proceed", "shed"))
@@ -75,7 +75,7 @@ def passed_files(arguments: list[str]) -> set[Path]:
         main(arguments, standalone_mode=False)
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     return found
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ...models.star.dual_training import UNIT
-from ...models.star.scoring import Floats, HopSequence, PairAttention, StarModel
+from ...models.star.examples import Floats
+from ...models.star.scoring import HopSequence, PairAttention, StarModel
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
 from ...models.training.description import ModelDescription
