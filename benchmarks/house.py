@@ -20,9 +20,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("engine", "loaders", "models")
 PARTICIPLES = frozenset(
-    "begun broken brought built chosen done drawn driven fed felt found frozen given gone grown heard held hidden kept "
-    "known laid led left lost made meant met paid said seen sent shown sold spent spoken stood taken told thought understood "
-    "won worn written".split()
+    "begun broken brought built chosen done drawn driven fed felt found frozen given gone grown heard "
+    "held hidden kept known laid led left lost made meant met paid said seen sent shown sold spent "
+    "spoken stood taken told thought understood won worn written".split()
 )
 NOT_PARTICIPLES = frozenset(("embed", "feed", "need", "seed", "exceed", "speed", "proceed", "shed"))
 
