@@ -1,4 +1,4 @@
-"""Rerankers: cross-encoders of sentence-transformers that read a question and a text together."""
+"""Load rerankers: sentence-transformers' cross-encoders, which read a question and a text together."""
 
 from __future__ import annotations
 

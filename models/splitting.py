@@ -1,4 +1,4 @@
-"""Batches that do not fit into a device's memory, in parts that do."""
+"""Split batches that do not fit into a device's memory."""
 
 from __future__ import annotations
 
