@@ -9,7 +9,7 @@ from ...models.graphrag_fi.integration import Claim, Thresholds, integrated
 from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.evidence import Evidence, Item
 from ..stages import Answerer, Integrator
-from ..steps import Steps, in_step
+from ..steps import Steps, side_by_side
 from ..values import AnswerEntity, TokenUsage
 from .reply import normalised
 
@@ -61,7 +61,7 @@ class WithOwnKnowledge:
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return an answer to each question."""
-        graph, model = yield from in_step(self._graph.answer(evidence), self._model.answer(evidence))
+        graph, model = yield from side_by_side(self._graph.answer(evidence), self._model.answer(evidence))
         return (yield from self._integrator.integrate(graph, model))
 
 

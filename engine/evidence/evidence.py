@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
-from ..chat.prompts import ChatUsage
+from ..steps import Cost, merge_costs
 from ..values import Entity, Question, RelationPath, Scored, Topic, Triple
 from .calibration import Calibration
 from .chain import Chain
@@ -18,21 +18,6 @@ Kind = Literal["triple", "chain"]
 Reason = Literal["nothing linked", "no relation fits", "no triple"]
 """Why there is no answer: no entity of the question is known; nothing that can be walked fits it; a relation fits, and
 the graph has no triple of it there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a stage took. It belongs to the batch that the question was asked in."""
-
-    stage: str
-    seconds: float = 0.0
-    round_trips: int = 0
-    llm: ChatUsage = field(default_factory=ChatUsage)
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.stage, self.seconds + other.seconds, self.round_trips + other.round_trips, self.llm + other.llm
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +92,7 @@ class Evidence(Generic[ItemT_co]):
 
     def charged(self, costs: Iterable[Cost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""
-        return replace(self, trace=merged_costs((*self.trace, *costs)))
-
-
-def merged_costs(costs: Iterable[Cost]) -> tuple[Cost, ...]:
-    """Return one cost for each stage, in the order in which stages first come."""
-    by_stage: dict[str, Cost] = {}
-    for cost in costs:
-        by_stage[cost.stage] = by_stage[cost.stage] + cost if cost.stage in by_stage else cost
-    return tuple(by_stage.values())
+        return replace(self, trace=merge_costs((*self.trace, *costs)))
 
 
 def item_order(scored: Scored[Item]) -> tuple[float, int, str, str]:

@@ -9,10 +9,11 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from ..steps import Cost
 from ..values import Entity, EntityCandidate, Path, Scored, Topic, Triple
 from .answer import Answer
 from .chain import Chain
-from .evidence import Cost, Evidence, Item
+from .evidence import Evidence, Item
 from .form import Formed
 
 FORMAT = 1

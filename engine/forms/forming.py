@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,11 +15,11 @@ from ...models.forms.values import is_value
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
-from ..evidence.evidence import Cost, Evidence, Kind, Reason
+from ..evidence.evidence import Evidence, Kind, Reason
 from ..evidence.form import Formed, Found
 from ..linking.topics import looked_up
 from ..stages import DecidingLinker, Linker, Retriever
-from ..steps import Steps, measured, together
+from ..steps import Steps, stage, together
 from ..values import LinkedQuestion, Question, Scored, Topic
 from .agreeing import agreeing
 from .ends import MAX_STEPS, Bound, Combination, Combined, EndSet, combine_ends
@@ -73,14 +72,12 @@ class Forming:
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return the evidence of each question, that of one of a form with what came of it."""
-        started_s = time.perf_counter()
         asked = [self._begun(linked) for linked in questions]
         taken = [each for each in asked if each is not None]
         steps = self._parts(taken, [q for q, each in zip(questions, asked, strict=True) if each is None], top_k)
-        (plain, formed), num_requests, _ = yield from measured(steps)
-        cost = Cost("forms", time.perf_counter() - started_s, num_requests)
+        plain, formed = yield from stage("forms", steps)
         rest, done = iter(plain), iter(formed)
-        return [next(rest) if each is None else next(done).charged([cost]) for each in asked]
+        return [next(rest) if each is None else next(done) for each in asked]
 
     def _begun(self, linked: LinkedQuestion) -> _Asked | None:
         names = [name for topic in linked.topics for name in (topic.mention, topic.entity.label) if name]
@@ -297,7 +294,6 @@ class Forming:
             "chain",
             tuple(items),
             first.calibration if first else None,
-            trace=tuple(cost for evidence in asked.parts[:1] for cost in evidence.trace),
             reason=asked.kind,
             form=formed,
         )

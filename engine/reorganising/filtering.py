@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ...models.graphrag_fi.priorities import Priorities, coarse_filtered, prioritised
 from ..chat.prompts import Completed, prompted
 from ..errors import LLMError
-from ..evidence.evidence import Cost, Evidence, Item, Kind
+from ..evidence.evidence import Evidence, Item, Kind
 from ..evidence.text import one_line
-from ..steps import Steps
+from ..steps import Steps, charge
 from .relevance import Relevance, texts_of
 from .useful import useful_numbers, useful_prompt
 
@@ -39,15 +38,15 @@ class Filtering:
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
         """Return the evidence filtered and grouped."""
-        started_s = time.perf_counter()
+        yield from charge(f"filter {self._relevance.name}")
         coarse = [
             coarse_filtered(self._relevance.of(each), min(self._coarse, math.ceil(len(each.items) * self._share)))
             for each in evidence
         ]
-        cost = Cost(f"filter {self._relevance.name}", time.perf_counter() - started_s)
         if not self._is_fine:
-            taken = [_taken(each, sorted(kept)).charged([cost]) for each, kept in zip(evidence, coarse, strict=True)]
+            taken = [_taken(each, sorted(kept)) for each, kept in zip(evidence, coarse, strict=True)]
             return [replace(each, left_out=(*each.left_out, self._note)) if self._note else each for each in taken]
+        yield from charge("")
         asked = [number for number, kept in enumerate(coarse) if kept]
         prompts = [
             useful_prompt(
@@ -56,11 +55,10 @@ class Filtering:
             for n in asked
         ]
         replies: dict[int, Completed] = dict(zip(asked, (yield from prompted(prompts)), strict=True))
-        filtered = [
+        return [
             _grouped(each, kept, replies[number]) if number in replies else _taken(each, kept)
             for number, (each, kept) in enumerate(zip(evidence, coarse, strict=True))
         ]
-        return [each.charged([cost]) for each in filtered]
 
 
 def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed) -> Evidence[Item]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from ...evidence.chain import Chain
-from ...evidence.evidence import Cost, Evidence, Kind
-from ...steps import Steps
+from ...evidence.evidence import Evidence, Kind
+from ...steps import Steps, charge
 from ...values import LinkedQuestion, Question, Scored
 from ..whole_graph import WholeGraph
 
@@ -28,12 +27,10 @@ class WholeGraphRetriever(ABC):
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Chain]]]:
         """Return the chains of each question."""
-        yield from ()
+        yield from charge("search")
         found: list[Evidence[Chain]] = []
         for linked in questions:
-            started_s = time.perf_counter()
             nodes = [self.graph.numbers[t.entity.id] for t in linked.topics if t.entity.id in self.graph.numbers]
             items = tuple(self.search(linked.question, nodes, top_k)) if nodes else ()
-            cost = Cost("search", time.perf_counter() - started_s)
-            found.append(Evidence(linked.question, linked.topics, "chain", items, trace=(cost,)))
+            found.append(Evidence(linked.question, linked.topics, "chain", items))
         return found

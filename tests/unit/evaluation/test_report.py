@@ -18,9 +18,9 @@ from lodestar.engine.evaluation.reporting.report import report_of
 from lodestar.engine.evaluation.reporting.table import results_table
 from lodestar.engine.evaluation.running import Run
 from lodestar.engine.evidence.answer import Answer
-from lodestar.engine.evidence.evidence import Cost
 from lodestar.engine.questions.gold import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.steps import Cost
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic
 
 from tests.evidence import evidence_of, leads

@@ -26,7 +26,7 @@ from lodestar.engine.reorganising.star_relevance import ByStar
 from lodestar.engine.reorganising.useful import useful_numbers
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.settings import Settings
-from lodestar.engine.steps import Steps, drive
+from lodestar.engine.steps import Steps, drive, with_costs
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.causal_lm import CausalLM
 from lodestar.models.reranker import RerankerUnavailableError, loaded_reranker
@@ -55,7 +55,8 @@ def filtered(
         return [reply(call) for call in calls if isinstance(call, Prompt)]
 
     steps: Steps[list[Any]] = Filtering(relevance or ByScore(), coarse=coarse, is_fine=True).reorganise(given)
-    return drive(steps, send)
+    found, costs = drive(with_costs(steps), send)
+    return [each.charged(costs) for each in found]
 
 
 class Rising:
