@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from .database.catalogue import Edition, RelationInfo, read_catalogue, read_edition
 from .database.gateway import AsyncGateway, Connection, Gateway
 from .database.whole_state import whole_state
-from .errors import EntityNotFoundError, UnknownRelationError, UsageError
+from .errors import EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Item
 from .evidence.quotes import Quotes, quoted
@@ -50,6 +50,17 @@ class _Opened:
     edition: Edition
     graph: GraphResources
     pipeline: Pipeline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a question cannot be asked: an `Extra` of its evidence."""
+
+    error: LodestarError
+
+    def as_json(self) -> dict[str, Any]:
+        """Return nothing: the evidence's note says it."""
+        return {}
 
 
 class Engine:
@@ -116,11 +127,11 @@ class Engine:
     # One question or many, blocking
 
     def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Item]:
-        """Return the ranked evidence for a question; raise `EntityNotFoundError` when no topic entity is known."""
-        return _with_topics(self.retrieve_batch([_question(question)], top_k=top_k)[0])
+        """Return the ranked evidence for a question; raise its fault (`fault_of`), as where it names no entity."""
+        return _without_fault(self.retrieve_batch([question], top_k=top_k)[0])
 
     def retrieve_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Evidence[Item]]:
-        """Return the ranked evidence for each question; one with a fault, or about nothing known, has a note."""
+        """Return the ranked evidence for each question; of one with a fault (`fault_of`) the note says which."""
         return self._run(self._retrieval_steps(questions, top_k))
 
     def ask(self, question: str | Question, *, top_k: int | None = None) -> Answer:
@@ -178,7 +189,7 @@ class Engine:
 
     async def aretrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Item]:
         """Like `retrieve`."""
-        return _with_topics((await self.aretrieve_batch([_question(question)], top_k=top_k))[0])
+        return _without_fault((await self.aretrieve_batch([question], top_k=top_k))[0])
 
     async def aretrieve_batch(
         self, questions: Sequence[str | Question], *, top_k: int | None = None
@@ -357,13 +368,25 @@ def _question_or_fault(question: str | Question) -> Question | Evidence[Item]:
     try:
         return _question(question)
     except UsageError as error:
-        return Evidence(Question(_shortened(repr(question))), (), "chain", note=str(error))
+        return Evidence(Question(_shortened(repr(question))), (), "chain", note=str(error), extras=(Fault(error),))
 
 
-def _with_topics(evidence: Evidence[Item]) -> Evidence[Item]:
+def fault_of(evidence: Evidence[Item]) -> LodestarError | None:
+    """Return why a question could not be asked: it is none, or no entity of it is known; None where it was asked.
+
+    It is what `Engine.ask` and `Engine.retrieve` raise for a question alone; in a batch no other question is lost.
+    """
+    if (fault := evidence.extra_of(Fault)) is not None:
+        return fault.error
     if not evidence.topics:
         hint = "try `lodestar entities` with parts of it, or give --topic an id or a name"
-        raise EntityNotFoundError(f"{evidence.note}: {_shortened(evidence.question.text)!r}; {hint}")
+        return EntityNotFoundError(f"{evidence.note}: {_shortened(evidence.question.text)!r}; {hint}")
+    return None
+
+
+def _without_fault(evidence: Evidence[Item]) -> Evidence[Item]:
+    if (fault := fault_of(evidence)) is not None:
+        raise fault
     return evidence
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence
+from .evidence.extras import Suggestions
 from .linking.by_name import nearest_names
 from .linking.topics import looked_up
 from .stages import Answerer, DecidingLinker, Linker, ReadingAnswerer, Retriever
@@ -74,4 +75,4 @@ def _nothing_linked(question: Question, offered: tuple[Entity, ...]) -> dict[str
     named = ", ".join(map(repr, question.topic_entities))
     reason = f"no entity has the id or name {named}" if named else "no known entity in the question"
     offer = f"; did you mean {' or '.join(entity.label for entity in offered)}?" if offered else ""
-    return {"note": reason + offer, "reason": "nothing linked", "did_you_mean": offered}
+    return {"note": reason + offer, "reason": "nothing linked", "extras": (Suggestions(offered),) if offered else ()}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..errors import UsageError
 from ..evidence.answer import Answer
 from ..evidence.evidence import Evidence, Item
+from ..evidence.extras import token_of
 from ..steps import Steps
 from ..values import AnswerEntity, check_finite
 from .reading import Passages, rests_on
@@ -35,7 +36,7 @@ class ChoosingAnswerer:
         taken = self._passages.taken(evidence)
         passages = [self._passages.passage(each)[0] for each in taken]
         options = [each.question.options for each in taken]
-        said = self._passages.reader.choose(passages, options, [each.graph_token for each in taken])
+        said = self._passages.reader.choose(passages, options, [token_of(each) for each in taken])
         found = []
         for each, some, scores in zip(taken, options, said, strict=True):
             check_finite(scores, "the reader of a checkpoint of kind gril")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.evidence import Evidence, Item
+from ..evidence.extras import token_of
 from ..steps import Steps
 from ..values import AnswerEntity, Entity, Triple, check_finite
 from .reading import Passages
@@ -32,7 +33,7 @@ class PointingAnswerer:
         yield from ()
         taken = self._passages.taken(evidence)
         made = [self._passages.passage(each) for each in taken]
-        said = self._passages.reader.read([passage for passage, _ in made], [each.graph_token for each in taken])
+        said = self._passages.reader.read([passage for passage, _ in made], [token_of(each) for each in taken])
         found: list[Answer] = []
         for each, (_, candidates), (scores, is_answer) in zip(taken, made, said, strict=True):
             check_finite(scores, "the reader of a checkpoint of kind gril")

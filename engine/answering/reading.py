@@ -10,6 +10,7 @@ from ...models.gril.reading.passages import Passage
 from ..errors import UsageError
 from ..evidence.bridges import to_triples
 from ..evidence.evidence import Evidence, Item
+from ..evidence.extras import token_of
 from ..reorganising.adaptive import predict_hops
 from ..values import Entity, Triple
 
@@ -34,7 +35,7 @@ class Passages:
         hops = [] if said.num_triples else predict_hops(self._hops, [each.question.text for each in evidence])
         numbers = [said.num_triples] * len(evidence) if said.num_triples else [TRIPLES_PER_HOP * c for c in hops]
         found = [to_triples(each).cut_to(number) for each, number in zip(evidence, numbers, strict=True)]
-        if said.token and not all(each.graph_token for each in found):
+        if said.token and not all(token_of(each) for each in found):
             raise UsageError(
                 "answerer gril: expected evidence with a graph token, found none: use it with the recipe gril and the "
                 "same checkpoint, or train with --set joint.token=false for evidence of any retriever"

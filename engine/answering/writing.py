@@ -8,6 +8,7 @@ import numpy as np
 
 from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.evidence import Evidence, Item
+from ..evidence.extras import token_of
 from ..steps import Steps
 from ..values import check_finite
 from .reading import Passages
@@ -35,7 +36,7 @@ class WritingAnswerer:
         passages = [self._passages.passage(each)[0] for each in taken]
         found = []
         for each, reply in zip(
-            taken, self._passages.reader.write(passages, [each.graph_token for each in taken]), strict=True
+            taken, self._passages.reader.write(passages, [token_of(each) for each in taken]), strict=True
         ):
             check_finite(np.array([reply.probability]), "the reader of a checkpoint of kind gril")
             entities = cited(tuple(Claim(name, reply.probability) for name in reply.names), each)

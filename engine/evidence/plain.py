@@ -14,7 +14,6 @@ from ..values import Entity, EntityCandidate, Path, Scored, Topic, Triple
 from .answer import Answer
 from .chain import Chain
 from .evidence import Evidence, Item
-from .form import Formed
 
 FORMAT = 1
 
@@ -127,27 +126,11 @@ def evidence_data(evidence: Evidence[Item]) -> dict[str, Any]:
         "items": [item_data(evidence, index) for index in range(len(evidence.items))],
         "cuts": list(evidence.cuts),
         "note": evidence.note,
-        "did_you_mean": [entity_data(entity) for entity in evidence.did_you_mean],
-        **({} if evidence.form is None else {"form": form_data(evidence.form)}),
+        "did_you_mean": [],
+        **{key: value for extra in evidence.extras for key, value in extra.as_json().items()},
         "trace": [cost_data(cost) for cost in evidence.trace],
         "seconds": round(evidence.seconds, 4),
         "round_trips": evidence.round_trips,
-    }
-
-
-def form_data(form: Formed) -> dict[str, Any]:
-    """Return what came of a question of a form: the rule, the paths it rests on, what was found."""
-    return {
-        "forms": list(form.forms),
-        "rule": form.rule,
-        "parts": [{"asked": asked, "relation_path": path} for asked, path in form.parts],
-        "total": form.total,
-        "counted": form.counted,
-        "says": form.says,
-        "found": [
-            {**entity_data(each.entity), "key": None if each.key is None else number(each.key)} for each in form.found
-        ],
-        "reason": form.reason,
     }
 
 

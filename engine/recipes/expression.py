@@ -15,9 +15,9 @@ from ..combinators import Then, Traced, TracedReorganiser, Union
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
-from ..stages import Reorganiser, Retriever
+from ..stages import Linker, Reorganiser, Retriever
 from .line import Joined, Leaf, Node
-from .part import Part, ReorganiserPart, RetrieverPart
+from .part import Part, ReorganiserPart, RetrieverPart, WrapperPart
 
 _TOKEN = re.compile(r"\s*([A-Za-z][\w-]*|[+|()])")
 
@@ -42,16 +42,22 @@ def check_fits(node: Node, parts: Mapping[str, Part]) -> list[str]:
     return resolved
 
 
-def joined(node: Node, parts: Mapping[str, Part], graph: GraphResources) -> Retriever:
+def joined(node: Node, parts: Mapping[str, Part], graph: GraphResources, linker: Linker) -> Retriever:
     """Return the retriever of a line that was checked."""
     if isinstance(node, Leaf):
         return Traced(node.name, cast(RetrieverPart, parts[node.name]).retriever(graph))
     if node.sign == "|":
-        return Union(joined(node.left, parts, graph), joined(node.right, parts, graph))
-    reorganisers: list[Reorganiser] = [
-        TracedReorganiser(name, cast(ReorganiserPart, parts[name]).reorganiser(graph)) for name in _chain(node.right)
-    ]
-    return Then(joined(node.left, parts, graph), *reorganisers)
+        return Union(joined(node.left, parts, graph, linker), joined(node.right, parts, graph, linker))
+    retriever = joined(node.left, parts, graph, linker)
+    reorganisers: list[Reorganiser] = []
+    for name in _chain(node.right):
+        part = parts[name]
+        if isinstance(part, WrapperPart):
+            retriever = Traced(name, part.wrap(Then(retriever, *reorganisers), linker, graph))
+            reorganisers = []
+        else:
+            reorganisers.append(TracedReorganiser(name, cast(ReorganiserPart, part).reorganiser(graph)))
+    return Then(retriever, *reorganisers) if reorganisers else retriever
 
 
 def _checked(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[str], Kind]:
@@ -70,12 +76,15 @@ def _checked(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[s
         return [*resolved, "|", *right, *bridge], kind
     for name in _chain(node.right):
         part = parts[name]
+        if isinstance(part, WrapperPart):
+            resolved.append(name)
+            continue
         if not isinstance(part, ReorganiserPart):
             raise UsageError(
                 f"stages {str(whole)!r}: {name} is a {part.role}, and after + comes what takes evidence; "
                 f"two retrievers are joined by |, as {node.left} | {name}"
             )
-        if part.answers and name != _last(whole):
+        if part.answers and name != _last(whole, parts):
             raise UsageError(f"stages {str(whole)!r}: {name} has a say in the answer: put it last, after all others")
         takes = part.takes or kind
         resolved += [name] if takes == kind else [_bridge(kind, takes), name]
@@ -83,11 +92,11 @@ def _checked(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[s
     return resolved, kind
 
 
-def _last(node: Node) -> str:
-    """Return the name that all evidence passes last, empty where a line ends in a union."""
+def _last(node: Node, parts: Mapping[str, Part]) -> str:
+    """Return the name of the reorganiser that all evidence passes last, empty where a line ends in a union."""
     if isinstance(node, Leaf):
-        return node.name
-    return _last(node.right) if node.sign == "+" else ""
+        return "" if isinstance(parts[node.name], WrapperPart) else node.name
+    return (_last(node.right, parts) or _last(node.left, parts)) if node.sign == "+" else ""
 
 
 def _chain(node: Node) -> Iterator[str]:

@@ -97,6 +97,7 @@ class FI(ReorganiserPart):
         recipe = read_recipe(self.against)
         if any(isinstance(part, FI) for part in recipe.parts.values()):
             raise UsageError(f"{self.name}.against: expected a recipe without {self.name}, found {recipe.stages}")
+        recipe.check()
         return recipe
 
     def _other(self, graph: GraphResources) -> Answerer:

@@ -25,6 +25,7 @@ PARTS = {
     "adaptive-k": "lodestar.engine.recipes.growing:AdaptiveK",
     "path-pooling": "lodestar.engine.recipes.pooling:PathPooling",
     "fi": "lodestar.engine.recipes.filtering:FI",
+    "forms": "lodestar.engine.recipes.reorganising:Forms",
     "filter": "lodestar.engine.recipes.filtering:Filter",
     "noise": "lodestar.engine.evaluation.baselines.parts:Noise",
     "oracle": "lodestar.engine.evaluation.baselines.parts:Oracle",

@@ -1,4 +1,4 @@
-"""The part that makes chains of triples: ReG's structure-aware reorganisation."""
+"""Parts that make chains of triples (ReG's structure-aware reorganisation), and that take questions of a form apart."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..database.chains import ExpansionBounds
+from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import Kind
 from ..reorganising.chaining import ChainExpansion
 from ..resources import GraphResources
-from ..stages import Reorganiser
-from .part import ReorganiserPart, option
+from ..stages import Linker, Reorganiser, Retriever
+from .part import ReorganiserPart, WrapperPart, option
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,20 @@ class Reorganise(ReorganiserPart):
         """Return the expansion."""
         bounds = ExpansionBounds(self.max_length, self.max_chains, self.turning)
         return ChainExpansion(bounds, self.keep, self.join, self.in_database)
+
+
+@dataclass(frozen=True)
+class Forms(WrapperPart):
+    """Takes questions of a form (how many, both, not, the most, …) apart, and combines their parts (docs/forms.md)."""
+
+    name: ClassVar[str] = "forms"
+
+    least: float = option(
+        LEAST_PROBABILITY, "below this probability no path is taken for a part of a question", least=0, most=1
+    )
+
+    def wrap(self, retriever: Retriever, linker: Linker, graph: GraphResources) -> Retriever:
+        """Return the retriever that asks another one part by part."""
+        from ..forms.forming import Forming
+
+        return Forming(retriever, linker, graph.catalogue.stored_as, least=self.least)

@@ -14,6 +14,7 @@ import numpy as np
 from ...models.gril.scoring import GrilModel, GrownTriples
 from ...models.text_vectors import TextVectors
 from ..evidence.evidence import Evidence, Kind
+from ..evidence.extras import GraphToken
 from ..steps import Steps, charge
 from ..values import LinkedQuestion, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
@@ -55,7 +56,7 @@ class GrowingRetriever:
             one = self._columns.evidence(
                 question, batch, number, best, found.logits, self._model.description.calibration
             )
-            evidence.append(replace(one, graph_token=found.tokens[number]))
+            evidence.append(replace(one, extras=(GraphToken(tuple(found.tokens[number])),)))
         return evidence
 
     def grow(self, questions: Sequence[LinkedQuestion]) -> Steps[tuple[SubgraphBatch, GrownTriples]]:

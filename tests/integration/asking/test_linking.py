@@ -96,7 +96,7 @@ def test_where_nothing_is_known_the_nearest_names_are_offered(films: Engine) -> 
     with pytest.raises(EntityNotFoundError, match="no entity has the id or name 'Perruu'; did you mean Peru"):
         films.retrieve(Question("What is the capital?", ("Perruu",)))
     (found,) = films.retrieve_batch(["xyzzy?"])
-    assert (found.note, found.did_you_mean) == ("no known entity in the question", ())
+    assert (found.note, found.extras) == ("no known entity in the question", ())
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,7 @@ def depths(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     ("recipe", "options"),
     [
         ("similarity", {}),
+        ("similarity + forms", {}),
         ("star + path-pooling + fi", {"star.any_graph": True}),
         ("(similarity | star) + merge + fi", {"star.any_graph": True}),
     ],
