@@ -9,8 +9,7 @@ from typing import Any
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence
 from .evidence.extras import Suggestions
-from .linking.by_name import nearest_names
-from .linking.topics import looked_up
+from .linking.topics import looked_up, nearest_names
 from .stages import Answerer, DecidingLinker, Linker, ReadingAnswerer, Retriever
 from .steps import Steps, stage, with_costs
 from .values import Entity, LinkedQuestion, Question

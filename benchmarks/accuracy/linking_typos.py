@@ -17,7 +17,7 @@ from lodestar.engine.api import Engine
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.database.requests import Request
 from lodestar.engine.database.templates import template
-from lodestar.engine.linking.tokens import fold
+from lodestar.engine.linking.names import fold
 from lodestar.engine.values import Question
 
 PAGE = 10_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
-from ..linking.tokens import fold
+from ..linking.names import fold
 from ..values import Topic
 
 CLOSE = 0.3

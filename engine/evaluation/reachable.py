@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.f1 import f1_of
-from ..retrieval.ends import walks_back
+from ..retrieval.frontier import walks_back
 from ..values import Entity, RelationPath, Step
 from .whole_graph import Nodes, WholeGraph
 

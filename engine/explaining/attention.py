@@ -17,8 +17,7 @@ from ..recipes.recipe import Recipe
 from ..recipes.searching import Similarity, Star
 from ..resources import GraphResources
 from ..retrieval.dual_encoder import StarScorer
-from ..retrieval.hops import hops_of
-from ..retrieval.scoring import PathQuery, PathScorer, mention_of
+from ..retrieval.scoring import PathQuery, PathScorer, hops_of, mention_of
 from ..values import Scored, Topic
 from .explanation import ExplainedPath, Explanation, Word
 from .words import joined_words, spelling_of

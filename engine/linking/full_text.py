@@ -15,12 +15,11 @@ from ..database.graph import NamedEntity, NameQuery, Signature, find_entity_cand
 from ..entities.nearest import NearestEntities
 from ..steps import Steps, one
 from ..values import EntityCandidate, Question, Scored
-from .adjectives import places_of
 from .deciding import Logistic, Weighing
 from .likelihood import features, probabilities
 from .mentions import MAX_WORDS, Mention, Words, mention
+from .names import FUNCTION_WORDS, NUMBERS, ROMANS, Token, content_of, is_unspaced, places_of, tokenise
 from .relation_evidence import Floats, RelationEvidence
-from .tokens import FUNCTION_WORDS, NUMBERS, ROMANS, Token, content_of, is_unspaced, tokenise
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
 MAX_CLAUSES = 400

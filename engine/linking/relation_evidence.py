@@ -20,7 +20,7 @@ from ...models.verbalise import Directed, RelationWords, reached_type, verbalise
 from ..database.graph import Signature
 from ..entities.texts import Kinds
 from ..values import EntityCandidate
-from .tokens import tokenise
+from .names import tokenise
 
 Floats = npt.NDArray[np.float64]
 Candidate = tuple[EntityCandidate, Signature]

@@ -15,7 +15,7 @@ from ..evidence.calibration import sigmoid
 from ..evidence.evidence import Evidence, Kind
 from ..steps import Steps, one
 from ..values import Entity, Scored, Triple
-from .expansion import columns_of
+from .chaining import columns_of
 
 
 class PathSmoothing:

@@ -22,10 +22,8 @@ from ..evidence.evidence import Evidence, Kind, item_order
 from ..linking.topics import link_penalties, started_from
 from ..steps import Steps, charge
 from ..values import Entity, LinkedQuestion, RelationPath, Scored, Step, Topic, check_finite
-from .ends import ends_for
-from .frontier import Bounds, Frontier, FrontierTree
-from .scoring import PathQuery, PathScorer, PathScores
-from .shortlisting import RelationShortlist
+from .frontier import Bounds, Frontier, FrontierTree, ends_for
+from .scoring import PathQuery, PathScorer, PathScores, RelationShortlist
 
 
 @dataclass(frozen=True, slots=True)

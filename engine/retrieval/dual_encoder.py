@@ -17,8 +17,7 @@ from ...models.text_vectors import TextVectors
 from ...models.training.description import ModelDescription
 from ...models.verbalise import RelationWords
 from ..values import RelationPath, Topic, check_finite
-from .hops import hops_of
-from .scoring import PathQuery, PathScores, masked_question, mention_of
+from .scoring import PathQuery, PathScores, hops_of, masked_question, mention_of
 from .similarity import SimilarityScorer
 
 

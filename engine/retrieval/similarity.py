@@ -10,8 +10,7 @@ from ...models.encoder import SentenceEncoder
 from ...models.similarity import PathSimilarity, PathsOfTopic, Weights
 from ...models.text_vectors import TextVectors
 from ...models.verbalise import RelationWords
-from .hops import hops_of
-from .scoring import PathQuery, PathScores, masked_question
+from .scoring import PathQuery, PathScores, hops_of, masked_question
 
 
 class SimilarityScorer:

@@ -24,7 +24,7 @@ import duckdb
 import pyarrow as pa
 
 from ...engine.errors import InputError, StorageError
-from ...engine.linking.initials import SMALL_WORDS
+from ...engine.linking.names import SMALL_WORDS
 from ...engine.progress.phases import Progress, silent
 from ...engine.server.processes import machine
 from ..parsers.parser import parser

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from ....models.f1 import f1_of
 from ...database.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
-from ...retrieval.ends import ends_for
-from ...retrieval.frontier import Frontier
+from ...retrieval.frontier import Frontier, ends_for
 from ...steps import Steps, one
 from ...values import Step
 from .exploring import Explored, Explorer, Way, expand

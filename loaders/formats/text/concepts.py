@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ....engine.errors import InputError, UsageError
-from ....engine.linking.tokens import Token, content_words, fold, tokenise
+from ....engine.linking.names import Token, content_words, fold, tokenise
 
 if TYPE_CHECKING:
     from spacy.language import Language

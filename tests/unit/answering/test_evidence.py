@@ -3,10 +3,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.prompt_text import Order, arranged, evidence_text
 from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
+    Order,
+    arranged,
     chain_text,
+    evidence_text,
     item_text,
     one_line,
     relation_words,

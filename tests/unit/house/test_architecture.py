@@ -82,7 +82,6 @@ ALLOWED = {
     "engine/pipeline.py": {
         *BASE,
         "engine/evidence",
-        "engine/linking/by_name.py",
         "engine/linking/topics.py",
         "engine/stages.py",
     },
@@ -113,8 +112,7 @@ ALLOWED = {
         "engine/literals.py",
         "engine/settings.py",
         "engine/database",
-        "engine/linking/initials.py",
-        "engine/linking/tokens.py",
+        "engine/linking/names.py",
         "engine/progress",
         "engine/questions/gold.py",
         "engine/server",

@@ -11,7 +11,7 @@ from lodestar.engine.database.graph import NamedEntity, NameQuery
 from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, full_text_queries
 from lodestar.engine.linking.likelihood import FEATURES, WEIGHTS, features, probabilities
 from lodestar.engine.linking.mentions import Words, mention
-from lodestar.engine.linking.tokens import tokenise
+from lodestar.engine.linking.names import tokenise
 from lodestar.engine.values import Entity
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 from lodestar.engine.database.graph import Signature
 from lodestar.engine.linking.topics import looked_up
-from lodestar.engine.linking.value_forms import MAX_VALUES, values_in
-from lodestar.engine.linking.values import LinkingValues
+from lodestar.engine.linking.values import MAX_VALUES, LinkingValues, values_in
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, EntityCandidate, LinkedQuestion, Question, Scored

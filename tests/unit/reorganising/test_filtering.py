@@ -19,11 +19,10 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.filtering import FI, Filter
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.relations.words import words_of_name
-from lodestar.engine.reorganising.filtering import Filtering
+from lodestar.engine.reorganising.filtering import Filtering, useful_numbers
 from lodestar.engine.reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
 from lodestar.engine.reorganising.simple_relevance import ByPageRank, BySimilarity
 from lodestar.engine.reorganising.star_relevance import ByStar
-from lodestar.engine.reorganising.useful import useful_numbers
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.settings import Settings
 from lodestar.engine.steps import Steps, drive, with_costs

@@ -10,10 +10,8 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.reorganising.rescoring import Rescoring
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.ends import walks_back
-from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.retrieval.scoring import FloatArray
-from lodestar.engine.retrieval.shortlisting import RelationShortlist
+from lodestar.engine.retrieval.frontier import Bounds, walks_back
+from lodestar.engine.retrieval.scoring import FloatArray, RelationShortlist
 from lodestar.engine.values import Entity, EntityCandidate, Question, RelationPath, Scored, Step, Topic
 from lodestar.models.encoder import SentenceEncoder
 from lodestar.models.text_vectors import TextVectors
