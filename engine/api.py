@@ -27,7 +27,7 @@ from .server.connecting import connection_of
 from .settings import Settings, resolve
 from .stages import Answerer, DecidingLinker, Linker, Retriever
 from .steps import Steps, alongside, one
-from .values import EntityCandidate, Question, Scored
+from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:
     from ..models.encoder import SentenceEncoder
@@ -177,7 +177,7 @@ class Engine:
         """Return for each evidence the snippets that its first items rest on, where the graph was made of text."""
         return self._run(quoted(evidence, max_items))
 
-    def link(self, text: str) -> tuple[Scored[EntityCandidate], ...]:
+    def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
         return self._run(self._link_steps(_question(text)))
 
@@ -249,7 +249,7 @@ class Engine:
         _, pipeline = yield from self._prepared()
         return (yield from pipeline.answer(evidence))
 
-    def _link_steps(self, question: Question) -> Steps[tuple[Scored[EntityCandidate], ...]]:
+    def _link_steps(self, question: Question) -> Steps[tuple[Topic, ...]]:
         opened = yield from self._graph_read()
         linker: Linker = self._own["linker"] or self.recipe.linker.linker(opened.graph)
         found = yield from linker.link([question])

@@ -77,8 +77,8 @@ def main() -> None:
             for name in names:
                 typed = with_typos(name, edits, draw)
                 found = engine.link(Question(f"Tell me about {typed}").text)
-                if not found or fold(found[0].value.entity.label) != fold(name):
-                    missed.append((name, typed, [each.value.entity.label for each in found[:2]]))
+                if not found or fold(found[0].entity.label) != fold(name):
+                    missed.append((name, typed, [each.entity.label for each in found[:2]]))
             share = 1 - len(missed) / len(names)
             print(f"{edits} edit{'s' * (edits > 1)}: recall@1 {share:.3f} of {len(names)} names (seed {args.seed})")
             for each in missed[: args.misses]:

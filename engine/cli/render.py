@@ -12,7 +12,7 @@ from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
 from ..evidence.quotes import Quotes
 from ..evidence.text import one_line, relation_words
-from ..values import Entity, EntityCandidate, Path, Scored
+from ..values import Entity, Path, Topic
 from .terminal import printable
 from .understood import about, close_ones
 
@@ -92,10 +92,10 @@ def _shown(entity: Entity) -> str:
     return one_line(entity.label) if entity.is_literal else entity.label
 
 
-def candidate_line(candidate: Scored[EntityCandidate]) -> str:
+def candidate_line(candidate: Topic) -> str:
     """Return one line for a linked entity."""
-    value = candidate.value
+    kind = f", {candidate.kind}" if candidate.kind else ""
     return printable(
-        f"{candidate.score:6.3f}  {value.entity.id:<20}  {value.entity.label}  "
-        f"(“{value.mention}” is {value.matched_name!r}{', ' * bool(value.kind)}{value.kind}, {value.degree:,} edges)"
+        f"{candidate.score:6.3f}  {candidate.entity.id:<20}  {candidate.entity.label}  "
+        f"(“{candidate.mention}” is {candidate.matched_name!r}{kind}, {candidate.degree:,} edges)"
     )

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..steps import Cost
-from ..values import Entity, EntityCandidate, Path, Scored, Topic, Triple
+from ..values import Entity, Path, Topic, Triple
 from .answer import Answer
 from .chain import Chain
 from .evidence import Evidence, Item
@@ -25,24 +25,15 @@ def entity_data(entity: Entity) -> dict[str, Any]:
 
 def topic_data(topic: Topic) -> dict[str, Any]:
     """Return a topic entity with how it was found; no mention where the asker named it by id."""
-    return _linked_data(topic, topic.score)
-
-
-def candidate_data(candidate: Scored[EntityCandidate]) -> dict[str, Any]:
-    """Return a linked entity with the mention it was found by."""
-    return _linked_data(candidate.value, candidate.score)
-
-
-def _linked_data(linked: Topic | EntityCandidate, score: float) -> dict[str, Any]:
     return {
-        **entity_data(linked.entity),
-        "score": number(score),
-        "probability": None if linked.probability is None else number(linked.probability),
-        "mention": linked.mention,
-        "span": None if linked.span is None else list(linked.span),
-        "matched_name": linked.matched_name,
-        "kind": linked.kind,
-        "degree": linked.degree,
+        **entity_data(topic.entity),
+        "score": number(topic.score),
+        "probability": None if topic.probability is None else number(topic.probability),
+        "mention": topic.mention,
+        "span": None if topic.span is None else list(topic.span),
+        "matched_name": topic.matched_name,
+        "kind": topic.kind,
+        "degree": topic.degree,
     }
 
 

@@ -18,7 +18,7 @@ from ..database.graph import (
 )
 from ..stages import DecidingLinker
 from ..steps import Steps, one, together
-from ..values import Entity, EntityCandidate, LinkedQuestion, Question, Scored, Topic
+from ..values import Entity, LinkedQuestion, Question, Topic
 from .names import FUNCTION_WORDS, Token, fold, tokenise
 
 NAMESAKES = 1_000
@@ -88,7 +88,7 @@ def _agreement(tokens: Sequence[Token], name: str) -> float:
     return max((DamerauLevenshtein.normalized_similarity(run, target) for run in runs), default=0.0)
 
 
-Candidates = Sequence[Scored[EntityCandidate]]
+Candidates = Sequence[Topic]
 
 
 def looked_up(
@@ -101,26 +101,19 @@ def looked_up(
     relations at them are known.
     """
     ids = list(dict.fromkeys(id_ for q in questions for id_ in q.topic_entities))
-    ids += [
-        c.value.entity.id for q, found in zip(questions, linked, strict=True) if not q.topic_entities for c in found
-    ]
+    ids += [c.entity.id for q, found in zip(questions, linked, strict=True) if not q.topic_entities for c in found]
     signatures = yield from _signatures(list(dict.fromkeys(ids)))
     unknown = [id_ for q in questions for id_ in q.topic_entities if id_ not in signatures]
     named = (yield from _named(list(dict.fromkeys(unknown)))) if unknown else {}
     signatures |= named
-    there = [[(c, signatures[i]) for c in found if (i := c.value.entity.id) in signatures] for found in linked]
+    there = [_with_signatures(found, signatures) for found in linked]
     if linker is not None:
         free = [at for at, question in enumerate(questions) if not question.topic_entities and there[at]]
         decided = linker.decide([questions[at] for at in free], [there[at] for at in free])
         for at, some in zip(free, decided, strict=True):
-            there[at] = [(c, signatures[c.value.entity.id]) for c in some]
+            there[at] = some
     return [
-        LinkedQuestion(
-            question,
-            _given(question, signatures)
-            if question.topic_entities
-            else tuple(_topic(signature, candidate) for candidate, signature in some),
-        )
+        LinkedQuestion(question, _given(question, signatures) if question.topic_entities else tuple(some))
         for question, some in zip(questions, there, strict=True)
     ]
 
@@ -136,11 +129,11 @@ def _signatures(ids: Sequence[str]) -> Steps[dict[str, Signature]]:
 
 def decided(
     questions: Sequence[Question], linked: Sequence[Candidates], linker: DecidingLinker
-) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
+) -> Steps[list[tuple[Topic, ...]]]:
     """Return what a linker found, weighed again by the relations at it; one round trip."""
-    ids = dict.fromkeys(candidate.value.entity.id for found in linked for candidate in found)
+    ids = dict.fromkeys(candidate.entity.id for found in linked for candidate in found)
     signatures = yield from one(read_signatures(list(ids)))
-    there = [[(c, signatures[i]) for c in found if (i := c.value.entity.id) in signatures] for found in linked]
+    there = [_with_signatures(found, signatures) for found in linked]
     return [tuple(some) for some in linker.decide(questions, there)]
 
 
@@ -173,14 +166,10 @@ def _given(question: Question, signatures: Mapping[str, Signature]) -> tuple[Top
     return tuple(Topic(s.entity, s.degree, s.relations) for s in found.values())
 
 
-def _topic(signature: Signature, found: Scored[EntityCandidate]) -> Topic:
-    value = found.value
-    return replace(
-        Topic(signature.entity, signature.degree, signature.relations),
-        score=found.score,
-        mention=value.mention,
-        matched_name=value.matched_name,
-        probability=value.probability,
-        span=value.span,
-        kind=value.kind,
-    )
+def with_signature(topic: Topic, signature: Signature) -> Topic:
+    """Return what a linker found as the graph has it."""
+    return replace(topic, entity=signature.entity, degree=signature.degree, relations=signature.relations)
+
+
+def _with_signatures(found: Candidates, signatures: Mapping[str, Signature]) -> list[Topic]:
+    return [with_signature(each, signatures[i]) for each in found if (i := each.entity.id) in signatures]

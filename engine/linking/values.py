@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..database.graph import Signature, find_values
+from ..database.graph import find_values
 from ..literals import literal_term
 from ..stages import DecidingLinker
 from ..steps import Steps, one
-from ..values import Entity, EntityCandidate, Question, Scored
+from ..values import Entity, Question, Topic
 
 MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = r"(?P<month>" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS) + r")\.?"
@@ -83,7 +83,7 @@ class LinkingValues:
     def __init__(self, linker: DecidingLinker) -> None:
         self._linker = linker
 
-    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
+    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
         """Return the candidates of the linker inside, and the literals that go by values of each question."""
         found = yield from self._linker.link(questions)
         forms = [(at, form) for at, question in enumerate(questions) for form in values_in(question.text)]
@@ -100,12 +100,10 @@ class LinkingValues:
             for question, some, literals in zip(questions, found, added, strict=True)
         ]
 
-    def decide(
-        self, questions: Sequence[Question], found: Sequence[Sequence[tuple[Scored[EntityCandidate], Signature]]]
-    ) -> list[list[Scored[EntityCandidate]]]:
+    def decide(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
         """Return the candidates as the linker inside weighs them, and the literals with them, best first."""
-        entities = [[pair for pair in some if not pair[1].entity.is_literal] for some in found]
-        literals = [[candidate for candidate, s in some if s.entity.is_literal and s.relations] for some in found]
+        entities = [[each for each in some if not each.entity.is_literal] for some in found]
+        literals = [[each for each in some if each.entity.is_literal and each.relations] for some in found]
         decided = self._linker.decide(questions, entities)
         return [
             sorted((*one_, *two), key=lambda each: -each.score) for one_, two in zip(decided, literals, strict=True)
@@ -118,7 +116,7 @@ def _terms(form: ValueForm) -> list[str]:
     return [*whole, f'"{form.written[0]}T'] if form.sure and form.written[0][:4].isdigit() else whole
 
 
-def _candidates(text: str, found: Sequence[tuple[ValueForm, Entity]]) -> list[Scored[EntityCandidate]]:
+def _candidates(text: str, found: Sequence[tuple[ValueForm, Entity]]) -> list[Topic]:
     """Return the literals as candidates; of two values that overlap those of the longer one."""
     kept = [
         (form, literal)
@@ -126,17 +124,14 @@ def _candidates(text: str, found: Sequence[tuple[ValueForm, Entity]]) -> list[Sc
         if not any(form.overlaps(other) and _length(other) > _length(form) for other, _ in found)
     ]
     return [
-        Scored(
-            EntityCandidate(
-                literal,
-                text[form.start : form.end],
-                literal.label,
-                0,
-                SURE if form.sure else UNSURE,
-                (form.start, form.end),
-                kind="value",
-            ),
-            SURE if form.sure else UNSURE,
+        Topic(
+            literal,
+            score=SURE if form.sure else UNSURE,
+            mention=text[form.start : form.end],
+            matched_name=literal.label,
+            probability=SURE if form.sure else UNSURE,
+            span=(form.start, form.end),
+            kind="value",
         )
         for form, literal in kept
     ]

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..database.graph import Signature
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind, item_order
@@ -123,7 +122,7 @@ class BeamSearch:
 
         Raises `UnknownRelationError` when the graph has a relation whose number is not in `relations`.
         """
-        tree = FrontierTree(_signatures(questions), self.bounds, self.max_hop, self.stored_as)
+        tree = FrontierTree(_topics(questions), self.bounds, self.max_hop, self.stored_as)
         searches = [self._begun(linked, tree) for linked in questions]
         pool = max(top_k, self.beam_width)  # so that a top_k below the beam's width only shows less
         for hop in range(1, 2 * self.max_hop + 1):
@@ -228,6 +227,5 @@ class BeamSearch:
         )
 
 
-def _signatures(questions: Sequence[LinkedQuestion]) -> dict[str, Signature]:
-    topics = {topic.entity.id: topic for linked in questions for topic in linked.topics}
-    return {id_: Signature(topic.entity, topic.degree, topic.relations) for id_, topic in topics.items()}
+def _topics(questions: Sequence[LinkedQuestion]) -> dict[str, Topic]:
+    return {topic.entity.id: topic for linked in questions for topic in linked.topics}

@@ -17,7 +17,7 @@ from ..database.requests import Request
 from ..errors import UnknownRelationError
 from ..evidence.chain import Chain, ChainStep, Link
 from ..steps import Steps, together
-from ..values import Entity, RelationPath, Step
+from ..values import Entity, RelationPath, Step, Topic
 
 
 def ends_for(
@@ -125,7 +125,7 @@ class FrontierTree:
     """
 
     def __init__(
-        self, signatures: Mapping[str, Signature], bounds: Bounds, max_hop: int, stored_as: Mapping[str, str]
+        self, signatures: Mapping[str, Signature | Topic], bounds: Bounds, max_hop: int, stored_as: Mapping[str, str]
     ) -> None:
         self.bounds = bounds
         self.max_hop = max_hop
