@@ -17,8 +17,8 @@ from lodestar.engine.api import Engine
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.database.requests import Request
 from lodestar.engine.database.templates import template
-from lodestar.engine.linking.names import fold
 from lodestar.engine.values import Question
+from lodestar.models.words import fold
 
 PAGE = 10_000
 LEAST_LETTERS = {1: 5, 2: 10}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...models.words import fold
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
-from ..linking.names import fold
 from ..values import Topic
 
 CLOSE = 0.3

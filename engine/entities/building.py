@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ...models.encoder import FloatArray, SentenceEncoder
 from ...models.file_hash import file_sha256
-from ...models.whole_file import whole
+from ...models.whole_file import atomic_write
 from ..database.catalogue import Edition
 from ..progress.phases import Progress, silent
 from .index import DESCRIPTION, ROWS, VECTORS, EntityIndex, EntityIndexMeta, meta_text, open_entity_index
@@ -201,7 +201,11 @@ def _written(
     """Write the three files, the description last: until it is there the sizes of the one before do not fit."""
     import faiss
 
-    with whole(folder / DESCRIPTION) as description, whole(folder / ROWS) as rows, whole(folder / VECTORS) as vectors:
+    with (
+        atomic_write(folder / DESCRIPTION) as description,
+        atomic_write(folder / ROWS) as rows,
+        atomic_write(folder / VECTORS) as vectors,
+    ):
         faiss.write_index(index, str(vectors))
         table = pa.table({"id": ids, "key": pa.array(keys, pa.uint64())})
         with pa.OSFile(str(rows), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:

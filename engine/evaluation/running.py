@@ -17,7 +17,7 @@ from ..recipes.recipe import Recipe
 from ..resources import Resources
 from ..server.file_lock import locked
 from ..settings import Settings
-from ..whole_file import parsed_json, storing, write_whole
+from ..whole_file import parsed_json, storing, write_text_file
 from .asking import Asker
 from .opening import opened
 from .provenance import provenance
@@ -151,7 +151,7 @@ def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
         )
     for name in OUTPUTS:
         (options.folder / name).unlink(missing_ok=True)
-    write_whole(kept, json.dumps(stated, indent=2, ensure_ascii=False))
+    write_text_file(kept, json.dumps(stated, indent=2, ensure_ascii=False))
 
 
 def _difference(before: dict[str, Any] | None, now: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from ...models.words import FUNCTION_WORDS
 from ..database.graph import NamedEntity, NameQuery, find_entity_candidates, read_search_names
 from ..entities.nearest import NearestEntities
 from ..steps import Steps, one
@@ -18,7 +19,7 @@ from ..values import Question, Topic
 from .deciding import Logistic, Weighing
 from .likelihood import features, probabilities
 from .mentions import MAX_WORDS, Mention, Words, mention
-from .names import FUNCTION_WORDS, NUMBERS, ROMANS, Token, content_of, is_unspaced, places_of, tokenise
+from .names import NUMBERS, ROMANS, Token, content_of, is_unspaced, places_of, tokenise
 from .relation_evidence import Floats, RelationEvidence
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
+
+from ...models.words import FUNCTION_WORDS, NEVER_NAMES, SMALL_WORDS, fold
 
 MAX_CHARS = 400
 """What of a name is held against a question; of a longer one its beginning alone."""
@@ -17,27 +18,6 @@ _LETTER = rf"[^\W{_UNSPACED}]"
 _WORD = re.compile(rf"(?:\b{_LETTER}\.){{2,}}|[{_UNSPACED}]|{_LETTER}+(?:['’]{_LETTER}+)*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _POSSESSIVE = re.compile(r"['’]s?$")
-
-FUNCTION_WORDS = frozenset(
-    """
-    a about above after all also an and any are as at be because been before being below between both but by can
-    could did do does doing done during each few first for from further give had has have having he her here him
-    his how i if in into is it its itself just last list main many me more most much my name named names no nor
-    not of off on once one only or other our out over own please s same she should show so some such tell than that
-    the their them then there these they this those through to too two under until up us used very was we were
-    what when where which while who whom whose why will with would you your
-    """.split()
-)
-"""Words that a question is built from: they never make a mention on their own, nor are they searched for."""
-
-
-NEVER_NAMES = frozenset(
-    """
-    a about above after an and as at before below between but by during for from if in into nor of off on or out over so
-    than the then through to under until up while with
-    """.split()
-)
-"""Function words that a name has among others."""
 
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
 NUMBERS = {roman: str(number) for number, roman in enumerate(_ROMAN, start=1)}
@@ -58,14 +38,6 @@ class Token:
     def key(self) -> str:
         """What is compared: the folded word, a Roman numeral of two letters or more as a number."""
         return NUMBERS[self.folded] if len(self.folded) > 1 and self.folded in NUMBERS else self.folded
-
-
-def fold(text: str) -> str:
-    """Return the text as names are compared: no accents, no case, underscores opened."""
-    if text.isascii():
-        return text.replace("_", " ").lower()
-    decomposed = unicodedata.normalize("NFKD", text.replace("_", " "))
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
 
 
 def tokenise(text: str) -> list[Token]:
@@ -119,10 +91,6 @@ def content_of(text: str, tokens: Sequence[Token]) -> list[bool]:
         for token, is_content in zip(tokens, plain, strict=True)
     ]
 
-
-_SMALL = "a an and at by da das de del der des di du e el et for in la las le les los of on the to und van von y"
-SMALL_WORDS = frozenset(form for word in _SMALL.split() for form in (word, word.capitalize(), word.upper()))
-"""Words that give no letter; the stage's macro `initials` has the same list."""
 
 MAX_WORDS = 6
 

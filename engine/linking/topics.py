@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from rapidfuzz.distance import DamerauLevenshtein
 
+from ...models.words import FUNCTION_WORDS, fold
 from ..database.graph import (
     NamedEntity,
     NameQuery,
@@ -19,7 +20,7 @@ from ..database.graph import (
 from ..stages import DecidingLinker
 from ..steps import Steps, one, together
 from ..values import Entity, LinkedQuestion, Question, Topic
-from .names import FUNCTION_WORDS, Token, fold, tokenise
+from .names import Token, tokenise
 
 NAMESAKES = 1_000
 """Entities read for a name; beyond them no other of the same name is looked at."""

@@ -24,9 +24,9 @@ import duckdb
 import pyarrow as pa
 
 from ...engine.errors import InputError, StorageError
-from ...engine.linking.names import SMALL_WORDS
 from ...engine.progress.phases import Progress, silent
 from ...engine.server.processes import machine
+from ...models.words import SMALL_WORDS
 from ..parsers.parser import parser
 from ..plain_lines.encoded_files import NUMBERED, EncodedFiles
 from ..plain_lines.taking import PlainLines

@@ -17,7 +17,7 @@ from typing import IO, Any, Protocol, TypeVar, cast
 
 from ..one_line import one_line
 from ..training.decoding import decoded
-from ..whole_file import whole
+from ..whole_file import atomic_write
 
 FORMAT = 1
 MAX_LINE_BYTES = 1 << 25
@@ -48,7 +48,7 @@ def write_lines(path: Path, header: Mapping[str, Any], records: Iterable[Any]) -
     """Write a file, whole or not at all: the same header and the same records, the same bytes."""
     said = ({"format": FORMAT, **header}, *map(asdict, records))
     lines = (json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in said)
-    with whole(path) as draft, draft.open("wb") as file:
+    with atomic_write(path) as draft, draft.open("wb") as file:
         if path.suffix == ".gz":
             with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
                 packed.writelines(lines)

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ..one_line import one_line
-from ..whole_file import whole
+from ..whole_file import atomic_write
 from .decoding import decoded
 
 FORMAT = 1
@@ -77,7 +77,7 @@ def write_state(path: Path, state: TrainingState, resolved: Mapping[str, Any]) -
         resolved=dict(resolved),
     )
     try:
-        with whole(path) as draft:
+        with atomic_write(path) as draft:
             save_file(tensors, draft, {"training": json.dumps(asdict(said))})
     except SafetensorError as error:
         raise OSError(f"{path}: {error}") from error

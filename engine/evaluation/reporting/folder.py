@@ -10,7 +10,7 @@ from typing import Any
 
 from ....models.one_line import one_line
 from ...errors import InputError
-from ...whole_file import parsed_json, read_text, write_whole
+from ...whole_file import parsed_json, read_text, write_text_file
 from ..records.record import Record
 from ..records.records_file import RecordsFile
 from .page import report_page
@@ -24,7 +24,7 @@ RECORDS, REPORT, PAGE = "records.jsonl", "report.json", "report.html"
 def write_report(folder: Path, report: Mapping[str, Any]) -> None:
     """Write the report as JSON and as a page, each whole or not at all."""
     for name, text in ((REPORT, json.dumps(report, indent=1, ensure_ascii=False)), (PAGE, report_page(report))):
-        write_whole(folder / name, text)
+        write_text_file(folder / name, text)
 
 
 def read_report(path: str) -> dict[str, Any]:

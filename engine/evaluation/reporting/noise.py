@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ...whole_file import write_whole
+from ...whole_file import write_text_file
 from .. import reporting
 from ..metrics.uncertainty import bootstrap_interval, paired_test
 from ..noise_curve import NoiseCurve, NoiseRun
@@ -50,8 +50,8 @@ def noise_report(curves: Sequence[NoiseCurve]) -> dict[str, Any]:
 
 def write_noise_report(folder: Path, report: Mapping[str, Any]) -> None:
     """Write the report as JSON and as a page, each whole or not at all."""
-    write_whole(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False))
-    write_whole(folder / PAGE, noise_page(report))
+    write_text_file(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False))
+    write_text_file(folder / PAGE, noise_page(report))
 
 
 def noise_lead(report: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from ....models.whole_file import whole
+from ....models.whole_file import atomic_write
 from ...errors import DownloadError
 from ..file_lock import locked
 from .byte_progress import ByteProgress
@@ -86,7 +86,7 @@ class JarCache:
         if not jars:
             return
         verified = self._read_verified() | {jar.file_name: _fingerprint(self.folder / jar.file_name) for jar in jars}
-        with whole(self.folder / "verified.json") as draft:
+        with atomic_write(self.folder / "verified.json") as draft:
             draft.write_text(json.dumps(verified, indent=0), encoding="utf-8")
 
     def _read_verified(self) -> dict[str, list[int] | None]:

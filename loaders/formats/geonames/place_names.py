@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterable
 
+from ....models.words import fold
 from ...ids_and_names import search_name
 
 MIN_CHARS = 4
@@ -49,8 +49,7 @@ COUNTRY_ALIASES = {
 
 def folded_name(name: str) -> str:
     """Return a name without accents, case and punctuation, as the full-text index compares it."""
-    decomposed = unicodedata.normalize("NFKD", search_name(name))
-    return " ".join(re.findall(r"\w+", "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()))
+    return " ".join(re.findall(r"\w+", fold(search_name(name))))
 
 
 def aliases(name: str, others: Iterable[str], taken: Collection[str] = ()) -> list[str]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ....engine.errors import InputError, UsageError
-from ....engine.linking.names import Token, content_words, fold, tokenise
+from ....engine.linking.names import Token, content_words, tokenise
+from ....models.words import fold
 
 if TYPE_CHECKING:
     from spacy.language import Language
