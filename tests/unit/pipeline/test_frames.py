@@ -4,57 +4,19 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
-from lodestar import Engine
-from lodestar.engine.database.gateway import Connection
-from lodestar.engine.database.requests import Request, Row
-from lodestar.engine.resources import Resources
-from lodestar.engine.settings import Settings
+from lodestar.engine.database.requests import Request
 from lodestar.engine.values import Question
 
-from tests.memory_graph import MemoryGraph
+from tests.memory_engine import open_engine
 from tests.tiny_checkpoint import write_tiny_checkpoint
 
 MAX_FRAMES = 6
-TRIPLES = (
-    ("Peru", "capital", "Lima"),
-    ("Peru", "official language", "Quechua"),
-    ("Peru", "official language", "Spanish"),
-    ("Lima", "mayor", "Ana"),
-    ("Bolivia", "borders", "Peru"),
-)
-
-
-class WholeGraph(MemoryGraph):
-    """A graph in memory that an engine can be opened over."""
-
-    def _read_edition(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        return [(1, "then", "now", len(self.relations))]
-
-    def _read_graph_state(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        num_nodes = len(self.names) + len(self.relations) + 1
-        loads = [("memory", True, False, 1)]
-        return [(["entity_id", "entity_names"], len(self.names), 0, [1] * len(self.relations), loads, num_nodes, 0)]
-
-    def _read_catalogue(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        return [(number, name, name, 1) for name, number in self.relations.items()]
-
-    def close(self) -> None:
-        """It has no connections."""
-
-
-def open_engine(tmp_path: Path, recipe: str, options: Mapping[str, Any]) -> Engine:
-    settings = Settings(home=str(tmp_path), uri="bolt://127.0.0.1:1")
-    connection = Connection("bolt://127.0.0.1:1")
-    resources = Resources(settings, connection)
-    engine = Engine(settings, recipe=recipe, options=options, connection=connection, resources=resources)
-    engine._gateway = WholeGraph(TRIPLES)  # type: ignore[assignment]
-    return engine
 
 
 def generators_up(frame: FrameType | None) -> int:
