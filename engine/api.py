@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from .errors import EntityNotFoundError, UnknownRelationError, UsageError
+from .errors import EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Item
 from .evidence.quotes import Quotes, quoted
@@ -26,7 +26,7 @@ from .running import AsyncRunner, Runner
 from .settings import Settings, resolve
 from .stages import Answerer, DecidingLinker, Linker, Retriever
 from .steps import Steps, alongside, one
-from .values import EntityCandidate, Question, Scored
+from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:
     from ..models.text.encoders import SentenceEncoder
@@ -49,6 +49,17 @@ class _Opened:
     edition: Edition
     graph: GraphResources
     pipeline: Pipeline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a question cannot be asked: an `Extra` of its evidence."""
+
+    error: LodestarError
+
+    def as_json(self) -> dict[str, Any]:
+        """Return nothing: the evidence's note says it."""
+        return {}
 
 
 class Engine:
@@ -115,11 +126,11 @@ class Engine:
     # One question or many, blocking
 
     def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Item]:
-        """Return the ranked evidence for a question; raise `EntityNotFoundError` when no topic entity is known."""
-        return _with_topics(self.retrieve_batch([_question(question)], top_k=top_k)[0])
+        """Return the ranked evidence for a question; raise its fault (`fault_of`), as where it names no entity."""
+        return _without_fault(self.retrieve_batch([question], top_k=top_k)[0])
 
     def retrieve_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Evidence[Item]]:
-        """Return the ranked evidence for each question; one with a fault, or about nothing known, has a note."""
+        """Return the ranked evidence for each question; of one with a fault (`fault_of`) the note says which."""
         return self._run(self._retrieval_steps(questions, top_k))
 
     def ask(self, question: str | Question, *, top_k: int | None = None) -> Answer:
@@ -165,7 +176,7 @@ class Engine:
         """Return for each evidence the snippets that its first items rest on, where the graph was made of text."""
         return self._run(quoted(evidence, max_items))
 
-    def link(self, text: str) -> tuple[Scored[EntityCandidate], ...]:
+    def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
         return self._run(self._link_steps(_question(text)))
 
@@ -177,7 +188,7 @@ class Engine:
 
     async def aretrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Item]:
         """Like `retrieve`."""
-        return _with_topics((await self.aretrieve_batch([_question(question)], top_k=top_k))[0])
+        return _without_fault((await self.aretrieve_batch([question], top_k=top_k))[0])
 
     async def aretrieve_batch(
         self, questions: Sequence[str | Question], *, top_k: int | None = None
@@ -237,7 +248,7 @@ class Engine:
         _, pipeline = yield from self._prepared()
         return (yield from pipeline.answer(evidence))
 
-    def _link_steps(self, question: Question) -> Steps[tuple[Scored[EntityCandidate], ...]]:
+    def _link_steps(self, question: Question) -> Steps[tuple[Topic, ...]]:
         opened = yield from self._graph_read()
         linker: Linker = self._own["linker"] or self.recipe.linker.linker(opened.graph)
         found = yield from linker.link([question])
@@ -356,13 +367,25 @@ def _question_or_fault(question: str | Question) -> Question | Evidence[Item]:
     try:
         return _question(question)
     except UsageError as error:
-        return Evidence(Question(_shorten(repr(question))), (), "chain", note=str(error))
+        return Evidence(Question(_shorten(repr(question))), (), "chain", note=str(error), extras=(Fault(error),))
 
 
-def _with_topics(evidence: Evidence[Item]) -> Evidence[Item]:
+def fault_of(evidence: Evidence[Item]) -> LodestarError | None:
+    """Return why a question could not be asked: it is none, or no entity of it is known; None where it was asked.
+
+    It is what `Engine.ask` and `Engine.retrieve` raise for a question alone; in a batch no other question is lost.
+    """
+    if (fault := evidence.extra_of(Fault)) is not None:
+        return fault.error
     if not evidence.topics:
         hint = "try `lodestar entities` with parts of it, or give --topic an id or a name"
-        raise EntityNotFoundError(f"{evidence.note}: {_shorten(evidence.question.text)!r}; {hint}")
+        return EntityNotFoundError(f"{evidence.note}: {_shorten(evidence.question.text)!r}; {hint}")
+    return None
+
+
+def _without_fault(evidence: Evidence[Item]) -> Evidence[Item]:
+    if (fault := fault_of(evidence)) is not None:
+        raise fault
     return evidence
 
 

@@ -7,7 +7,6 @@ retrievers themselves, and so can be combined again.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,9 +15,9 @@ from ..models.kept import Kept
 from .evidence.bridges import as_kind
 from .evidence.calibration import Calibration
 from .evidence.chain import Chain
-from .evidence.evidence import Cost, Evidence, Item, Kind, item_order, merged_costs
+from .evidence.evidence import Evidence, Item, Kind, item_order
 from .stages import Reorganiser, Retriever
-from .steps import Steps, in_step, measured
+from .steps import Steps, side_by_side, stage
 from .values import LinkedQuestion, Scored
 
 RANK_CONSTANT = 60
@@ -62,7 +61,7 @@ class Union:
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return the union for each question."""
-        left, right = yield from in_step(*(side.retrieve(questions, top_k) for side in self._sides))
+        left, right = yield from side_by_side(*(side.retrieve(questions, top_k) for side in self._sides))
         return [unite_evidence(one, as_kind(two, one.kind)) for one, two in zip(left, right, strict=True)]
 
 
@@ -88,13 +87,13 @@ class Cached:
             found = yield from self._retriever.retrieve(list(missing.values()), top_k)
             with self._turn:
                 for key, evidence in zip(missing, found, strict=True):
-                    self._kept.keep(key, replace(evidence, trace=()))
+                    self._kept.keep(key, evidence)
             known |= dict(zip(missing, found, strict=True))
         return [known[key] for key in keys]
 
 
 class Traced:
-    """A retriever whose cost stands in the trace; a `Retriever`. See `traced`."""
+    """A retriever whose cost stands in the trace under a name; a `Retriever`."""
 
     def __init__(self, name: str, retriever: Retriever) -> None:
         self._name = name
@@ -103,11 +102,11 @@ class Traced:
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return what the retriever returns."""
-        return (yield from traced(self._name, (), self._retriever.retrieve(questions, top_k)))
+        return stage(self._name, self._retriever.retrieve(questions, top_k))
 
 
 class TracedReorganiser:
-    """A reorganiser whose cost stands in the trace; a `Reorganiser`. See `traced`."""
+    """A reorganiser whose cost stands in the trace under a name; a `Reorganiser`."""
 
     def __init__(self, name: str, reorganiser: Reorganiser) -> None:
         self._name = name
@@ -117,24 +116,7 @@ class TracedReorganiser:
 
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
         """Return what the reorganiser returns."""
-        before = merged_costs(evidence[0].trace) if evidence else ()
-        return (yield from traced(self._name, before, self._reorganiser.reorganise(evidence)))
-
-
-def traced(name: str, before: Sequence[Cost], steps: Steps[list[Evidence[Any]]]) -> Steps[list[Evidence[Any]]]:
-    """Run the steps and charge to `name` what they took beyond what the evidence says of itself since `before`."""
-    started_s = time.perf_counter()
-    found, num_requests, usage = yield from measured(steps)
-    seconds = time.perf_counter() - started_s
-    if not found:
-        return found
-    told = found[0].trace
-    own_s = sum(cost.seconds for cost in told) - sum(cost.seconds for cost in before)
-    own_trips = sum(cost.round_trips for cost in told) - sum(cost.round_trips for cost in before)
-    asked = sum(cost.llm.calls + cost.llm.cached for cost in told) > sum(c.llm.calls + c.llm.cached for c in before)
-    cost = Cost(name, max(seconds - own_s, 0.0), max(num_requests - own_trips, 0))
-    cost = cost if asked else replace(cost, llm=usage)
-    return [each.charged([cost]) for each in found]
+        return stage(self._name, self._reorganiser.reorganise(evidence))
 
 
 def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
@@ -163,7 +145,6 @@ def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item
         left_out=tuple(dict.fromkeys((*left.left_out, *right.left_out))),
         note=left.note and right.note,
         reason=left.reason and right.reason,
-        trace=merged_costs((*left.trace, *right.trace)),
         walked=(*left.walked, *right.walked),
     )
 

@@ -13,8 +13,8 @@ from pydantic import ConfigDict, Field
 from .errors import EntityNotFoundError, UsageError
 from .evidence.chain import Chain
 from .evidence.evidence import Evidence, Item
-from .evidence.form import Formed
-from .evidence.plain import FORMAT, form_data, item_data
+from .evidence.extras import FormResult
+from .evidence.plain import FORMAT, item_data
 from .evidence.text import item_text
 from .settings import resolve
 
@@ -132,17 +132,18 @@ def _abstains(engine: Any, evidence: Evidence[Item]) -> bool | None:
 def documents(evidence: Evidence[Item]) -> list[Document]:
     """Return one document for each item of evidence, best first."""
     found = [_document(evidence, index) for index in range(len(evidence.items))]
-    return found if evidence.form is None else [_form_document(evidence, evidence.form), *found]
+    form = evidence.extra_of(FormResult)
+    return found if form is None else [_form_document(evidence, form), *found]
 
 
-def _form_document(evidence: Evidence[Item], form: Formed) -> Document:
+def _form_document(evidence: Evidence[Item], form: FormResult) -> Document:
     """Return what came of a question of a form, as how many, before the paths that it rests on."""
     names = ", ".join(each.entity.label for each in form.found[:MAX_NAMED])
     said = form.reason or form.says or (str(form.total) if form.counted else names)
     return Document(
         id=f"form {evidence.question.text}",
         page_content=f"{said} ({form.text})",
-        metadata={"source": "lodestar", "format": FORMAT, "kind": "form", "form": form_data(form)},
+        metadata={"source": "lodestar", "format": FORMAT, "kind": "form", **form.as_json()},
     )
 
 

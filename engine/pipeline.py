@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .evidence.answer import Answer
-from .evidence.evidence import Cost, Evidence
-from .linking.by_name import nearest_names
-from .linking.topics import looked_up
+from .evidence.evidence import Evidence
+from .evidence.extras import Suggestions
+from .linking.topics import looked_up, nearest_names
 from .stages import Answerer, DecidingLinker, Linker, ReadingAnswerer, Retriever
-from .steps import Steps, measured
+from .steps import Steps, stage, with_costs
 from .values import Entity, LinkedQuestion, Question
 
 
@@ -31,58 +30,43 @@ class Pipeline:
 
     def retrieve(self, questions: Sequence[Question], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return evidence of at most `top_k` items for each question; one without a known entity has a note."""
-        linked, costs = yield from self._linked(questions)
-        offered, looking = yield from self._offered([each.question for each in linked if not each.topics])
-        found = yield from self.retriever.retrieve(linked, top_k)
-        return [
-            replace(
-                each.cut_to(top_k),
-                trace=(*costs, *looking, *each.trace),
-                **({} if each.topics else _nothing_linked(each.question, offered.get(each.question, ()))),
-            )
-            for each in found
-        ]
+        found, costs = yield from with_costs(self._retrieve(questions, top_k))
+        return [each.charged(costs) for each in found]
 
     def answer(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Answer]]:
         """Return an answer to each question; what it took stands in its evidence."""
-        started_s = time.perf_counter()
-        answers, num_requests, usage = yield from measured(self.answerer.answer(evidence))
-        cost = Cost("answer", time.perf_counter() - started_s, num_requests, usage)
-        return [replace(answer, evidence=answer.evidence.charged([cost])) for answer in answers]
+        answers, costs = yield from with_costs(stage("answer", self.answerer.answer(evidence), is_whole=True))
+        return [replace(answer, evidence=answer.evidence.charged(costs)) for answer in answers]
 
     def ask(self, questions: Sequence[Question], top_k: int) -> Steps[list[Answer]]:
         """Return an answer to each question."""
         found = yield from self.retrieve(questions, top_k)
         return (yield from self.answer(found))
 
-    def _linked(self, questions: Sequence[Question]) -> Steps[tuple[list[LinkedQuestion], list[Cost]]]:
-        """Link the questions that name no entities, then look all topics up."""
-        started_s = time.perf_counter()
-        free = [question for question in questions if not question.topic_entities]
-        candidates, linking, _ = (yield from measured(self.linker.link(free))) if free else ([], 0, None)
-        found = iter(candidates)
-        linked_s = time.perf_counter()
-        topics, looking, _ = yield from measured(
-            looked_up(
-                questions,
-                [() if question.topic_entities else next(found) for question in questions],
-                self.linker if isinstance(self.linker, DecidingLinker) else None,
+    def _retrieve(self, questions: Sequence[Question], top_k: int) -> Steps[list[Evidence[Any]]]:
+        linked = yield from self._link(questions)
+        unlinked = [each.question for each in linked if not each.topics]
+        offered: dict[Question, tuple[Entity, ...]] = {}
+        if unlinked:
+            texts = [" ".join(question.topic_entities) or question.text for question in unlinked]
+            found_names = yield from stage("nearest names", nearest_names(texts))
+            offered = dict(zip(unlinked, found_names, strict=True))
+        found = yield from self.retriever.retrieve(linked, top_k)
+        return [
+            replace(
+                each.cut_to(top_k),
+                **({} if each.topics else _nothing_linked(each.question, offered.get(each.question, ()))),
             )
-        )
-        return topics, [
-            Cost("link", linked_s - started_s, linking),
-            Cost("topics", time.perf_counter() - linked_s, looking),
+            for each in found
         ]
 
-    def _offered(self, unlinked: Sequence[Question]) -> Steps[tuple[dict[Question, tuple[Entity, ...]], list[Cost]]]:
-        """Return the entities whose names are nearest to what was asked about, where nothing goes by it."""
-        if not unlinked:
-            return {}, []
-        started_s = time.perf_counter()
-        texts = [" ".join(question.topic_entities) or question.text for question in unlinked]
-        found, looking, _ = yield from measured(nearest_names(texts))
-        cost = Cost("nearest names", time.perf_counter() - started_s, looking)
-        return dict(zip(unlinked, found, strict=True)), [cost]
+    def _link(self, questions: Sequence[Question]) -> Steps[list[LinkedQuestion]]:
+        """Link the questions that name no entities, then look all topics up."""
+        free = [question for question in questions if not question.topic_entities]
+        found = iter((yield from stage("link", self.linker.link(free))) if free else [])
+        linked = [() if question.topic_entities else next(found) for question in questions]
+        linker = self.linker if isinstance(self.linker, DecidingLinker) else None
+        return (yield from stage("topics", looked_up(questions, linked, linker)))
 
 
 def _nothing_linked(question: Question, offered: tuple[Entity, ...]) -> dict[str, Any]:
@@ -90,4 +74,4 @@ def _nothing_linked(question: Question, offered: tuple[Entity, ...]) -> dict[str
     named = ", ".join(map(repr, question.topic_entities))
     reason = f"no entity has the id or name {named}" if named else "no known entity in the question"
     offer = f"; did you mean {' or '.join(entity.label for entity in offered)}?" if offered else ""
-    return {"note": reason + offer, "reason": "nothing linked", "did_you_mean": offered}
+    return {"note": reason + offer, "reason": "nothing linked", "extras": (Suggestions(offered),) if offered else ()}

@@ -11,15 +11,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Kind
-from .neo4j.graph import Signature
 from .steps import Steps
-from .values import EntityCandidate, LinkedQuestion, Question, Scored
+from .values import LinkedQuestion, Question, Topic
 
 
 class Linker(Protocol):
     """Entity linking: from questions to the entities they mention."""
 
-    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
+    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
         """Return candidates per question, best first; one round trip for the batch."""
         ...
 
@@ -28,9 +27,7 @@ class Linker(Protocol):
 class DecidingLinker(Linker, Protocol):
     """A linker that has a second say, once its candidates are looked up in the graph."""
 
-    def decide(
-        self, questions: Sequence[Question], found: Sequence[Sequence[tuple[Scored[EntityCandidate], Signature]]], /
-    ) -> list[list[Scored[EntityCandidate]]]:
+    def decide(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]], /) -> list[list[Topic]]:
         """Return the candidates of each question, best first, weighed by the relations at them too."""
         ...
 

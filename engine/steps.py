@@ -3,14 +3,20 @@
 A stage is written once, as a generator that yields a group of calls (database requests and prompts, sent together) and
 gets their answers back: a request's decoded rows, a prompt's completion or `LLMError`. `drive` does it on a blocking
 gateway, `drive_async` on an asyncio one.
+
+A stage that has others work for it hands their steps to the driver (`stage`, `side_by_side`, `with_costs`), which runs
+them on a stack of its own: a group climbs the frames of one stage alone. The driver sends all groups, so that it alone
+counts requests, times stages and charges prompts (`Cost`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from functools import partial
-from typing import Any, TypeVar
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from .llm.prompts import ChatUsage, Prompt, usage_of
 from .neo4j.requests import Request
@@ -19,28 +25,64 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 Call = Request[Any] | Prompt
-Steps = Generator[Sequence[Call], Sequence[Any], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a stage took, without what it had other stages do. It belongs to the batch that a question was asked in."""
+
+    stage: str
+    seconds: float = 0.0
+    round_trips: int = 0
+    llm: ChatUsage = field(default_factory=ChatUsage)
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.stage, self.seconds + other.seconds, self.round_trips + other.round_trips, self.llm + other.llm
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Tells the driver what to charge from here on to `stage`, "" for the own one of these steps; with `seconds`, so
+    much of what was counted last."""
+
+    stage: str
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Tells the driver to run other steps, side by side where they are several, and to return their results in order.
+
+    stage: what they are charged to, "" for what the one that yields them is; with `is_whole` whatever they say. Where
+    `has_costs`, their costs are returned beside the results. beside: a request that goes with their first group.
+    """
+
+    steps: tuple[Steps[Any], ...]
+    stage: str = ""
+    is_whole: bool = False
+    has_costs: bool = False
+    beside: Request[Any] | None = None
+
+
+Steps = Generator[Sequence[Call] | Branches | Charge, Any, T]
 
 
 def drive(steps: Steps[T], send: Callable[[Sequence[Call]], Sequence[Any]]) -> T:
     """Run the steps to their end and return what they return."""
-    try:
-        group = next(steps)
-        while True:
-            group = steps.send(send(group))
-    except StopIteration as stop:
-        result: T = stop.value
-        return result
+    run = _Run(steps)
+    while (group := run.advance()) is not None:
+        run.take(send(group))
+    return run.result
 
 
 async def drive_async(steps: Steps[T], send: Callable[[Sequence[Call]], Awaitable[Sequence[Any]]]) -> T:
     """Do the same without blocking the event loop: what the steps compute between groups runs in a thread."""
-    done, group = await asyncio.to_thread(_advance, partial(next, steps))
-    while not done:
-        answers = await send(group)
-        done, group = await asyncio.to_thread(_advance, partial(steps.send, answers))
-    result: T = group
-    return result
+    run = _Run(steps)
+    while (group := await asyncio.to_thread(run.advance)) is not None:
+        run.take(await send(group))
+    return run.result
 
 
 def one(request: Request[T]) -> Steps[T]:
@@ -58,72 +100,37 @@ def together(requests: Sequence[Request[T]]) -> Steps[list[T]]:
     return list(answers)
 
 
-def counted(steps: Steps[T]) -> Steps[tuple[T, int]]:
-    """Run the steps and return their result with the number of database requests they sent."""
-    num_requests = 0
-    try:
-        group = next(steps)
-        while True:
-            num_requests += sum(isinstance(call, Request) for call in group)
-            group = steps.send((yield group))
-    except StopIteration as stop:
-        return stop.value, num_requests
+def stage(name: str, steps: Steps[T], *, is_whole: bool = False) -> Steps[T]:
+    """Run the steps of a stage, charged to its name; with `is_whole` those of the stages within it, too."""
+    (result,) = yield Branches((steps,), name, is_whole)
+    found: T = result
+    return found
 
 
-def charged(steps: Steps[T]) -> Steps[tuple[T, ChatUsage]]:
-    """Run the steps and return their result with what their prompts cost."""
-    usage = ChatUsage()
-    try:
-        group = next(steps)
-        while True:
-            answers = yield group
-            for call, answer in zip(group, answers, strict=True):
-                if isinstance(call, Prompt):
-                    usage += usage_of(call, answer)
-            group = steps.send(answers)
-    except StopIteration as stop:
-        return stop.value, usage
+def charge(name: str, seconds: float | None = None) -> Steps[None]:
+    """Charge what follows in these steps to `name`, "" for their own; with `seconds`, so much of what was last."""
+    yield Charge(name, seconds)
 
 
-def measured(steps: Steps[T]) -> Steps[tuple[T, int, ChatUsage]]:
-    """Run the steps and return their result with the number of database requests, and what their prompts cost."""
-    (result, num_requests), usage = yield from charged(counted(steps))
-    return result, num_requests, usage
+def with_costs(steps: Steps[T]) -> Steps[tuple[T, tuple[Cost, ...]]]:
+    """Run the steps and return their result with what their stages took, in the order in which they began."""
+    (result,), costs = yield Branches((steps,), has_costs=True)
+    return result, costs
 
 
-def in_step(*many: Steps[Any]) -> Steps[list[Any]]:
+def side_by_side(*many: Steps[Any]) -> Steps[list[Any]]:
     """Run several steps side by side, what they ask at the same time sent together; return their results in order."""
-    results: list[Any] = [None] * len(many)
-    groups: dict[int, Sequence[Call]] = {}
-    answers: dict[int, Sequence[Any] | None] = dict.fromkeys(range(len(many)))
-    while answers:
-        groups.clear()
-        for place, answer in answers.items():
-            try:
-                groups[place] = next(many[place]) if answer is None else many[place].send(answer)
-            except StopIteration as stop:
-                results[place] = stop.value
-        answers.clear()
-        if groups:
-            said = iter((yield tuple(call for group in groups.values() for call in group)))
-            answers |= {place: [next(said) for _ in group] for place, group in groups.items()}
-    return results
+    results = yield Branches(many)
+    return list(results)
 
 
 def alongside(steps: Steps[T], request: Request[S]) -> Steps[tuple[T, S | None]]:
-    """Run the steps with the request sent together with their first group; its answer is None where they send none."""
-    try:
-        group = next(steps)
-    except StopIteration as stop:
-        return stop.value, None
-    answers = yield (*group, request)
-    answer: S = answers[-1]
-    answers = answers[:-1]
-    try:
-        while True:
-            answers = yield steps.send(answers)
-    except StopIteration as stop:
-        return stop.value, answer
+    """Run the steps with the request sent together with their first group; its answer is None where they send none.
+
+    It is charged to nobody.
+    """
+    (result,), answer = yield Branches((steps,), beside=request)
+    return result, answer
 
 
 def requests_in(group: Sequence[Call]) -> list[Request[Any]]:
@@ -134,9 +141,179 @@ def requests_in(group: Sequence[Call]) -> list[Request[Any]]:
     return requests
 
 
-def _advance(step: Callable[[], Any]) -> tuple[bool, Any]:
-    """Take one step of a generator: (False, its next group), or (True, its result) at the end."""
-    try:
-        return False, step()
-    except StopIteration as stop:
-        return True, stop.value
+def merge_costs(costs: Iterable[Cost]) -> tuple[Cost, ...]:
+    """Return one cost for each stage, in the order in which stages first come."""
+    by_stage: dict[str, Cost] = {}
+    for cost in costs:
+        by_stage[cost.stage] = by_stage[cost.stage] + cost if cost.stage in by_stage else cost
+    return tuple(by_stage.values())
+
+
+class _Ledger:
+    """What stages took, by name; what has no name is not kept."""
+
+    def __init__(self) -> None:
+        self._costs: dict[str, Cost] = {}
+
+    def add(self, cost: Cost) -> None:
+        if cost.stage:
+            known = self._costs.get(cost.stage)
+            self._costs[cost.stage] = cost if known is None else known + cost
+
+    def move(self, source: str, target: str, seconds: float) -> None:
+        known = self._costs.get(source)
+        moved = min(max(seconds, 0.0), known.seconds) if known else max(seconds, 0.0)
+        if known:
+            self.add(Cost(source, -moved))
+        self.add(Cost(target, moved))
+
+    def costs(self) -> tuple[Cost, ...]:
+        return tuple(self._costs.values())
+
+
+@dataclass(slots=True, eq=False)
+class _Task:
+    """Steps on the driver's stack: those of a stage, and where their result goes."""
+
+    steps: Steps[Any]
+    own_stage: str
+    ledger: _Ledger
+    is_whole: bool = False
+    parent: _Task | None = None
+    place: int = 0
+    branches: Branches | None = None
+    """What it waits for."""
+    results: list[Any] = field(default_factory=list)
+    num_running: int = 0
+    is_beside_sent: bool = False
+    beside: Any = None
+    """The answer to the request beside its branches."""
+    stage: str = field(init=False)
+    """What it is charged to now."""
+
+    def __post_init__(self) -> None:
+        self.stage = self.own_stage
+
+    def is_within(self, other: _Task) -> bool:
+        task: _Task | None = self
+        while task is not None and task is not other:
+            task = task.parent
+        return task is not None
+
+
+class _Run(Generic[T]):
+    """The driver's stack: a tree of tasks, of which those without branches wait for answers or are ready to go on."""
+
+    result: T
+
+    def __init__(self, steps: Steps[T]) -> None:
+        self._ready: deque[tuple[_Task, Any, BaseException | None]] = deque()
+        self._waiting: list[tuple[_Task, Sequence[Call]]] = []
+        self._riding: list[_Task] = []
+        """Tasks with a request beside their branches."""
+        self._sent: list[Call] = []
+        self._sent_s = 0.0
+        self._ready.append((_Task(steps, "", _Ledger()), None, None))
+
+    def advance(self) -> Sequence[Call] | None:
+        """Run all steps until each waits for answers, and return what they ask; None at the end."""
+        while self._ready:
+            self._step(*self._ready.popleft())
+        if not self._waiting:
+            return None
+        beside = [t.branches.beside for t in self._riding if not t.is_beside_sent and t.branches and t.branches.beside]
+        self._sent_s = time.perf_counter()
+        if len(self._waiting) == 1 and not beside:
+            return self._waiting[0][1]
+        return (*(call for _, group in self._waiting for call in group), *beside)
+
+    def take(self, answers: Sequence[Any]) -> None:
+        """Hand the answers to those that wait for them, and charge them with what they took."""
+        seconds = (time.perf_counter() - self._sent_s) / len(self._waiting)
+        at = 0
+        for task, group in self._waiting:
+            own = answers if len(group) == len(answers) else answers[at : at + len(group)]
+            at += len(group)
+            llm = ChatUsage()
+            for call, answer in zip(group, own, strict=True):
+                if isinstance(call, Prompt):
+                    llm += usage_of(call, answer)
+            task.ledger.add(Cost(task.stage, seconds, sum(isinstance(call, Request) for call in group), llm))
+            self._ready.append((task, own, None))
+        for task in self._riding:
+            if not task.is_beside_sent:
+                task.beside, task.is_beside_sent = answers[at], True
+                at += 1
+        self._waiting = []
+
+    def _step(self, task: _Task, value: Any, error: BaseException | None) -> None:
+        started_s = time.perf_counter()
+        try:
+            said = task.steps.send(value) if error is None else task.steps.throw(error)
+        except StopIteration as stop:
+            self._charge(task, started_s)
+            self._end(task, stop.value)
+        except BaseException as raised:
+            if task.parent is None:
+                raise
+            self._drop_within(task.parent)
+            self._ready.appendleft((task.parent, None, raised))
+        else:
+            self._charge(task, started_s)
+            self._hear(task, said)
+
+    def _charge(self, task: _Task, started_s: float) -> None:
+        task.ledger.add(Cost(task.stage, time.perf_counter() - started_s))
+
+    def _hear(self, task: _Task, said: Sequence[Call] | Branches | Charge) -> None:
+        if isinstance(said, Charge):
+            if not task.is_whole and said.seconds is None:
+                task.stage = said.stage or task.own_stage
+            elif not task.is_whole and said.seconds is not None:
+                task.ledger.move(task.stage, said.stage, said.seconds)
+            self._ready.appendleft((task, None, None))
+        elif isinstance(said, Branches):
+            self._branch(task, said)
+        else:
+            self._waiting.append((task, said))
+
+    def _branch(self, task: _Task, branches: Branches) -> None:
+        task.branches, task.results, task.num_running = branches, [None] * len(branches.steps), len(branches.steps)
+        task.is_beside_sent, task.beside = False, None
+        if branches.beside is not None:
+            self._riding.append(task)
+        name = task.stage if task.is_whole or not branches.stage else branches.stage
+        ledger = _Ledger() if branches.has_costs else task.ledger
+        is_whole = task.is_whole or branches.is_whole
+        started = [_Task(each, name, ledger, is_whole, task, at) for at, each in enumerate(branches.steps)]
+        self._ready.extendleft((each, None, None) for each in reversed(started))
+        if not started:
+            self._ready.appendleft((task, [], None))
+
+    def _end(self, task: _Task, result: T) -> None:
+        parent = task.parent
+        if parent is None:
+            self.result = result
+            return
+        parent.results[task.place] = result
+        parent.num_running -= 1
+        if not parent.num_running:
+            branches = parent.branches
+            assert branches is not None
+            found: Any = parent.results
+            if branches.has_costs:
+                found = (found, task.ledger.costs())
+            elif branches.beside is not None:
+                self._riding.remove(parent)
+                found = (found, parent.beside)
+            self._ready.appendleft((parent, found, None))
+
+    def _drop_within(self, parent: _Task) -> None:
+        """Give up what runs within a task: one of it failed."""
+        tasks = [*(task for task, _, _ in self._ready), *(task for task, _ in self._waiting)]
+        dropped = [task for task in tasks if task.is_within(parent)]
+        self._ready = deque(each for each in self._ready if each[0] not in dropped)
+        self._waiting = [each for each in self._waiting if each[0] not in dropped]
+        self._riding = [each for each in self._riding if not each.is_within(parent)]
+        for task in dropped:
+            task.steps.close()

@@ -170,30 +170,12 @@ class Scored(Generic[T_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class EntityCandidate:
-    """An entity that a mention in the question may mean."""
-
-    entity: Entity
-    mention: str
-    matched_name: str
-    degree: int
-    probability: float | None = None
-    """That the question is about it; None where the linker does not know."""
-    span: tuple[int, int] | None = None
-    """Where the mention stands in the question: its first character, and the one after its last."""
-    kind: str = ""
-    """What it is, in a word or two (country); empty where nothing tells."""
-    features: tuple[float, ...] = field(default=(), compare=False, repr=False)
-    """What the linker weighed, for one that weighs again."""
-
-
-@dataclass(frozen=True, slots=True)
 class Topic:
-    """An entity that a question starts from, as the graph has it.
+    """An entity that a question may be about: as a linker finds it, and once it is looked up as the graph has it.
 
-    `relations` are the catalogue numbers of the relations that leave (n) and enter (-n) it. `score` says how sure its
-    link is, 1 of an entity that the asker named by id; such a one has no `mention` and no `matched_name`.
-    `probability` is that of the question being about it, None where the linker does not know.
+    `relations` are the catalogue numbers of the relations that leave (n) and enter (-n) it, empty before it is looked
+    up. `score` says how sure its link is, 1 of an entity that the asker named by id; such a one has no `mention` and no
+    `matched_name`. `probability` is that of the question being about it, None where the linker does not know.
     """
 
     entity: Entity
@@ -207,6 +189,8 @@ class Topic:
     """Where the mention stands in the question: its first character, and the one after its last."""
     kind: str = ""
     """What it is, in a word or two (country); empty where nothing tells."""
+    features: tuple[float, ...] = field(default=(), compare=False, repr=False)
+    """What the linker weighed, for one that weighs again."""
 
     @property
     def is_given(self) -> bool:

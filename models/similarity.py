@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from .text.vectors import TextVectors
 from .text.verbalise import Hop, reached_type, verbalise_hop, verbalise_path
+from .words import EDGE_WORDS, EMPTY_WORDS
 
 GAP = 1e-3
 """At least between the last of the shortlist and the first of the others."""
@@ -57,8 +58,6 @@ class Weights:
 
 
 _WORD = re.compile(r"[^\W_]+")
-_EDGE_WORDS = frozenset("the of a an in at on and to for s is was by with".split())
-_EMPTY_WORDS = frozenset("is was are were the did does do a an of type kind s name some has have had".split())
 _ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
 
 
@@ -73,9 +72,9 @@ def mask_topic(question: str, topic: str) -> str:
         while stop < len(tokens) and tokens[stop][0] in name:
             stop += 1
         first, after = start, stop
-        while first < after and tokens[first][0] in _EDGE_WORDS:
+        while first < after and tokens[first][0] in EDGE_WORDS:
             first += 1
-        while after > first and tokens[after - 1][0] in _EDGE_WORDS:
+        while after > first and tokens[after - 1][0] in EDGE_WORDS:
             after -= 1
         if after - first > best[1] - best[0]:
             best = (first, after)
@@ -96,7 +95,7 @@ def type_phrase(question: str) -> str:
         if token in ("which", "what", "how"):
             tokens = tokens[at + 1 :]
             break
-    return " ".join([t for t in tokens if t not in _EMPTY_WORDS][:2]) or "thing"
+    return " ".join([t for t in tokens if t not in EMPTY_WORDS][:2]) or "thing"
 
 
 def support(hop_tokens: Floats, hop_starts: Ints, question_tokens: Floats) -> Floats:

@@ -17,7 +17,7 @@ ABANDONED_S = 3_600
 
 
 @contextmanager
-def whole(file: Path, *, private: bool = False) -> Iterator[Path]:
+def atomic_write(file: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield the path of an empty draft beside a file: it takes the file's place when the block ends well, else it goes.
 
     Of several writers at once the last one's file stays. `private`: nobody but its owner can read it. Raises `OSError`
@@ -49,7 +49,7 @@ def storage_errors() -> Iterator[None]:
 
 
 def check_place(file: Path) -> None:
-    """Raise `OSError` where `whole` could not write a file: to be known before there is anything to write."""
+    """Raise `OSError` where `atomic_write` could not write a file: to be known before there is anything to write."""
     _draft(file, private=True).unlink()
 
 

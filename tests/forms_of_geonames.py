@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import neo4j
 from lodestar.engine.evidence.answer import Answer
+from lodestar.engine.evidence.extras import FormResult
 from lodestar.loaders.formats import geonames as fb
 
 from tests.places import KEPT
@@ -62,7 +63,7 @@ def _written_out(query: str, macros: dict[str, str]) -> str:
 
 def said(form: str, answer: Answer) -> set[str]:
     """What an answer says, as `FormQuestion.expected` has it."""
-    formed = answer.evidence.form
+    formed = answer.evidence.extra_of(FormResult)
     if not answer.found and not (formed and (formed.counted or formed.says) and not formed.reason):
         return set()
     if form == "how-many":

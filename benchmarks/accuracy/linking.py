@@ -24,6 +24,7 @@ from lodestar.engine.gold_questions import GoldQuestion
 from lodestar.engine.linking import deciding, likelihood
 from lodestar.engine.linking.full_text import FullTextLinker, candidate
 from lodestar.engine.linking.mentions import Mention, Words
+from lodestar.engine.linking.topics import with_signature
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import NamedEntity, find_entity_candidates, read_signatures
@@ -32,7 +33,7 @@ from lodestar.engine.neo4j.mining import find_entities_by_name
 from lodestar.engine.recipes.linking import nearest_entities, relation_evidence
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
-from lodestar.engine.values import EntityCandidate, Scored
+from lodestar.engine.values import Topic
 from lodestar.loaders.questions.reading import read_questions
 
 BATCH = 32
@@ -100,7 +101,7 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
         ids = {each.ids[row] for each in linked for row in each.considered}
         signatures = gateway.fetch(read_signatures(sorted(ids)))
         candidates = [
-            [(c, signatures[c.entity.id]) for c in (_candidate(each, row) for row in each.considered)]
+            [with_signature(c, signatures[c.entity.id]) for c in (_candidate(each, row) for row in each.considered)]
             for each in linked
         ]
         assert linker.evidence is not None
@@ -109,7 +110,7 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
     return found
 
 
-def _candidate(linked: Linked, row: int) -> EntityCandidate:
+def _candidate(linked: Linked, row: int) -> Topic:
     return candidate(Words(linked.question.text), linked.mentions[row])
 
 
@@ -140,9 +141,9 @@ def decided(words: Floats, weights: Floats) -> Logits:
     return logits
 
 
-def _scored(linked: Linked, words: Floats) -> list[Scored[EntityCandidate]]:
+def _scored(linked: Linked, words: Floats) -> list[Topic]:
     p = likelihood.probabilities(linked.features, words)
-    return [Scored(_candidate(linked, row), float(p[row])) for row in linked.considered]
+    return [replace(_candidate(linked, row), score=float(p[row])) for row in linked.considered]
 
 
 def fitted(x: Floats, y: Floats, ridge: float = 1.0, rounds: int = 50) -> Floats:
@@ -225,9 +226,9 @@ def print_times(questions: Sequence[GoldQuestion], gateway: Gateway, linker: Ful
         started_s = time.perf_counter()
         (found,) = gateway.run(linker.link([question.asked(())]))
         reading.append(time.perf_counter() - started_s)
-        signatures = gateway.fetch(read_signatures([c.value.entity.id for c in found]))
+        signatures = gateway.fetch(read_signatures([c.entity.id for c in found]))
         started_s = time.perf_counter()
-        linker.decide([question.asked(())], [[(c, signatures[c.value.entity.id]) for c in found]])
+        linker.decide([question.asked(())], [[with_signature(c, signatures[c.entity.id]) for c in found]])
         weighing.append(time.perf_counter() - started_s)
     for name, seconds in (("by words", reading), ("by relations, beside", weighing)):
         p50, p95 = np.percentile(seconds, [50, 95]) * 1000

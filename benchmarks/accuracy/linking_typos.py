@@ -14,11 +14,11 @@ import random
 import string
 
 from lodestar.engine.api import Engine
-from lodestar.engine.linking.tokens import fold
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.requests import Request
 from lodestar.engine.neo4j.templates import template
 from lodestar.engine.values import Question
+from lodestar.models.words import fold
 
 PAGE = 10_000
 LEAST_LETTERS = {1: 5, 2: 10}
@@ -77,8 +77,8 @@ def main() -> None:
             for name in names:
                 typed = with_typos(name, edits, draw)
                 found = engine.link(Question(f"Tell me about {typed}").text)
-                if not found or fold(found[0].value.entity.label) != fold(name):
-                    missed.append((name, typed, [each.value.entity.label for each in found[:2]]))
+                if not found or fold(found[0].entity.label) != fold(name):
+                    missed.append((name, typed, [each.entity.label for each in found[:2]]))
             share = 1 - len(missed) / len(names)
             print(f"{edits} edit{'s' * (edits > 1)}: recall@1 {share:.3f} of {len(names)} names (seed {args.seed})")
             for each in missed[: args.misses]:

@@ -23,8 +23,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.indexes.relation_words import words_of_name
 from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.reorganising.chaining import ChainExpansion
-from lodestar.engine.reorganising.expansion import columns_of, expanded
+from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expanded
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.text.encoders import SentenceEncoder

@@ -137,7 +137,7 @@ def timed(gateway: Gateway, linker: FullTextLinker, texts: list[str], names: lis
         every.append(ended - started)
         there.append(answered - asked)
         here.append(ended - answered + asked - started)
-        right += bool(found) and found[0].value.entity.name == name
+        right += bool(found) and found[0].entity.name == name
     of_server, of_here = spent_s(server) - before, time.process_time() - before_here
     for title, seconds in (("a question", every), ("  in the database", there), ("  here", here)):
         print(milliseconds(title, seconds))

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 from lodestar.engine.api import Engine
-from lodestar.engine.evidence.evidence import Evidence, Item, merged_costs
+from lodestar.engine.evidence.evidence import Evidence, Item
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import read_signatures
 from lodestar.engine.recipes.retrieving import Similarity, Star
 from lodestar.engine.settings import resolve
+from lodestar.engine.steps import merge_costs
 from lodestar.engine.values import Question
 
 from ..question_sets import gold_questions
@@ -47,7 +48,7 @@ def report(label: str, runs: Sequence[tuple[float, Evidence[Item]]], reference_s
     """Print one table row per stage."""
     rows: dict[str, list[float]] = {}
     for _, evidence in runs:
-        for cost in merged_costs(evidence.trace):
+        for cost in merge_costs(evidence.trace):
             rows.setdefault(cost.stage, []).append(cost.seconds)
     for stage, seconds in [*rows.items(), ("all", [s for s, _ in runs])]:
         p50, p95 = percentiles(seconds)

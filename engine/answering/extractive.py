@@ -10,7 +10,7 @@ from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import Evidence, Item
-from ..evidence.form import Formed
+from ..evidence.extras import FormResult
 from ..steps import Steps
 from ..values import AnswerEntity
 
@@ -40,8 +40,8 @@ class ExtractiveAnswerer:
 
     def answer_of(self, evidence: Evidence[Item]) -> Answer:
         """Return the answer that one question's evidence gives."""
-        if evidence.form is not None:
-            return self._formed(evidence, evidence.form)
+        if (form := evidence.extra_of(FormResult)) is not None:
+            return self._answer_of_form(evidence, form)
         chains = to_chains(evidence)
         items = chains.items
         right = chains.probability(0) if items else 0.0
@@ -74,7 +74,7 @@ class ExtractiveAnswerer:
         text = f"unsure: perhaps {self._text(entities)}" if unsure else self._text(entities)
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
 
-    def _formed(self, evidence: Evidence[Item], form: Formed) -> Answer:
+    def _answer_of_form(self, evidence: Evidence[Item], form: FormResult) -> Answer:
         """Return what came of a form, with how it was found; the items are the paths that it rests on."""
         right = form.probability
         if form.reason or (right is not None and right < self.min_probability):

@@ -13,6 +13,7 @@ from ..errors import UsageError
 from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.bridges import to_triples
 from ..evidence.evidence import Evidence, Item
+from ..evidence.extras import token_of
 from ..reorganising.adaptive import predict_hops
 from ..steps import Steps
 from ..values import AnswerEntity, Entity, Triple, check_finite
@@ -39,7 +40,7 @@ class Passages:
         hops = [] if said.num_triples else predict_hops(self._hops, [each.question.text for each in evidence])
         numbers = [said.num_triples] * len(evidence) if said.num_triples else [TRIPLES_PER_HOP * c for c in hops]
         found = [to_triples(each).cut_to(number) for each, number in zip(evidence, numbers, strict=True)]
-        if said.token and not all(each.graph_token for each in found):
+        if said.token and not all(token_of(each) for each in found):
             raise UsageError(
                 "answerer gril: expected evidence with a graph token, found none: use it with the recipe gril and the "
                 "same checkpoint, or train with --set joint.token=false for evidence of any retriever"
@@ -97,7 +98,7 @@ class ChoosingAnswerer:
         taken = self._passages.taken(evidence)
         passages = [self._passages.passage(each)[0] for each in taken]
         options = [each.question.options for each in taken]
-        said = self._passages.reader.choose(passages, options, [each.graph_token for each in taken])
+        said = self._passages.reader.choose(passages, options, [token_of(each) for each in taken])
         found = []
         for each, some, scores in zip(taken, options, said, strict=True):
             check_finite(scores, "the reader of a checkpoint of kind gril")
@@ -130,7 +131,7 @@ class PointingAnswerer:
         yield from ()
         taken = self._passages.taken(evidence)
         made = [self._passages.passage(each) for each in taken]
-        said = self._passages.reader.read([passage for passage, _ in made], [each.graph_token for each in taken])
+        said = self._passages.reader.read([passage for passage, _ in made], [token_of(each) for each in taken])
         found: list[Answer] = []
         for each, (_, candidates), (scores, is_answer) in zip(taken, made, said, strict=True):
             check_finite(scores, "the reader of a checkpoint of kind gril")
@@ -179,7 +180,7 @@ class WritingAnswerer:
         passages = [self._passages.passage(each)[0] for each in taken]
         found = []
         for each, reply in zip(
-            taken, self._passages.reader.write(passages, [each.graph_token for each in taken]), strict=True
+            taken, self._passages.reader.write(passages, [token_of(each) for each in taken]), strict=True
         ):
             check_finite(np.array([reply.probability]), "the reader of a checkpoint of kind gril")
             entities = cite_claims(tuple(Claim(name, reply.probability) for name in reply.names), each)

@@ -14,7 +14,7 @@ from ..evidence.evidence import Evidence, Item
 from ..evidence.text import one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
 from ..stages import Answerer, Integrator, Retriever
-from ..steps import Steps, in_step
+from ..steps import Steps, side_by_side
 from ..values import AnswerEntity, LinkedQuestion, TokenUsage
 from .llm import as_data
 from .reply import MAX_TEXT_CHARS, is_reply, normalise_name, parse_reply, sure_of
@@ -132,7 +132,7 @@ class WithOwnKnowledge:
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return an answer to each question."""
-        graph, model = yield from in_step(self._graph.answer(evidence), self._model.answer(evidence))
+        graph, model = yield from side_by_side(self._graph.answer(evidence), self._model.answer(evidence))
         return (yield from self._integrator.integrate(graph, model))
 
 

@@ -12,8 +12,7 @@ from .. import answering
 from ..errors import LLMError, UsageError
 from ..evidence.answer import NO_ANSWER, Answer, failed
 from ..evidence.evidence import Evidence, Item
-from ..evidence.prompt_text import MAX_CHARS, Order, evidence_text
-from ..evidence.text import MAX_NAMES, one_line
+from ..evidence.text import MAX_CHARS, MAX_NAMES, Order, evidence_text, one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
 from ..steps import Steps
 from ..whole_file import read_text

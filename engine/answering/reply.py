@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...models.graphrag_fi import answer_confidences
+from ...models.words import fold_spelling
 from ..errors import LLMError
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
@@ -105,7 +105,7 @@ def sure_of(claims: Sequence[Claim], logprobs: Sequence[tuple[str, float]]) -> t
 
 def normalise_name(name: str) -> str:
     """Return what two spellings of a name share: NFKC, case, underscores, white space and outer quotes set aside."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    folded = fold_spelling(name)
     line = one_line(folded.replace("_", " "))
     return line.strip("\"'“”‘’«» ") or line
 

@@ -43,21 +43,15 @@ def command(
       lodestar ask --json --file questions.txt > answers.jsonl
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
-    from ..api import Engine
+    from ..api import Engine, fault_of
     from ..evidence.plain import answer_data
-    from ..recipes.recipe import read_recipe
     from .questions import questions_from
     from .render import answer_lines
 
     questions = questions_from(texts, file, topics)
-    settings, recipe = settings_and_recipe(flags, llm=llm)
-    if forms:
-        recipe = read_recipe(recipe, options={"forms": True})
+    settings, recipe = settings_and_recipe(flags, llm=llm, forms=forms)
     with Engine(settings, recipe=recipe) as engine:
-        if len(questions) == 1:
-            answers = engine.answered([engine.retrieve(questions[0])])
-        else:
-            answers = engine.ask_batch(questions)
+        answers = [engine.ask(questions[0])] if len(questions) == 1 else engine.ask_batch(questions)
         quotes = engine.quoted([answer.evidence for answer in answers], max_items=max_paths)
         for answer, quote in zip(answers, quotes, strict=True):
             if as_json:
@@ -69,6 +63,5 @@ def command(
             from .browse import open_in_browser
 
             open_in_browser(engine, [answer.evidence for answer in answers])
-    failures = [answer.failure for answer in answers if answer.failure is not None]
-    if failures:
-        raise failures[0]
+    if error := next((error for answer in answers if (error := answer.failure or fault_of(answer.evidence))), None):
+        raise error

@@ -23,13 +23,13 @@ def command(text: str, as_json: bool, **flags: Any) -> None:
       lodestar entities "Which countries border Swizerland?"
     """
     from ..api import Engine
-    from ..evidence.plain import candidate_data
+    from ..evidence.plain import topic_data
     from .render import candidate_line
 
     with Engine(settings_from(**flags)) as engine:
         candidates = engine.link(text)
     if as_json:
-        echo(json.dumps([candidate_data(c) for c in candidates], ensure_ascii=False))
+        echo(json.dumps([topic_data(c) for c in candidates], ensure_ascii=False))
         return
     for candidate in candidates:
         echo(candidate_line(candidate))

@@ -146,9 +146,9 @@ def command(
 
 
 def _write(*files: tuple[Path | None, str]) -> None:
-    from ..whole_file import write_whole
+    from ..whole_file import write_text_file
 
     for file, text in files:
         if file is not None:
-            write_whole(file, text)
+            write_text_file(file, text)
             echo(f"written: {file}", err=True)

@@ -118,7 +118,7 @@ def walking_options(function: F) -> F:
     return _add(function, _RECIPE + _WALKING)
 
 
-def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False) -> tuple[Settings, Recipe]:
+def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False, forms: bool = False) -> tuple[Settings, Recipe]:
     """Return the settings and the recipe that the flags of a verb name.
 
     The aliases change the first part that has such an option. Where no recipe is named --checkpoint means the recipe
@@ -134,21 +134,13 @@ def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False) -> tuple[Se
     settings = settings_from(**flags)
     if "checkpoint" in given and not given["checkpoint"]:
         raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
-    recipe = read_recipe(
-        named or ("star" if "checkpoint" in given else settings.recipe), changes, allow_parts=allow_parts
-    )
-    options: dict[str, Any] = {"answerer": {"kind": "llm"}} if llm and recipe.answerer.name != "llm" else {}
+    options: dict[str, Any] = {"answerer.kind": "llm"} if llm else {}
+    if forms:
+        options["forms"] = True
     if "top_k" in given:
         options["top_k"] = given.pop("top_k")
-    for option, value in given.items():
-        name = recipe.part_with(option)
-        if name is None:
-            raise UsageError(
-                f"--{option.replace('_', '-')}: no part of the recipe {recipe.name} has this option: name a recipe "
-                "that has it with --recipe, or see `lodestar recipes`"
-            )
-        options[f"{name}.{option}"] = value
-    return settings, read_recipe(recipe, options=options) if options else recipe
+    named = named or ("star" if "checkpoint" in given else settings.recipe)
+    return settings, read_recipe(named, changes, options, allow_parts=allow_parts, aliases=given)
 
 
 def read_by(flags: dict[str, Any]) -> list[str]:

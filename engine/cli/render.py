@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import click
 
+from ...models.words import fold
 from ..evidence.answer import Answer
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
 from ..evidence.quotes import Quotes
 from ..evidence.text import one_line, relation_words
-from ..linking.tokens import fold
-from ..values import Entity, EntityCandidate, Path, Scored, Topic
+from ..values import Entity, Path, Topic
 from .terminal import printable
 
 CLOSE = 0.3
@@ -139,10 +139,10 @@ def _show_entity(entity: Entity) -> str:
     return one_line(entity.label) if entity.is_literal else entity.label
 
 
-def candidate_line(candidate: Scored[EntityCandidate]) -> str:
+def candidate_line(candidate: Topic) -> str:
     """Return one line for a linked entity."""
-    value = candidate.value
+    kind = f", {candidate.kind}" if candidate.kind else ""
     return printable(
-        f"{candidate.score:6.3f}  {value.entity.id:<20}  {value.entity.label}  "
-        f"(“{value.mention}” is {value.matched_name!r}{', ' * bool(value.kind)}{value.kind}, {value.degree:,} edges)"
+        f"{candidate.score:6.3f}  {candidate.entity.id:<20}  {candidate.entity.label}  "
+        f"(“{candidate.mention}” is {candidate.matched_name!r}{kind}, {candidate.degree:,} edges)"
     )

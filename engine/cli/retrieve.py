@@ -24,7 +24,7 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
       lodestar retrieve "What is the capital of Peru?"
       cat questions.txt | lodestar retrieve --json --file - > paths.jsonl
     """
-    from ..api import Engine
+    from ..api import Engine, fault_of
     from ..evidence.plain import evidence_data
     from .questions import questions_from
     from .render import evidence_lines
@@ -40,3 +40,5 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
         else:
             echo(click.style(printable(evidence.question.text), bold=True))
             echo("\n".join(evidence_lines(evidence, recipe.top_k, len(questions))))
+    if error := next((error for evidence in found if (error := fault_of(evidence))), None):
+        raise error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..evidence.chain import Chain
-from ..evidence.evidence import Cost, Evidence, Kind
+from ..evidence.evidence import Evidence, Kind
 from ..gold_questions import GoldQuestion
 from ..recipes.part import ReorganiserPart, RetrieverPart, option
 from ..recipes.retrieving import MAX_HOP
 from ..resources import GraphResources
 from ..stages import Reorganiser, Retriever
-from ..steps import Steps
+from ..steps import Steps, charge
 from ..values import LinkedQuestion, Question, RelationPath, Scored, Step
 from .diagnosis import reachable
 from .judging import GoldIds
@@ -44,14 +43,12 @@ class WholeGraphRetriever(ABC):
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Chain]]]:
         """Return the chains of each question."""
-        yield from ()
+        yield from charge("search")
         found: list[Evidence[Chain]] = []
         for linked in questions:
-            started_s = time.perf_counter()
             nodes = [self.graph.numbers[t.entity.id] for t in linked.topics if t.entity.id in self.graph.numbers]
             items = tuple(self.search(linked.question, nodes, top_k)) if nodes else ()
-            cost = Cost("search", time.perf_counter() - started_s)
-            found.append(Evidence(linked.question, linked.topics, "chain", items, trace=(cost,)))
+            found.append(Evidence(linked.question, linked.topics, "chain", items))
         return found
 
 

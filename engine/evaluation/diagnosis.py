@@ -16,7 +16,7 @@ from ...models.f1 import f1_of
 from ..evidence.answer import Answer
 from ..evidence.bridges import to_chains
 from ..gold_questions import GoldQuestion
-from ..retrieval.ends import walks_back
+from ..retrieval.frontier import walks_back
 from ..values import Entity, RelationPath, Step
 from .judging import GoldIds
 from .metrics.answers import Predicted, match_predictions

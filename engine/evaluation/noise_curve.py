@@ -18,7 +18,7 @@ from ..recipes.recipe import Recipe
 from ..recipes.reorganising import FI, Filter
 from ..resources import Resources
 from ..settings import Settings
-from ..whole_file import write_whole
+from ..whole_file import write_text_file
 from . import page as plots
 from .baselines import Noise
 from .metrics.uncertainty import bootstrap_interval, test_pairs
@@ -173,8 +173,8 @@ def noise_report(curves: Sequence[NoiseCurve]) -> dict[str, Any]:
 
 def write_noise_report(folder: Path, report: Mapping[str, Any]) -> None:
     """Write the report as JSON and as a page, each whole or not at all."""
-    write_whole(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False))
-    write_whole(folder / PAGE, noise_page(report))
+    write_text_file(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False))
+    write_text_file(folder / PAGE, noise_page(report))
 
 
 def noise_lead(report: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ...models.one_line import one_line
 from ..errors import InputError
 from ..gold_questions import GoldQuestion
-from ..whole_file import parse_json, read_text, write_whole
+from ..whole_file import parse_json, read_text, write_text_file
 from .diagnosis import KINDS
 from .metrics.answers import Counted, micro_f1
 from .metrics.confidence import (
@@ -282,7 +282,7 @@ RECORDS, REPORT, PAGE = "records.jsonl", "report.json", "report.html"
 def write_report(folder: Path, report: Mapping[str, Any]) -> None:
     """Write the report as JSON and as a page, each whole or not at all."""
     for name, text in ((REPORT, json.dumps(report, indent=1, ensure_ascii=False)), (PAGE, report_page(report))):
-        write_whole(folder / name, text)
+        write_text_file(folder / name, text)
 
 
 def read_report(path: str) -> dict[str, Any]:

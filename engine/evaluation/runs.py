@@ -21,7 +21,7 @@ from ..provenance import provenance
 from ..recipes.recipe import Recipe
 from ..resources import Resources
 from ..settings import Settings
-from ..whole_file import parse_json, storing, write_whole
+from ..whole_file import parse_json, storing, write_text_file
 from .baselines import OVER_THE_WHOLE_GRAPH, WholeSet
 from .diagnosis import Diagnosis
 from .judging import GoldIds, judge_answer, record_failure
@@ -243,7 +243,7 @@ def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
         )
     for name in OUTPUTS:
         (options.folder / name).unlink(missing_ok=True)
-    write_whole(kept, json.dumps(stated, indent=2, ensure_ascii=False))
+    write_text_file(kept, json.dumps(stated, indent=2, ensure_ascii=False))
 
 
 def _difference(before: dict[str, Any] | None, now: dict[str, Any]) -> str:

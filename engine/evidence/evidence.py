@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from ..llm.prompts import ChatUsage
-from ..values import Entity, Question, RelationPath, Scored, Topic, Triple
+from ..steps import Cost, merge_costs
+from ..values import Question, RelationPath, Scored, Topic, Triple
 from .calibration import Calibration
 from .chain import Chain
-from .form import Formed
 
 Item = Triple | Chain
 ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
@@ -20,19 +19,15 @@ Reason = Literal["nothing linked", "no relation fits", "no triple"]
 the graph has no triple of it there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a stage took. It belongs to the batch that the question was asked in."""
+class Extra(Protocol):
+    """What one feature adds to evidence: the result of a form, the names that are nearest to an unknown one, …."""
 
-    stage: str
-    seconds: float = 0.0
-    round_trips: int = 0
-    llm: ChatUsage = field(default_factory=ChatUsage)
+    def as_json(self) -> dict[str, Any]:
+        """Return what it adds to the evidence as plain data."""
+        ...
 
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.stage, self.seconds + other.seconds, self.round_trips + other.round_trips, self.llm + other.llm
-        )
+
+ExtraT = TypeVar("ExtraT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +39,8 @@ class Evidence(Generic[ItemT_co]):
     words what a bound left out beside the triples of the chains. `walked` are the relation paths that a search carried
     on or took for a result, each with its topic's id: all others were pruned; empty where a retriever does not say.
     `retrieved` are the chains that triples were taken from, best first, each as its topic's id and its relation path.
-    `graph_token` is what a retriever that learned with a reader has to tell it beside the items (GRIL); else empty.
-    Where there is nothing, or nothing that fits, `reason` and in words `note` say why, and `did_you_mean` has the
-    entities with the nearest names where none is known by what was asked about.
-    `form` has what came of a question that is no plain one (how many, yes or no, …); None of a plain one.
+    Where there is nothing, or nothing that fits, `reason` and in words `note` say why. `extras` are what
+    single features add, one of each class at most (`extra_of`).
     """
 
     question: Question
@@ -59,12 +52,10 @@ class Evidence(Generic[ItemT_co]):
     left_out: tuple[str, ...] = ()
     note: str = ""
     reason: Reason | None = None
-    did_you_mean: tuple[Entity, ...] = ()
     trace: tuple[Cost, ...] = field(default=(), compare=False)
     walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
     retrieved: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
-    form: Formed | None = None
-    graph_token: tuple[float, ...] = field(default=(), compare=False, repr=False)
+    extras: tuple[Extra, ...] = ()
 
     def __post_init__(self) -> None:
         if self.groups and len(self.groups) != len(self.items):
@@ -85,6 +76,10 @@ class Evidence(Generic[ItemT_co]):
         """Where a bound left something out, in words."""
         chains = (each.value for each in self.items if isinstance(each.value, Chain))
         return (*(f"{chain.topic.label}: {chain.relation_path}" for chain in chains if chain.cut), *self.left_out)
+
+    def extra_of(self, kind: type[ExtraT]) -> ExtraT | None:
+        """Return what a feature added, by its class; None where it added nothing."""
+        return next((each for each in self.extras if isinstance(each, kind)), None)
 
     def group(self, index: int) -> int:
         """Return the priority group of an item."""
@@ -107,15 +102,7 @@ class Evidence(Generic[ItemT_co]):
 
     def charged(self, costs: Iterable[Cost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""
-        return replace(self, trace=merged_costs((*self.trace, *costs)))
-
-
-def merged_costs(costs: Iterable[Cost]) -> tuple[Cost, ...]:
-    """Return one cost for each stage, in the order in which stages first come."""
-    by_stage: dict[str, Cost] = {}
-    for cost in costs:
-        by_stage[cost.stage] = by_stage[cost.stage] + cost if cost.stage in by_stage else cost
-    return tuple(by_stage.values())
+        return replace(self, trace=merge_costs((*self.trace, *costs)))
 
 
 def item_order(scored: Scored[Item]) -> tuple[float, int, str, str]:

@@ -9,11 +9,11 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from ..values import Entity, EntityCandidate, Path, Scored, Topic, Triple
+from ..steps import Cost
+from ..values import Entity, Path, Topic, Triple
 from .answer import Answer
 from .chain import Chain
-from .evidence import Cost, Evidence, Item
-from .form import Formed
+from .evidence import Evidence, Item
 
 FORMAT = 1
 
@@ -25,24 +25,15 @@ def entity_data(entity: Entity) -> dict[str, Any]:
 
 def topic_data(topic: Topic) -> dict[str, Any]:
     """Return a topic entity with how it was found; no mention where the asker named it by id."""
-    return _linked_data(topic, topic.score)
-
-
-def candidate_data(candidate: Scored[EntityCandidate]) -> dict[str, Any]:
-    """Return a linked entity with the mention it was found by."""
-    return _linked_data(candidate.value, candidate.score)
-
-
-def _linked_data(linked: Topic | EntityCandidate, score: float) -> dict[str, Any]:
     return {
-        **entity_data(linked.entity),
-        "score": number(score),
-        "probability": None if linked.probability is None else number(linked.probability),
-        "mention": linked.mention,
-        "span": None if linked.span is None else list(linked.span),
-        "matched_name": linked.matched_name,
-        "kind": linked.kind,
-        "degree": linked.degree,
+        **entity_data(topic.entity),
+        "score": number(topic.score),
+        "probability": None if topic.probability is None else number(topic.probability),
+        "mention": topic.mention,
+        "span": None if topic.span is None else list(topic.span),
+        "matched_name": topic.matched_name,
+        "kind": topic.kind,
+        "degree": topic.degree,
     }
 
 
@@ -126,27 +117,11 @@ def evidence_data(evidence: Evidence[Item]) -> dict[str, Any]:
         "items": [item_data(evidence, index) for index in range(len(evidence.items))],
         "cuts": list(evidence.cuts),
         "note": evidence.note,
-        "did_you_mean": [entity_data(entity) for entity in evidence.did_you_mean],
-        **({} if evidence.form is None else {"form": form_data(evidence.form)}),
+        "did_you_mean": [],
+        **{key: value for extra in evidence.extras for key, value in extra.as_json().items()},
         "trace": [cost_data(cost) for cost in evidence.trace],
         "seconds": round(evidence.seconds, 4),
         "round_trips": evidence.round_trips,
-    }
-
-
-def form_data(form: Formed) -> dict[str, Any]:
-    """Return what came of a question of a form: the rule, the paths it rests on, what was found."""
-    return {
-        "forms": list(form.forms),
-        "rule": form.rule,
-        "parts": [{"asked": asked, "relation_path": path} for asked, path in form.parts],
-        "total": form.total,
-        "counted": form.counted,
-        "says": form.says,
-        "found": [
-            {**entity_data(each.entity), "key": None if each.key is None else number(each.key)} for each in form.found
-        ],
-        "reason": form.reason,
     }
 
 

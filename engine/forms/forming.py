@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,11 +14,11 @@ from ...models.forms.reading import read
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
-from ..evidence.evidence import Cost, Evidence, Kind, Reason
-from ..evidence.form import Formed, Found
+from ..evidence.evidence import Evidence, Kind, Reason
+from ..evidence.extras import FormResult, Found
 from ..linking.topics import looked_up
 from ..stages import DecidingLinker, Linker, Retriever
-from ..steps import Steps, measured, together
+from ..steps import Steps, together
 from ..values import LinkedQuestion, Question, Scored, Topic
 from .ends import MAX_STEPS, Bound, Combination, Combined, EndSet, combine_ends
 
@@ -77,10 +76,10 @@ class _Asked:
 class Forming:
     """Retrieves plain questions as the retriever inside does, and others part by part; a `Retriever` of chains.
 
-    The evidence of the latter are the chains that the answer rests on, the result stands in its `form`. A part's chain
-    is its best one, of less probability than `least` none. It is as probable as by the part's own words, or as the best
-    path of the whole question that begins with it: "people in Sales" names no relation, and that they have a salary
-    tells which. Two more retrievals a batch at most, and one query for each question that is taken apart.
+    The evidence of the latter are the chains that the answer rests on, the result is its extra `FormResult`. A part's
+    chain is its best one, of less probability than `least` none. It is as probable as by the part's own words, or as
+    the best path of the whole question that begins with it: "people in Sales" names no relation, and that they have a
+    salary tells which. Two more retrievals a batch at most, and one query for each question that is taken apart.
     """
 
     gives: Kind = "chain"
@@ -95,14 +94,12 @@ class Forming:
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return the evidence of each question, that of one of a form with what came of it."""
-        started_s = time.perf_counter()
         asked = [self._begun(linked) for linked in questions]
         taken = [each for each in asked if each is not None]
-        steps = self._parts(taken, [q for q, each in zip(questions, asked, strict=True) if each is None], top_k)
-        (plain, formed), num_requests, _ = yield from measured(steps)
-        cost = Cost("forms", time.perf_counter() - started_s, num_requests)
+        others = [question for question, each in zip(questions, asked, strict=True) if each is None]
+        plain, formed = yield from self._parts(taken, others, top_k)
         rest, done = iter(plain), iter(formed)
-        return [next(rest) if each is None else next(done).charged([cost]) for each in asked]
+        return [next(rest) if each is None else next(done) for each in asked]
 
     def _begun(self, linked: LinkedQuestion) -> _Asked | None:
         names = [name for topic in linked.topics for name in (topic.mention, topic.entity.label) if name]
@@ -279,7 +276,7 @@ class Forming:
         probability = evidence.probability(0)
         return evidence.items[0].value if probability is None or probability >= self._least else None
 
-    def _result(self, asked: _Asked, combined: Combined | None) -> Formed:
+    def _result(self, asked: _Asked, combined: Combined | None) -> FormResult:
         paths = [
             (part.text, f"{item.value.topic.label}: {item.value.relation_path}" if item else "")
             for part, item in zip(asked.plan.parts, asked.chosen, strict=True)
@@ -291,7 +288,7 @@ class Forming:
             for evidence, item in zip(asked.parts, asked.chosen, strict=True)
             if item is not None and (probability := _probability(asked, evidence, item)) is not None
         ]
-        formed = Formed(
+        formed = FormResult(
             asked.plan.forms,
             asked.plan.rule,
             tuple(paths),
@@ -308,7 +305,7 @@ class Forming:
         reason = "" if total or asked.plan.counted else "its paths are in the graph, and nothing is left that fits"
         return replace(formed, found=tuple(Found(e.entity, e.key) for e in ends), total=total, reason=reason)
 
-    def _evidence(self, asked: _Asked, formed: Formed) -> Evidence[Chain]:
+    def _evidence(self, asked: _Asked, formed: FormResult) -> Evidence[Chain]:
         """Return the chains that the result rests on: of each part its best, then that of the value."""
         items = [item for item in asked.chosen if item is not None]
         if asked.value is not None:
@@ -321,9 +318,8 @@ class Forming:
             "chain",
             tuple(items),
             first.calibration if first else None,
-            trace=tuple(cost for evidence in asked.parts[:1] for cost in evidence.trace),
             reason=asked.kind,
-            form=formed,
+            extras=(formed,),
         )
 
 
@@ -365,10 +361,10 @@ def _both(linked: LinkedQuestion) -> tuple[Topic, Topic] | None:
     return (first, others[0]) if others else None
 
 
-def _yes_or_no(asked: _Asked) -> Formed:
+def _yes_or_no(asked: _Asked) -> FormResult:
     """Say yes where the best of all paths, from either entity, leads to the other one."""
     both = _both(asked.linked)
-    formed = Formed(asked.plan.forms, asked.plan.rule, ())
+    formed = FormResult(asked.plan.forms, asked.plan.rule, ())
     if both is None:
         return replace(formed, reason="it has to be about two entities of the graph, and one was found")
     best = max(

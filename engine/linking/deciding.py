@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..values import EntityCandidate, Scored
+from ..values import Topic
 from . import likelihood, relation_evidence
 from .relation_evidence import Floats
 
@@ -26,7 +26,7 @@ _LEAST = 1e-6
 class Weighing(Protocol):
     """Weighs the candidates of a question."""
 
-    def probabilities(self, found: Sequence[Scored[EntityCandidate]], relations: Floats) -> Floats:
+    def probabilities(self, found: Sequence[Topic], relations: Floats) -> Floats:
         """Return (num_candidates,): of each the probability that the question is about it.
 
         found: the candidates with their probabilities by words. relations: (num_candidates, num_features), the features
@@ -41,25 +41,25 @@ class Logistic:
     def __init__(self, weights: Sequence[float] = WEIGHTS) -> None:
         self._weights = np.asarray(weights)
 
-    def probabilities(self, found: Sequence[Scored[EntityCandidate]], relations: Floats) -> Floats:
+    def probabilities(self, found: Sequence[Topic], relations: Floats) -> Floats:
         """Return 1 / (1 + exp(−w · x))."""
         probability: Floats = 1 / (1 + np.exp(-(features(found, relations) @ self._weights)))
         return probability
 
 
-def features(found: Sequence[Scored[EntityCandidate]], relations: Floats) -> Floats:
+def features(found: Sequence[Topic], relations: Floats) -> Floats:
     """Return x, (num_candidates, num_features), in the order of `FEATURES`."""
     return np.column_stack([np.ones(len(found)), log_odds(found), relations])
 
 
-def trained_features(found: Sequence[Scored[EntityCandidate]], relations: Floats) -> Floats:
+def trained_features(found: Sequence[Topic], relations: Floats) -> Floats:
     """Return what a trained linker is given, (num_candidates, num_features), in the order of `TRAINED_FEATURES`."""
     by_words = log_odds(found)
-    of_words = np.array([candidate.value.features[1:] for candidate in found])
+    of_words = np.array([candidate.features[1:] for candidate in found])
     return np.column_stack([of_words, by_words, by_words - by_words.max(), relations])
 
 
-def log_odds(found: Sequence[Scored[EntityCandidate]]) -> Floats:
+def log_odds(found: Sequence[Topic]) -> Floats:
     """Return the log-odds of the candidates' probabilities by words, (num_candidates,)."""
     p = np.clip([candidate.score for candidate in found], _LEAST, 1 - _LEAST)
     odds: Floats = np.log(p) - np.log1p(-p)

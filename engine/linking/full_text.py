@@ -11,16 +11,16 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from ...models.words import FUNCTION_WORDS
 from ..indexes.entity_index import NearestEntities
-from ..neo4j.graph import NamedEntity, NameQuery, Signature, find_entity_candidates, read_search_names
+from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, read_search_names
 from ..steps import Steps, one
-from ..values import EntityCandidate, Question, Scored
-from .adjectives import places_of
+from ..values import Question, Topic
 from .deciding import Logistic, Weighing
 from .likelihood import features, probabilities
 from .mentions import MAX_WORDS, Mention, Words, mention
+from .names import NUMBERS, ROMANS, Token, content_of, is_unspaced, places_of, tokenise
 from .relation_evidence import Floats, RelationEvidence
-from .tokens import FUNCTION_WORDS, NUMBERS, ROMANS, Token, content_of, is_unspaced, tokenise
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
 MAX_CLAUSES = 400
@@ -122,7 +122,7 @@ class FullTextLinker:
     nearest: NearestEntities | None = None
     nearest_below: float = 0.3
 
-    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
+    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
         """Return candidates per question with their probabilities, best first; one round trip for the batch, and one
         more where the entity index is asked."""
         found = yield from self.mentioned([question.text for question in questions])
@@ -154,7 +154,7 @@ class FullTextLinker:
         """Return the full-text queries for a question, with how many entities each is to give."""
         return full_text_queries(text, self.pool, self.per_word)
 
-    def rank(self, text: str, pool: Iterable[NamedEntity]) -> tuple[Scored[EntityCandidate], ...]:
+    def rank(self, text: str, pool: Iterable[NamedEntity]) -> tuple[Topic, ...]:
         """Return the candidates among `pool` for the mentions in `text`, best first; equal ones by id."""
         words = Words(text)
         return self._ranked(words, self._mentions(words, pool))
@@ -166,51 +166,46 @@ class FullTextLinker:
     def _best(self, words: Words, found: Sequence[Mention]) -> float:
         return float(max(probabilities(features(words, found, self.type_words)), default=0.0))
 
-    def _ranked(self, words: Words, found: Sequence[Mention]) -> tuple[Scored[EntityCandidate], ...]:
+    def _ranked(self, words: Words, found: Sequence[Mention]) -> tuple[Topic, ...]:
         x = features(words, found, self.type_words)
         likely = sorted(
             zip(probabilities(x).tolist(), found, x.tolist(), strict=True),
             key=lambda each: (-each[0], each[1].named.entity.id),
         )
         return tuple(
-            Scored(candidate(words, m, probability, row), probability)
+            candidate(words, m, probability, row)
             for probability, m, row in likely[: self.considered if self.evidence else self.top_k]
         )
 
-    def decide(
-        self, questions: Sequence[Question], found: Sequence[Sequence[tuple[Scored[EntityCandidate], Signature]]]
-    ) -> list[list[Scored[EntityCandidate]]]:
+    def decide(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
         """Return the candidates of each question with their probabilities by words and relations, best first."""
         if self.evidence is None:
-            return [[candidate for candidate, _ in some] for some in found]
+            return [list(some) for some in found]
         texts = [question.text for question in questions]
-        relations = self.evidence.features(texts, [[(each.value, s) for each, s in some] for some in found])
+        relations = self.evidence.features(texts, found)
         return [self._decided(some, x) for some, x in zip(found, relations, strict=True)]
 
-    def _decided(
-        self, some: Sequence[tuple[Scored[EntityCandidate], Signature]], relations: Floats
-    ) -> list[Scored[EntityCandidate]]:
+    def _decided(self, some: Sequence[Topic], relations: Floats) -> list[Topic]:
         assert self.evidence is not None
         if not some:
             return []
-        likely = self.weighing.probabilities([candidate for candidate, _ in some], relations).tolist()
+        likely = self.weighing.probabilities(some, relations).tolist()
         weighed = [
-            Scored(replace(each.value, probability=p, kind=self.evidence.kind(signature)), p)
-            for p, (each, signature) in zip(likely, some, strict=True)
+            replace(each, score=p, probability=p, kind=self.evidence.kind(each))
+            for p, each in zip(likely, some, strict=True)
         ]
-        return sorted(weighed, key=lambda each: (-each.score, each.value.entity.id))[: self.top_k]
+        return sorted(weighed, key=lambda each: (-each.score, each.entity.id))[: self.top_k]
 
 
-def candidate(
-    words: Words, found: Mention, probability: float | None = None, row: Sequence[float] = ()
-) -> EntityCandidate:
+def candidate(words: Words, found: Mention, probability: float | None = None, row: Sequence[float] = ()) -> Topic:
     """Return a mention as the candidate that it is; `row` are its features."""
-    return EntityCandidate(
+    return Topic(
         found.named.entity,
-        words.written(found.start, found.end),
-        found.name,
         found.named.degree,
-        probability,
-        words.span(found.start, found.end),
+        score=probability or 0.0,
+        mention=words.written(found.start, found.end),
+        matched_name=found.name,
+        probability=probability,
+        span=words.span(found.start, found.end),
         features=tuple(row),
     )

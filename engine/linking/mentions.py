@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ..neo4j.graph import NamedEntity
-from .adjectives import places_of
-from .forms import FormKind, forms
-from .tokens import Token, content_of, tokenise, words_of_name
+from .names import FormKind, Token, content_of, forms, places_of, tokenise, words_of_name
 
 KINDS: tuple[FormKind, ...] = (
     "whole",

@@ -18,12 +18,10 @@ from ...models.similarity import UNKNOWN_TYPE, Weights, mask_topic, support, typ
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Directed, RelationWords, reached_type, verbalise_hop
 from ..indexes.entity_index import Kinds
-from ..neo4j.graph import Signature
-from ..values import EntityCandidate
-from .tokens import tokenise
+from ..values import Topic
+from .names import tokenise
 
 Floats = npt.NDArray[np.float64]
-Candidate = tuple[EntityCandidate, Signature]
 
 FEATURES = (
     "best hop's S",
@@ -47,35 +45,35 @@ class RelationEvidence:
         self._hops: dict[int, tuple[str, str]] = {}
         self._weights = Weights()
 
-    def features(self, texts: Sequence[str], found: Sequence[Sequence[Candidate]]) -> list[Floats]:
+    def features(self, texts: Sequence[str], found: Sequence[Sequence[Topic]]) -> list[Floats]:
         """Return for each question the features of its candidates, (num_candidates, num_features), see `FEATURES`."""
-        masked = [[mask_topic(text, c.mention) for c, _ in some] for text, some in zip(texts, found, strict=True)]
-        hops = {self._hop(n) for some in found for _, s in some for n in self._known(s)}
+        masked = [[mask_topic(text, c.mention) for c in some] for text, some in zip(texts, found, strict=True)]
+        hops = {self._hop(n) for some in found for topic in some for n in self._known(topic)}
         questions = dict.fromkeys(each for some in masked for each in some)
         self._vectors.encode_tokens([*questions, *sorted(text for text, _ in hops)])
         self._vectors.encode([*map(type_phrase, questions), *sorted({kind for _, kind in hops if kind})])
         return [self._of(text, some, q) for text, some, q in zip(texts, found, masked, strict=True)]
 
-    def kind(self, signature: Signature) -> str:
+    def kind(self, topic: Topic) -> str:
         """Return what an entity is, in a word or two; empty where its relations do not tell."""
-        return next(iter(self._kinds.of(signature.relations, 1)), "")
+        return next(iter(self._kinds.of(topic.relations, 1)), "")
 
-    def _of(self, text: str, some: Sequence[Candidate], masked: Sequence[str]) -> Floats:
+    def _of(self, text: str, some: Sequence[Topic], masked: Sequence[str]) -> Floats:
         if not some:
             return np.zeros((0, len(FEATURES)))
         known: dict[str, dict[int, float]] = {}
         best = []
-        for (_, signature), q in zip(some, masked, strict=True):
+        for topic, q in zip(some, masked, strict=True):
             scores = known.setdefault(q, {})
-            numbers = self._known(signature)
+            numbers = self._known(topic)
             if new := [n for n in numbers if n not in scores]:
                 scores.update(zip(new, self._scores(new, q).tolist(), strict=True))
             best.append(max((scores[n] for n in numbers), default=0.0))
         top = max(best)
         return np.array(
             [
-                [score, score - top, math.log1p(len(s.relations)) / 5, *self._kind_in(text, candidate, s)]
-                for score, (candidate, s) in zip(best, some, strict=True)
+                [score, score - top, math.log1p(len(topic.relations)) / 5, *self._kind_in(text, topic)]
+                for score, topic in zip(best, some, strict=True)
             ]
         )
 
@@ -92,18 +90,18 @@ class RelationEvidence:
         scores: Floats = cosine + self._weights.support * supported + self._weights.type * reached
         return scores
 
-    def _kind_in(self, text: str, candidate: EntityCandidate, signature: Signature) -> tuple[float, float]:
+    def _kind_in(self, text: str, topic: Topic) -> tuple[float, float]:
         """Return whether what it is stands beside the mention, and elsewhere in the question."""
-        kinds = {word for kind in self._kinds.of(signature.relations, MAX_HOPS) for word in kind.split()}
-        start, end = candidate.span or (0, 0)
+        kinds = {word for kind in self._kinds.of(topic.relations, MAX_HOPS) for word in kind.split()}
+        start, end = topic.span or (0, 0)
         tokens = tokenise(text)
         before = [token.folded for token in tokens if token.end <= start]
         after = [token.folded for token in tokens if token.start >= end]
         beside = {*before[-BESIDE:], *after[:BESIDE]}
         return float(_any(beside, kinds)), float(_any({*before, *after}, kinds))
 
-    def _known(self, signature: Signature) -> list[int]:
-        return [number for number in signature.relations if abs(number) in self._words][:MAX_HOPS]
+    def _known(self, topic: Topic) -> list[int]:
+        return [number for number in topic.relations if abs(number) in self._words][:MAX_HOPS]
 
     def _hop(self, number: int) -> tuple[str, str]:
         """Return the words of a hop, and of the kind it reaches."""

@@ -10,7 +10,7 @@ import torch
 from ...models.linker.config import LinkerDescription
 from ...models.linker.training import CandidateScorer
 from ..errors import CheckpointError
-from ..values import EntityCandidate, Scored, check_finite
+from ..values import Topic, check_finite
 from .deciding import TRAINED_FEATURES, trained_features
 from .relation_evidence import Floats
 
@@ -22,7 +22,7 @@ class TrainedWeighing:
         self.description = description
         self._network = network
 
-    def probabilities(self, found: Sequence[Scored[EntityCandidate]], relations: Floats) -> Floats:
+    def probabilities(self, found: Sequence[Topic], relations: Floats) -> Floats:
         """Return the probability of each candidate: the calibrated one of its logit."""
         slope, intercept = self.description.calibration
         with torch.no_grad():

@@ -1,15 +1,74 @@
-"""Literals as what a question is about: "who was hired on 2016-07-16"; beside the entities of another linker."""
+"""Link values: literals as what a question is about, beside the entities of another linker."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ..literals import literal_term
-from ..neo4j.graph import Signature, find_values
+from ..neo4j.graph import find_values
 from ..stages import DecidingLinker
 from ..steps import Steps, one
-from ..values import Entity, EntityCandidate, Question, Scored
-from .value_forms import ValueForm, values_in
+from ..values import Entity, Question, Topic
+
+MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = r"(?P<month>" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS) + r")\.?"
+_DAY, _YEAR = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?", r"(?P<year>\d{4})"
+_DATES = (
+    re.compile(rf"\b{_DAY}(?: of)? {_MONTH},? {_YEAR}\b", re.I),
+    re.compile(rf"\b{_MONTH} {_DAY},? {_YEAR}\b", re.I),
+    re.compile(r"\b(?P<year>\d{4})-(?P<month>\d{2})(?:-(?P<day>\d{2}))?\b"),
+)
+_QUOTED = re.compile(r"[\"“”](?P<value>[^\"“”]{1,100})[\"“”]")
+_NUMBER = re.compile(r"(?<![\w.,-])(?P<number>\d[\d,]*(?:\.\d+)?)(?P<unit> ?[^\W\d]+[²³]?)?(?![\w-])")
+MAX_VALUES = 8
+"""Of a question, those that stand first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueForm:
+    """A value in a question: where it stands, and how a literal may write it. sure: it can be nothing but a value."""
+
+    start: int
+    end: int
+    written: tuple[str, ...]
+    sure: bool
+
+    def overlaps(self, other: ValueForm) -> bool:
+        """Return whether both have a character in common."""
+        return self.start < other.end and other.start < self.end
+
+
+def values_in(text: str) -> list[ValueForm]:
+    """Return the values in a text: dates and texts in quotes, and numbers of two digits or more beside them, with the
+    word behind them, which may be a unit, and without; longer ones first where they begin together."""
+    found = list(_all(text))
+    sure = [value for value in found if value.sure]
+    kept = sure + [value for value in found if not value.sure and not any(value.overlaps(other) for other in sure)]
+    return sorted(kept, key=lambda each: (each.start, -each.end))[:MAX_VALUES]
+
+
+def _all(text: str) -> Iterator[ValueForm]:
+    for pattern in _DATES:
+        for date in pattern.finditer(text):
+            month, day = date["month"], date["day"]
+            place = int(month) if month.isdigit() else [m[:3] for m in MONTHS].index(month[:3].lower()) + 1
+            iso = f"{date['year']}-{place:02}" + (f"-{int(day):02}" if day else "")
+            yield ValueForm(date.start(), date.end(), tuple(dict.fromkeys((iso, date[0]))), sure=True)
+    for quoted in _QUOTED.finditer(text):
+        yield ValueForm(quoted.start("value"), quoted.end("value"), (quoted["value"],), sure=True)
+    for number in _NUMBER.finditer(text):
+        digits, unit = number["number"].rstrip(","), (number["unit"] or "").strip()
+        plain = digits.replace(",", "")
+        if len(plain) < 2:
+            continue
+        if unit:
+            yield ValueForm(
+                number.start(), number.end(), (f"{digits} {unit}", f"{digits}{unit}", f"{plain} {unit}"), sure=False
+            )
+        yield ValueForm(number.start(), number.start() + len(digits), tuple(dict.fromkeys((plain, digits))), sure=False)
+
 
 SURE, UNSURE = 0.9, 0.5
 """How likely a question is about a literal of the graph that goes by a date or a text in quotes of it, by a number. Our
@@ -24,7 +83,7 @@ class LinkingValues:
     def __init__(self, linker: DecidingLinker) -> None:
         self._linker = linker
 
-    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
+    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
         """Return the candidates of the linker inside, and the literals that go by values of each question."""
         found = yield from self._linker.link(questions)
         forms = [(at, form) for at, question in enumerate(questions) for form in values_in(question.text)]
@@ -41,12 +100,10 @@ class LinkingValues:
             for question, some, literals in zip(questions, found, added, strict=True)
         ]
 
-    def decide(
-        self, questions: Sequence[Question], found: Sequence[Sequence[tuple[Scored[EntityCandidate], Signature]]]
-    ) -> list[list[Scored[EntityCandidate]]]:
+    def decide(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
         """Return the candidates as the linker inside weighs them, and the literals with them, best first."""
-        entities = [[pair for pair in some if not pair[1].entity.is_literal] for some in found]
-        literals = [[candidate for candidate, s in some if s.entity.is_literal and s.relations] for some in found]
+        entities = [[each for each in some if not each.entity.is_literal] for some in found]
+        literals = [[each for each in some if each.entity.is_literal and each.relations] for some in found]
         decided = self._linker.decide(questions, entities)
         return [
             sorted((*one_, *two), key=lambda each: -each.score) for one_, two in zip(decided, literals, strict=True)
@@ -59,7 +116,7 @@ def _terms(form: ValueForm) -> list[str]:
     return [*whole, f'"{form.written[0]}T'] if form.sure and form.written[0][:4].isdigit() else whole
 
 
-def _candidates(text: str, found: Sequence[tuple[ValueForm, Entity]]) -> list[Scored[EntityCandidate]]:
+def _candidates(text: str, found: Sequence[tuple[ValueForm, Entity]]) -> list[Topic]:
     """Return the literals as candidates; of two values that overlap those of the longer one."""
     kept = [
         (form, literal)
@@ -67,17 +124,14 @@ def _candidates(text: str, found: Sequence[tuple[ValueForm, Entity]]) -> list[Sc
         if not any(form.overlaps(other) and _length(other) > _length(form) for other, _ in found)
     ]
     return [
-        Scored(
-            EntityCandidate(
-                literal,
-                text[form.start : form.end],
-                literal.label,
-                0,
-                SURE if form.sure else UNSURE,
-                (form.start, form.end),
-                kind="value",
-            ),
-            SURE if form.sure else UNSURE,
+        Topic(
+            literal,
+            score=SURE if form.sure else UNSURE,
+            mention=text[form.start : form.end],
+            matched_name=literal.label,
+            probability=SURE if form.sure else UNSURE,
+            span=(form.start, form.end),
+            kind="value",
         )
         for form, literal in kept
     ]

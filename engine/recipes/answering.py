@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..answering.extractive import ExtractiveAnswerer
 from ..evidence.calibration import LEAST_PROBABILITY
-from ..evidence.prompt_text import Order
+from ..evidence.text import Order
 from ..resources import GraphResources
 from ..stages import Answerer
 from .part import AnswererPart, describe_field, option

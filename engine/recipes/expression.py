@@ -15,8 +15,8 @@ from ..combinators import Then, Traced, TracedReorganiser, Union
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
-from ..stages import Reorganiser, Retriever
-from .part import Joined, Leaf, Node, Part, ReorganiserPart, RetrieverPart
+from ..stages import Linker, Reorganiser, Retriever
+from .part import Joined, Leaf, Node, Part, ReorganiserPart, RetrieverPart, WrapperPart
 
 _TOKEN = re.compile(r"\s*([A-Za-z][\w-]*|[+|()])")
 
@@ -41,16 +41,22 @@ def check_fits(node: Node, parts: Mapping[str, Part]) -> list[str]:
     return resolved
 
 
-def join_parts(node: Node, parts: Mapping[str, Part], graph: GraphResources) -> Retriever:
+def join_parts(node: Node, parts: Mapping[str, Part], graph: GraphResources, linker: Linker) -> Retriever:
     """Return the retriever of a line that was checked."""
     if isinstance(node, Leaf):
         return Traced(node.name, cast(RetrieverPart, parts[node.name]).retriever(graph))
     if node.sign == "|":
-        return Union(join_parts(node.left, parts, graph), join_parts(node.right, parts, graph))
-    reorganisers: list[Reorganiser] = [
-        TracedReorganiser(name, cast(ReorganiserPart, parts[name]).reorganiser(graph)) for name in _chain(node.right)
-    ]
-    return Then(join_parts(node.left, parts, graph), *reorganisers)
+        return Union(join_parts(node.left, parts, graph, linker), join_parts(node.right, parts, graph, linker))
+    retriever = join_parts(node.left, parts, graph, linker)
+    reorganisers: list[Reorganiser] = []
+    for name in _chain(node.right):
+        part = parts[name]
+        if isinstance(part, WrapperPart):
+            retriever = Traced(name, part.wrap(Then(retriever, *reorganisers), linker, graph))
+            reorganisers = []
+        else:
+            reorganisers.append(TracedReorganiser(name, cast(ReorganiserPart, part).reorganiser(graph)))
+    return Then(retriever, *reorganisers) if reorganisers else retriever
 
 
 def _check_node(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[str], Kind]:
@@ -69,12 +75,15 @@ def _check_node(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[lis
         return [*resolved, "|", *right, *bridge], kind
     for name in _chain(node.right):
         part = parts[name]
+        if isinstance(part, WrapperPart):
+            resolved.append(name)
+            continue
         if not isinstance(part, ReorganiserPart):
             raise UsageError(
                 f"stages {str(whole)!r}: {name} is a {part.role}, and after + comes what takes evidence; "
                 f"two retrievers are joined by |, as {node.left} | {name}"
             )
-        if part.answers and name != _last(whole):
+        if part.answers and name != _last(whole, parts):
             raise UsageError(f"stages {str(whole)!r}: {name} has a say in the answer: put it last, after all others")
         takes = part.takes or kind
         resolved += [name] if takes == kind else [_bridge(kind, takes), name]
@@ -82,11 +91,11 @@ def _check_node(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[lis
     return resolved, kind
 
 
-def _last(node: Node) -> str:
-    """Return the name that all evidence passes last, empty where a line ends in a union."""
+def _last(node: Node, parts: Mapping[str, Part]) -> str:
+    """Return the name of the reorganiser that all evidence passes last, empty where a line ends in a union."""
     if isinstance(node, Leaf):
-        return node.name
-    return _last(node.right) if node.sign == "+" else ""
+        return "" if isinstance(parts[node.name], WrapperPart) else node.name
+    return (_last(node.right, parts) or _last(node.left, parts)) if node.sign == "+" else ""
 
 
 def _chain(node: Node) -> Iterator[str]:

@@ -63,7 +63,7 @@ def rename_parts(node: Node, names: Mapping[str, str]) -> Node:
     return Joined(node.sign, rename_parts(node.left, names), rename_parts(node.right, names))
 
 
-Role = Literal["retriever", "reorganiser", "linker", "answerer"]
+Role = Literal["retriever", "reorganiser", "wrapper", "linker", "answerer"]
 
 
 def describe_field(
@@ -99,7 +99,7 @@ class Part:
         """Raise `UsageError` where an option is missing without which the part cannot be used."""
         if self.kinds and not getattr(self, "checkpoint", ""):
             names = " or ".join(each if isinstance(each, str) else each.name for each in self.kinds)
-            key = f"{self.name if self.role in ('retriever', 'reorganiser') else self.role}.checkpoint"
+            key = f"{self.name if self.role in ('retriever', 'reorganiser', 'wrapper') else self.role}.checkpoint"
             raise UsageError(
                 f"part {self.name}: expected the folder of a checkpoint of kind {names}, found none: give --checkpoint "
                 f"FOLDER or --set {key}=FOLDER, or train one with `lodestar train {names.partition(' ')[0]}`"
@@ -185,6 +185,17 @@ class ReorganiserPart(Part):
     def answerer(self, _graph: GraphResources, answerer: Answerer, /) -> Answerer:
         """Return what answers in the place of the recipe's answerer, for a part that `answers`."""
         return answerer
+
+
+@dataclass(frozen=True)
+class WrapperPart(Part):
+    """A part that asks what stands before it in other ways: it stands after ``+`` and may link and retrieve again."""
+
+    role: ClassVar[Role] = "wrapper"
+
+    @abstractmethod
+    def wrap(self, retriever: Retriever, linker: Linker, graph: GraphResources, /) -> Retriever:
+        """Return the retriever that stands around another one."""
 
 
 @dataclass(frozen=True)

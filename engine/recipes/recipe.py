@@ -13,14 +13,24 @@ from typing import Any, cast
 from ...models.one_line import one_line
 from .. import recipes
 from ..errors import InputError, UsageError
-from ..forms.forming import Forming
 from ..pipeline import Pipeline
 from ..resolving import fill_dataclass, key_and_value, put
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Retriever
 from ..whole_file import read_text
 from .expression import check_fits, join_parts, parse_line
-from .part import AnswererPart, Expression, Leaf, LinkerPart, Node, Part, ReorganiserPart, expression_of, names_in
+from .part import (
+    AnswererPart,
+    Expression,
+    Joined,
+    Leaf,
+    LinkerPart,
+    Node,
+    Part,
+    ReorganiserPart,
+    expression_of,
+    names_in,
+)
 from .registry import ANSWERERS, LINKERS, PARTS, foreign_code, part_class
 
 MAX_TOP_K = 1_000
@@ -35,8 +45,7 @@ _OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "f
 class Recipe:
     """The stages of a pipeline: `stages` is the line, `parts` has the options of each name in it.
 
-    `top_k` items are kept in the end. `seed` draws the sample of a run with a limit. `forms`: questions
-    of a form (how many, both, not, …) are taken apart (docs/forms.md). `own` has the parts that are not
+    `top_k` items are kept in the end. `seed` draws the sample of a run with a limit. `own` has the parts that are not
     Lodestar's, by name. Raises `UsageError` for parts that do not fit together.
     """
 
@@ -48,7 +57,6 @@ class Recipe:
     description: str = ""
     top_k: int = 10
     seed: int = 0
-    forms: bool = False
     own: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -69,14 +77,11 @@ class Recipe:
         retriever: Retriever | None = None,
         answerer: Answerer | None = None,
     ) -> Pipeline:
-        """Return the stages, joined; a stage that is given takes the place of the recipe's own."""
+        """Return the stages of a recipe that was checked, joined; one that is given takes the place of its own."""
         linker = linker or self.linker.linker(graph)
         answerer = answerer or self._answerer(graph)
         if retriever is None:
-            self.check()
-            retriever = join_parts(self.stages, self.parts, graph)
-        if self.forms:
-            retriever = Forming(retriever, linker, graph.catalogue.stored_as)
+            retriever = join_parts(self.stages, self.parts, graph, linker)
         return Pipeline(linker, retriever, answerer)
 
     def _answerer(self, graph: GraphResources) -> Answerer:
@@ -99,7 +104,6 @@ class Recipe:
             "resolved": check_fits(self.stages, self.parts),
             "top_k": self.top_k,
             "seed": self.seed,
-            "forms": self.forms,
             **({"parts": dict(self.own)} if self.own else {}),
             **{name: asdict(part) for name, part in self.parts.items()},
             "linker": {"kind": self.linker.name, **asdict(self.linker)},
@@ -107,10 +111,14 @@ class Recipe:
         }
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], *, allow_parts: bool = False) -> Recipe:
+    def of(
+        cls, data: Mapping[str, Any], *, allow_parts: bool = False, aliases: Mapping[str, Any] | None = None
+    ) -> Recipe:
         """Return the recipe of plain data; raise `UsageError` for a part or an option that there is not.
 
         allow_parts: whether code that its table `parts` names is imported; without it only that of installed parts.
+        aliases: options by name alone, each of the first part in the line that has it. ``forms = true`` is short for
+        ``+ forms`` at the end of the line.
         """
         name = str(data.get("name", ""))
         where = f"recipe {name}"
@@ -126,7 +134,13 @@ class Recipe:
                 "recipe would load"
             )
         node = parse_line(line)
+        forms = data.get("forms", False)
+        if not isinstance(forms, Mapping):
+            if _yes(forms, "forms", where) and "forms" not in names_in(node):
+                node = Joined("+", node, Leaf("forms"))
+            data = {key: value for key, value in data.items() if key != "forms"}
         names = names_in(node)
+        data = _with_aliases(data, aliases or {}, names, own, name)
         for table in data:
             if table not in (*_OWN_OPTIONS, *names):
                 raise UsageError(
@@ -142,9 +156,23 @@ class Recipe:
             answerer=cast(AnswererPart, _of_kind(data.get("answerer", {}), "answerer", ANSWERERS, where)),
             top_k=_whole(data.get("top_k", 10), "top_k", where),
             seed=_seed(data.get("seed", 0), where),
-            forms=_yes(data.get("forms", False), "forms", where),
             own=own,
         )
+
+
+def _with_aliases(
+    data: Mapping[str, Any], aliases: Mapping[str, Any], names: Sequence[str], own: Mapping[str, str], recipe: str
+) -> Mapping[str, Any]:
+    found = dict(data)
+    for option, value in aliases.items():
+        name = next((each for each in names if option in {f.name for f in fields(part_class(each, own))}), None)
+        if name is None:
+            raise UsageError(
+                f"--{option.replace('_', '-')}: no part of the recipe {recipe} has this option: name a recipe "
+                "that has it with --recipe, or see `lodestar recipes`"
+            )
+        found[name] = {**table, option: value} if isinstance(table := found.get(name, {}), Mapping) else table
+    return found
 
 
 def recipe_names() -> list[str]:
@@ -160,12 +188,13 @@ def read_recipe(
     options: Mapping[str, Any] | None = None,
     *,
     allow_parts: bool = False,
+    aliases: Mapping[str, Any] | None = None,
 ) -> Recipe:
     """Return a recipe by its name, the path of a TOML file, a line of parts, or parts joined in Python.
 
     changes: ``key=value`` with dots in the key. options: the same as a mapping. allow_parts: whether code that a file
-    names as a part of its own is imported; parts joined in Python are there already. Raises `UsageError` for a recipe,
-    a part or an option that is not there, `InputError` for a file that is no TOML.
+    names as a part of its own is imported; parts joined in Python are there already. aliases: see `Recipe.of`. Raises
+    `UsageError` for a recipe, a part or an option that is not there, `InputError` for a file that is no TOML.
     """
     own = given.own if isinstance(given, Recipe) else {}
     if isinstance(given, Part | Expression):
@@ -180,7 +209,7 @@ def read_recipe(
         _put(data, *key_and_value(said, EXAMPLE), f"--set {said}")
     for key, value in (options or {}).items():
         _put(data, key, value, f"option {key}")
-    return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own)
+    return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own, aliases=aliases)
 
 
 def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:

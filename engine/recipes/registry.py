@@ -25,6 +25,7 @@ PARTS = {
     "adaptive-k": "lodestar.engine.recipes.retrieving:AdaptiveK",
     "path-pooling": "lodestar.engine.recipes.reorganising:PathPooling",
     "fi": "lodestar.engine.recipes.reorganising:FI",
+    "forms": "lodestar.engine.recipes.reorganising:Forms",
     "filter": "lodestar.engine.recipes.reorganising:Filter",
     "noise": "lodestar.engine.evaluation.baselines:Noise",
     "oracle": "lodestar.engine.evaluation.baselines:Oracle",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ...models.path_pooling import Kernel, Pool, Pooling
 from ..errors import UsageError
+from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import Kind
 from ..neo4j.graph import ExpansionBounds
 from ..reorganising.chaining import ChainExpansion
@@ -14,8 +15,8 @@ from ..reorganising.filtering import Filtering
 from ..reorganising.pooling import PathSmoothing
 from ..reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
 from ..resources import GraphResources
-from ..stages import Answerer, Reorganiser
-from .part import ReorganiserPart, describe_field, option
+from ..stages import Answerer, Linker, Reorganiser, Retriever
+from .part import ReorganiserPart, WrapperPart, describe_field, option
 
 if TYPE_CHECKING:
     from .recipe import Recipe
@@ -40,6 +41,23 @@ class Reorganise(ReorganiserPart):
         """Return the expansion."""
         bounds = ExpansionBounds(self.max_length, self.max_chains, self.turning)
         return ChainExpansion(bounds, self.keep, self.join, self.in_database)
+
+
+@dataclass(frozen=True)
+class Forms(WrapperPart):
+    """Takes questions of a form (how many, both, not, the most, …) apart, and combines their parts (docs/forms.md)."""
+
+    name: ClassVar[str] = "forms"
+
+    least: float = option(
+        LEAST_PROBABILITY, "below this probability no path is taken for a part of a question", least=0, most=1
+    )
+
+    def wrap(self, retriever: Retriever, linker: Linker, graph: GraphResources) -> Retriever:
+        """Return the retriever that asks another one part by part."""
+        from ..forms.forming import Forming
+
+        return Forming(retriever, linker, graph.catalogue.stored_as, least=self.least)
 
 
 _POOLING_SOURCE = "Path Pooling, section "
@@ -169,6 +187,7 @@ class FI(ReorganiserPart):
         recipe = read_recipe(self.against)
         if any(isinstance(part, FI) for part in recipe.parts.values()):
             raise UsageError(f"{self.name}.against: expected a recipe without {self.name}, found {recipe.stages}")
+        recipe.check()
         return recipe
 
     def _other(self, graph: GraphResources) -> Answerer:

@@ -16,8 +16,7 @@ from ..reorganising.merging import Merging
 from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch
 from ..retrieval.frontier import Bounds
-from ..retrieval.scoring import PathScorer
-from ..retrieval.shortlisting import RelationShortlist
+from ..retrieval.scoring import PathScorer, RelationShortlist
 from ..retrieval.similarity import SimilarityScorer
 from ..stages import Answerer, Reorganiser, Retriever
 from ..values import Topic

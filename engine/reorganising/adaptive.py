@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from ...models.gril.network import HopModel
 from ..evidence.bridges import triples_of
-from ..evidence.evidence import Cost, Evidence, Item, Kind
+from ..evidence.evidence import Evidence, Item, Kind
 from ..steps import Steps
 from ..values import check_finite
 
@@ -28,13 +27,8 @@ class AdaptiveK:
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
         """Return the evidence, cut."""
         yield from ()
-        started_s = time.perf_counter()
         hops = predict_hops(self._model, [each.question.text for each in evidence])
-        cost = Cost("adaptive-k", time.perf_counter() - started_s)
-        return [
-            each.cut_to(number_kept(each, self._per_hop * c)).charged([cost])
-            for each, c in zip(evidence, hops, strict=True)
-        ]
+        return [each.cut_to(number_kept(each, self._per_hop * c)) for each, c in zip(evidence, hops, strict=True)]
 
 
 def predict_hops(model: HopModel, questions: Sequence[str]) -> list[int]:

@@ -13,10 +13,10 @@ import numpy as np
 
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
-from ..evidence.evidence import Cost, Evidence, Kind
+from ..evidence.evidence import Evidence, Kind
 from ..retrieval.subgraph.batch import BOUNDS, EntityTable, Subgraph, SubgraphBatch
 from ..retrieval.triples import SubgraphScorer
-from ..steps import Steps
+from ..steps import Steps, charge
 from ..values import Entity, LinkedQuestion, Scored, Triple
 
 
@@ -51,14 +51,14 @@ class ChosenEnds:
         table = _table(entities)
         whole = SubgraphBatch.of(table, [replace(subgraph, table=table) for subgraph, _ in joined])
         scores = self._scorer.score(questions, whole)
-        cost = Cost("encode", self._scorer.encoding_s - encoding_s)
+        yield from charge("encode", self._scorer.encoding_s - encoding_s)
         chosen = []
         for each, (_, rows), start in zip(evidence, joined, whole.triple_starts.tolist(), strict=False):
             known = {triple: float(scores[start + row]) for triple, row in rows.items()}
             narrowed = [
                 Scored(_narrowed(item.value, known, self._margin), item.score) for item in each.items[: self._chains]
             ]
-            chosen.append(replace(each, items=(*narrowed, *each.items[self._chains :])).charged([cost]))
+            chosen.append(replace(each, items=(*narrowed, *each.items[self._chains :])))
         return chosen
 
 

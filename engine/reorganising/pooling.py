@@ -14,7 +14,7 @@ from ..neo4j.pooling import pool_scores
 from ..neo4j.requests import Request
 from ..steps import Steps, one
 from ..values import Entity, Scored, Triple
-from .expansion import columns_of
+from .chaining import columns_of
 
 
 class PathSmoothing:

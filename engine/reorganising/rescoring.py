@@ -11,10 +11,10 @@ import numpy as np
 from ...models.similarity import others_below
 from ...models.star.losses import blend_scores
 from ..evidence.chain import Chain
-from ..evidence.evidence import Cost, Evidence, Kind, item_order
+from ..evidence.evidence import Evidence, Kind, item_order
 from ..linking.topics import link_penalties
 from ..retrieval.scoring import FloatArray
-from ..steps import Steps
+from ..steps import Steps, charge
 from ..values import RelationPath, Scored, Topic
 
 
@@ -49,7 +49,6 @@ class Rescoring:
 
     def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
         """Return the evidence with new scores, sorted anew."""
-        yield from ()
         encoding_s = self._reader.encoding_s
         pairs = [
             (each.question.text, topics[scored.value.topic.id], scored.value.relation_path)
@@ -58,13 +57,10 @@ class Rescoring:
             for scored in each.items[: self._shortlist]
         ]
         read = self._reader.read(pairs)
-        encoding_s = self._reader.encoding_s - encoding_s
+        yield from charge("encode", self._reader.encoding_s - encoding_s)
         ends = np.cumsum([len(each.items[: self._shortlist]) for each in evidence], dtype=np.int64)
         parts = np.split(read, ends)
-        return [
-            self._rescored(each, part).charged([Cost("encode", encoding_s)])
-            for each, part in zip(evidence, parts, strict=False)
-        ]
+        return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]
 
     def _rescored(self, evidence: Evidence[Chain], read: FloatArray) -> Evidence[Chain]:
         penalties = link_penalties(evidence.topics, self._link_weight)

@@ -17,16 +17,12 @@ import numpy as np
 
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
-from ..evidence.evidence import Cost, Evidence, Kind, item_order
+from ..evidence.evidence import Evidence, Kind, item_order
 from ..linking.topics import link_penalties, started_from
-from ..neo4j.graph import Signature
-from ..steps import Steps, counted
-from ..stopwatch import Stopwatch
+from ..steps import Steps, charge
 from ..values import Entity, LinkedQuestion, RelationPath, Scored, Step, Topic, check_finite
-from .ends import ends_for
-from .frontier import Bounds, Frontier, FrontierTree
-from .scoring import PathQuery, PathScorer, PathScores
-from .shortlisting import RelationShortlist
+from .frontier import Bounds, Frontier, FrontierTree, ends_for
+from .scoring import PathQuery, PathScorer, PathScores, RelationShortlist
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +122,13 @@ class BeamSearch:
 
         Raises `UnknownRelationError` when the graph has a relation whose number is not in `relations`.
         """
-        watch = Stopwatch()
-        tree = FrontierTree(_signatures(questions), self.bounds, self.max_hop, self.stored_as)
+        tree = FrontierTree(_topics(questions), self.bounds, self.max_hop, self.stored_as)
         searches = [self._begun(linked, tree) for linked in questions]
         pool = max(top_k, self.beam_width)  # so that a top_k below the beam's width only shows less
-        round_trips: dict[str, int] = {}
         for hop in range(1, 2 * self.max_hop + 1):
             if not any(search.beams for search in searches):
                 break
+            yield from charge(f"score {hop}")
             candidates_of = self._shortlisted(searches, [self._candidates(search) for search in searches])
             encoding_s = self.scorer.encoding_s
             scores = self.scorer.score([self._query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
@@ -143,11 +138,10 @@ class BeamSearch:
                 self._choose(search, candidates, score, pool)
                 for search, candidates, score in zip(searches, candidates_of, scores, strict=True)
             ]
-            watch.lap(f"score {hop}")
-            watch.move(f"score {hop}", "encode", self.scorer.encoding_s - encoding_s)
+            yield from charge("encode", self.scorer.encoding_s - encoding_s)
+            yield from charge(f"hop {hop}")
             steps = [(c.frontier, c.step) for picks in chosen for c, _, _ in picks]
-            reached, round_trips[f"hop {hop}"] = yield from counted(tree.expand(steps))
-            frontiers = iter(reached)
+            frontiers = iter((yield from tree.expand(steps)))
             for search, picks in zip(searches, chosen, strict=True):
                 search.beams = []
                 for candidate, stop, carried in picks:
@@ -157,11 +151,8 @@ class BeamSearch:
                         search.results.append(_Result(frontier, stop))
                     if carried or frontier.at_mediator:
                         search.beams.append((candidate.topic, frontier))
-            watch.lap(f"hop {hop}")
-        found = [self._evidence(search) for search in searches]
-        watch.lap("ground")
-        costs = [Cost(stage, seconds, round_trips.get(stage, 0)) for stage, seconds in watch.seconds.items()]
-        return [each.charged(costs) for each in found]
+        yield from charge("ground")
+        return [self._evidence(search) for search in searches]
 
     def _begun(self, linked: LinkedQuestion, tree: FrontierTree) -> _Search:
         search = _Search(linked, link_penalties(linked.topics, self.link_weight))
@@ -236,6 +227,5 @@ class BeamSearch:
         )
 
 
-def _signatures(questions: Sequence[LinkedQuestion]) -> dict[str, Signature]:
-    topics = {topic.entity.id: topic for linked in questions for topic in linked.topics}
-    return {id_: Signature(topic.entity, topic.degree, topic.relations) for id_, topic in topics.items()}
+def _topics(questions: Sequence[LinkedQuestion]) -> dict[str, Topic]:
+    return {topic.entity.id: topic for linked in questions for topic in linked.topics}

@@ -18,8 +18,7 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
 from ...models.training.description import ModelDescription
 from ..values import RelationPath, Topic, check_finite
-from .hops import hops_of
-from .scoring import PathQuery, PathScores, masked_question, mention_of
+from .scoring import PathQuery, PathScores, hops_of, masked_question, mention_of
 from .similarity import SimilarityScorer
 
 

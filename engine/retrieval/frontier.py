@@ -8,7 +8,7 @@ degree, and one of its own for each relation chosen at a hub, sent at the same t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +17,28 @@ from ..evidence.chain import Chain, ChainStep, Link
 from ..neo4j.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps, expand_values
 from ..neo4j.requests import Request
 from ..steps import Steps, together
-from ..values import Entity, RelationPath, Step
+from ..values import Entity, RelationPath, Step, Topic
+
+
+def ends_for(
+    steps: Sequence[Step], ends: Sequence[Entity], topics: Container[str], *, return_to_topic: bool
+) -> tuple[Entity, ...]:
+    """Return the ends that may be answers: the question's own topics are none of them.
+
+    With `return_to_topic` they may be ("the child of Ann's father" is Ann, too), but not at the end of a path that
+    walks back the way it came: that one always leads to them.
+    """
+    if return_to_topic and not walks_back(steps):
+        return tuple(ends)
+    return tuple(end for end in ends if end.id not in topics)
+
+
+def walks_back(steps: Sequence[Step]) -> bool:
+    """Whether the second half of a path is its first half reversed."""
+    return all(
+        (out.relation, out.inverse) == (back.relation, not back.inverse)
+        for out, back in zip(steps, reversed(steps), strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +125,7 @@ class FrontierTree:
     """
 
     def __init__(
-        self, signatures: Mapping[str, Signature], bounds: Bounds, max_hop: int, stored_as: Mapping[str, str]
+        self, signatures: Mapping[str, Signature | Topic], bounds: Bounds, max_hop: int, stored_as: Mapping[str, str]
     ) -> None:
         self.bounds = bounds
         self.max_hop = max_hop

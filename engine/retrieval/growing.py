@@ -13,8 +13,9 @@ import numpy as np
 
 from ...models.gril.scoring import GrilModel, GrownTriples
 from ...models.text.vectors import TextVectors
-from ..evidence.evidence import Cost, Evidence, Kind
-from ..steps import Steps
+from ..evidence.evidence import Evidence, Kind
+from ..evidence.extras import GraphToken
+from ..steps import Steps, charge
 from ..values import LinkedQuestion, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
 from .triples import GraphRelations, SubgraphColumns
@@ -45,7 +46,7 @@ class GrowingRetriever:
         """Return the triples, best first: at least `top_k` where as many were seen."""
         encoding_s = self._columns.encoding_s
         batch, found = yield from self.grow(questions)
-        cost = Cost("encode", self._columns.encoding_s - encoding_s)
+        yield from charge("encode", self._columns.encoding_s - encoding_s)
         keep = max(self._keep, top_k)
         evidence: list[Evidence[Triple]] = []
         for number, question in enumerate(questions):
@@ -55,7 +56,7 @@ class GrowingRetriever:
             one = self._columns.evidence(
                 question, batch, number, best, found.logits, self._model.description.calibration
             )
-            evidence.append(replace(one.charged([cost]), graph_token=found.tokens[number]))
+            evidence.append(replace(one, extras=(GraphToken(tuple(found.tokens[number])),)))
         return evidence
 
     def grow(self, questions: Sequence[LinkedQuestion]) -> Steps[tuple[SubgraphBatch, GrownTriples]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.similarity import mask_topic
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import Directed, Hop, RelationWords
 from ..values import RelationPath, Topic
 
 FloatArray = npt.NDArray[np.float32]
@@ -70,3 +72,46 @@ class PathScorer(Protocol):
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order. Deterministic."""
         ...
+
+
+def hops_of(path: RelationPath, words: Mapping[str, RelationWords]) -> tuple[Hop, ...]:
+    """Return the path's hops: a step into a mediator and the step out of it are one."""
+    hops: list[Hop] = []
+    open_hop: Hop = ()
+    for step in path.steps:
+        open_hop = (*open_hop, Directed(words[step.relation], step.inverse))
+        if not step.to_mediator:
+            hops.append(open_hop)
+            open_hop = ()
+    return (*hops, open_hop) if open_hop else tuple(hops)
+
+
+class NearestRelations(Protocol):
+    """An index of relations: `RelationIndex`."""
+
+    def nearest(self, vectors: npt.NDArray[np.float32], top_k: int) -> list[frozenset[str]]:
+        """Return for each vector, (num_queries, dimension), the names of the `top_k` nearest relations."""
+        ...
+
+
+class RelationShortlist:
+    """The `num_relations` nearest relations of a question without the mention of its topic.
+
+    For a question that is offered more than `least` steps at a hop.
+    """
+
+    def __init__(self, index: NearestRelations, vectors: TextVectors, *, least: int, num_relations: int) -> None:
+        self.least = least
+        self._index = index
+        self._vectors = vectors
+        self._num_relations = num_relations
+
+    def relations(self, questions: Sequence[tuple[str, Topic]]) -> dict[tuple[str, Topic], frozenset[str]]:
+        """Return the names of the relations kept for each question and topic."""
+        asked = list(dict.fromkeys(questions))
+        masked = [masked_question(text, topic) for text, topic in asked]
+        self._vectors.encode(masked)
+        if not asked:
+            return {}
+        found = self._index.nearest(np.stack([self._vectors.sentence(text) for text in masked]), self._num_relations)
+        return dict(zip(asked, found, strict=True))

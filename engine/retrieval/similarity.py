@@ -10,8 +10,7 @@ from ...models.similarity import PathSimilarity, PathsOfTopic, Weights
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
-from .hops import hops_of
-from .scoring import PathQuery, PathScores, masked_question
+from .scoring import PathQuery, PathScores, hops_of, masked_question
 
 
 class SimilarityScorer:

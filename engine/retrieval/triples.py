@@ -15,9 +15,9 @@ from ...models.reg_triple.network import TripleColumns
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Directed, RelationWords, verbalise_hop
 from ..evidence.calibration import Calibration
-from ..evidence.evidence import Cost, Evidence, Kind, item_order
+from ..evidence.evidence import Evidence, Kind, item_order
 from ..linking.topics import started_from
-from ..steps import Steps
+from ..steps import Steps, charge
 from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
 from .subgraph.bounds import SubgraphBounds
@@ -202,7 +202,7 @@ class TripleRetriever:
         encoding_s = self._scorer.encoding_s
         batch = yield from self._scorer.extract(questions)
         scores = self._scorer.score(questions, batch)
-        cost = Cost("encode", self._scorer.encoding_s - encoding_s)
+        yield from charge("encode", self._scorer.encoding_s - encoding_s)
         keep = max(self._keep, top_k)
         calibration = self._scorer.model.description.calibration
         found: list[Evidence[Triple]] = []
@@ -210,7 +210,7 @@ class TripleRetriever:
             rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
             ranked = rows[np.argsort(-scores[rows], kind="stable")]
             best = ranked[first_pairs(batch, ranked, keep)] if self._merge_parallel else ranked[:keep]
-            found.append(self._scorer.evidence(question, batch, number, best, scores, calibration).charged([cost]))
+            found.append(self._scorer.evidence(question, batch, number, best, scores, calibration))
         return found
 
 

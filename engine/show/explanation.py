@@ -21,8 +21,7 @@ from ..recipes.recipe import Recipe
 from ..recipes.retrieving import Similarity, Star
 from ..resources import GraphResources
 from ..retrieval.dual_encoder import StarScorer
-from ..retrieval.hops import hops_of
-from ..retrieval.scoring import PathQuery, PathScorer, mention_of
+from ..retrieval.scoring import PathQuery, PathScorer, hops_of, mention_of
 from ..values import Question, Scored, Topic
 
 

@@ -19,8 +19,7 @@ from typing import Any
 from ...models.f1 import f1_of
 from ...models.star.mined import THROUGH
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
-from ..retrieval.ends import ends_for
-from ..retrieval.frontier import Frontier, FrontierTree
+from ..retrieval.frontier import Frontier, FrontierTree, ends_for
 from ..steps import Steps, one
 from ..values import Entity, Step
 from .placing import Placed

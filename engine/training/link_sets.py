@@ -10,6 +10,7 @@ from ..errors import UsageError
 from ..gold_questions import GoldQuestion, QuestionSet, with_topic_ids
 from ..linking.deciding import TRAINED_FEATURES, trained_features
 from ..linking.full_text import FullTextLinker
+from ..linking.topics import with_signature
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.graph import read_signatures
 from ..progress import Progress, silent
@@ -36,16 +37,16 @@ def collect_link_candidates(
     for start in range(0, len(asked), BATCH):
         batch = asked[start : start + BATCH]
         linked = gateway.run(linker.link([each.asked(()) for each in batch]))
-        ids = {c.value.entity.id for some in linked for c in some} | {t for each in batch for t in each.topic_ids}
+        ids = {c.entity.id for some in linked for c in some} | {t for each in batch for t in each.topic_ids}
         signatures = gateway.fetch(read_signatures(sorted(ids)))
-        found = [[(c, signatures[c.value.entity.id]) for c in some] for some in linked]
+        found = [[with_signature(c, signatures[c.entity.id]) for c in some] for some in linked]
         texts = [each.text for each in batch]
-        relations = evidence.features(texts, [[(c.value, s) for c, s in some] for some in found])
+        relations = evidence.features(texts, found)
         for each, some, x in zip(batch, linked, relations, strict=True):
             topics = {topic for topic in each.topic_ids if topic in signatures}
             if topics:
                 columns = trained_features(some, x) if some else np.zeros((0, len(TRAINED_FEATURES)))
-                made.add(each, columns, [c.value.entity.id in topics for c in some], len(topics))
+                made.add(each, columns, [c.entity.id in topics for c in some], len(topics))
         progress("linking", min(start + BATCH, len(asked)), len(asked))
     if not made.texts:
         raise UsageError(f"{questions.name}: expected questions with topics of this graph, found none")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -17,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...models.words import fold
 from ..ids_and_names import search_name
 from ..rows import name_row, row_batches, triple_row
 from ..source import Part, RelationFacts, RowPart
@@ -105,8 +105,7 @@ COUNTRY_ALIASES = {
 
 def folded_name(name: str) -> str:
     """Return a name without accents, case and punctuation, as the full-text index compares it."""
-    decomposed = unicodedata.normalize("NFKD", search_name(name))
-    return " ".join(re.findall(r"\w+", "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()))
+    return " ".join(re.findall(r"\w+", fold(search_name(name))))
 
 
 def aliases(name: str, others: Iterable[str], taken: Collection[str] = ()) -> list[str]:

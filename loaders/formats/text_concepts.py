@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...engine.errors import InputError, UsageError
-from ...engine.linking.tokens import Token, content_words, fold, tokenise
+from ...engine.linking.names import Token, content_words, tokenise
+from ...models.words import fold
 from ..message_text import quote_line
 from ..rows import in_batches
 

@@ -24,10 +24,10 @@ import duckdb
 import pyarrow as pa
 
 from ...engine.errors import InputError, LoadInProgressError, StorageError
-from ...engine.linking.initials import SMALL_WORDS
 from ...engine.neo4j import machine
 from ...engine.neo4j.file_lock import lock_file
 from ...engine.progress import Progress, silent
+from ...models.words import SMALL_WORDS
 from ..parsers.parser import parser
 from ..plain_lines.encoded_files import NUMBERED, EncodedFiles
 from ..plain_lines.taking import PlainLines

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...engine.linking.initials import initials
+from ...engine.linking.names import initials
 from ..ids_and_names import search_name
 
 BASE_LOAD = 1

@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..wording.english import base_of, is_verb, plural
+from ..words import CLAUSE_WORDS, DETERMINERS
 
 NAME = r"(?:the )?[A-Z0-9][\w'’./-]*(?:,? (?:(?:of|the|de|and) )?[A-Z0-9][\w'’./-]*)*|the [a-z]+"
 """A name in a question: capitalised words, or a lower-case word after "the"."""
 ONE_NAME = r"(?:the )?[A-Z0-9][\w'’./-]*(?: (?:(?:of|the|de) )?[A-Z0-9][\w'’./-]*)*|the [a-z]+"
-"""The same, without "and"."""
-_STOP = frozenset(
-    "in of from at on by within that which who with has have had is are was were do does did can border speak use".split()
-)
-_DETERMINERS = frozenset("the a an its his her their".split())
+"""The same without "and"."""
 _LEADING = re.compile(
     r"^(?P<before>(?:in|on|to|for|from|of) )?(?P<lead>which|what|who|list|name|find|show|give me)\b ?(?P<rest>.*)$",
     re.I,
@@ -74,15 +71,14 @@ def subject_of(text: str) -> Subject | None:
 
 
 def split_subject(text: str, before: str = "") -> Subject | None:
-    """Return the subject that a text begins with: the words up to the first plural, or up to a preposition or a verb.
-    """
+    """Return the subject that a text begins with: the words up to the first plural, or up to a preposition or a verb."""
     words = text.split()
     end = 0
     for word in words[:4]:
         following = words[end + 1] if end + 1 < len(words) else ""
-        if word.lower() in _STOP or word[:1].isupper() or word.endswith("ing"):
+        if word.lower() in CLAUSE_WORDS or word[:1].isupper() or word.endswith("ing"):
             # "neighbouring" belongs to its noun, "bordering France" does not
-            if not (word.endswith("ing") and following[:1].islower() and following not in _STOP):
+            if not (word.endswith("ing") and following[:1].islower() and following not in CLAUSE_WORDS):
                 break
         elif end and _is_predicate(word, following):
             break
@@ -95,9 +91,9 @@ def split_subject(text: str, before: str = "") -> Subject | None:
 def _is_predicate(word: str, following: str) -> bool:
     """Return whether a word after a noun is the verb: "holds" of "which religion holds", "dated" of "which actress dated
     Ann", "lists" of "which city lists a museum"; "released" of "which lately released films" is not."""
-    is_before_noun = following in _DETERMINERS or not following[:1].islower()
+    is_before_noun = following in DETERMINERS or not following[:1].islower()
     if word.endswith("ed"):
-        return is_verb(word) and (is_before_noun or following in _STOP)
+        return is_verb(word) and (is_before_noun or following in CLAUSE_WORDS)
     return is_verb(word) or (plural(word) == word and bool(following) and is_before_noun)
 
 
@@ -107,7 +103,7 @@ def _can_follow(noun: str, predicate: Sequence[str]) -> bool:
     """
     if not predicate or plural(noun) == noun:
         return True
-    return predicate[0] in _STOP or is_verb(predicate[0]) or plural(predicate[0]) == predicate[0]
+    return predicate[0] in CLAUSE_WORDS or is_verb(predicate[0]) or plural(predicate[0]) == predicate[0]
 
 
 def _narrow_subject(type_: str, rest: str, before: str, *, is_who: bool = False) -> Subject:

@@ -94,9 +94,7 @@ class JointOptions:
             max_tokens=(16, 8_192),
         )
         if not self.reader and (self.reads != "pointing" or not self.graph_supervision):
-            raise ValueError(
-                "--reads, --open-domain: expected a reader to train, found none: name one with --reader"
-            )
+            raise ValueError("--reads, --open-domain: expected a reader to train, found none: name one with --reader")
 
     @property
     def open_domain(self) -> bool:

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from ..file_hash import file_sha256
 from ..one_line import one_line
-from ..whole_file import storage_errors, whole
+from ..whole_file import atomic_write, storage_errors
 from .description import FORMAT, CheckpointError, DescriptionT, ModelDescription, decode_dataclass, load_description
 
 CARD = "README.md"
@@ -179,7 +179,7 @@ def write_state(path: Path, state: TrainingState, resolved: Mapping[str, Any]) -
         resolved=dict(resolved),
     )
     try:
-        with whole(path) as draft:
+        with atomic_write(path) as draft:
             save_file(tensors, draft, {"training": json.dumps(asdict(said))})
     except SafetensorError as error:
         raise OSError(f"{path}: {error}") from error

@@ -10,8 +10,7 @@ from lodestar.engine.evidence.bridges import triples_of
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.graph import ExpansionBounds
-from lodestar.engine.reorganising.chaining import ChainExpansion
-from lodestar.engine.reorganising.expansion import columns_of, expanded
+from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expanded
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 

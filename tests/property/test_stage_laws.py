@@ -13,7 +13,7 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lodestar.engine.linking.initials import initials
+from lodestar.engine.linking.names import initials
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.ids_and_names import search_name
 from lodestar.loaders.rows import StatementRow, name_row, triple_row

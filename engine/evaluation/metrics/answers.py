@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ....models.f1 import f1_of
+from ....models.words import ARTICLES, fold_spelling
 from ...gold_questions import GoldAnswer
 
-_ARTICLES = frozenset({"a", "an", "the"})
 _NO_DECIMAL_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
 _NO_MINUS_SIGN = re.compile(r"(?<=\S)-|-(?!\d)")
 
@@ -41,11 +41,11 @@ def normalise_answer(text: str) -> str:
     of ASCII's, so that "C++" stays; a decimal point and a minus sign before a number stay. A text of which nothing
     would be left ("The The", "!!!") stays as it is but for case and space, so that no text matches everything.
     """
-    folded = _fold_text(text)
+    folded = fold_spelling(text)
     kept = "".join(c for c in folded.replace("_", " ") if c in ".-" or unicodedata.category(c)[0] != "P")
     kept = _NO_MINUS_SIGN.sub("", _NO_DECIMAL_POINT.sub("", kept))
-    words = [word for word in kept.split() if word not in _ARTICLES]
-    return _fold_text(" ".join(words)) or " ".join(folded.split())
+    words = [word for word in kept.split() if word not in ARTICLES]
+    return fold_spelling(" ".join(words)) or " ".join(folded.split())
 
 
 def distinct_gold(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ...]:
@@ -68,10 +68,6 @@ def match_predictions(predictions: Sequence[Predicted], gold: Sequence[GoldAnswe
     holder: dict[int, int] = {}
     dead: set[int] = set()
     return tuple(_is_served(prediction, candidates, holder, dead) for prediction in range(len(predictions)))
-
-
-def _fold_text(text: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _candidates(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> list[list[int]]:

@@ -9,8 +9,7 @@ import pytest
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import ExpansionBounds, expand_chains
-from lodestar.engine.reorganising.chaining import ChainExpansion
-from lodestar.engine.reorganising.expansion import columns_of, expanded
+from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expanded
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.plain_graph import write_graph

@@ -99,18 +99,18 @@ def test_a_question_whose_words_name_nothing_is_given_near_names(
     text = "Which continent is Andean Latin America on?"
     folder = index_folder(settings, gateway.connection)
     with Engine(settings) as without:
-        before = {each.value.entity.id for each in without.link(text)}
+        before = {each.entity.id for each in without.link(text)}
     try:
         index_entities(gateway, folder, SentenceEncoder(ENCODER, device="cpu"))
         with Engine(settings) as asked:
-            found = {each.value.entity.id: each for each in asked.link(text)}
+            found = {each.entity.id: each for each in asked.link(text)}
         with Engine(settings, options={"linker.nearest": False}) as refused:
-            assert {each.value.entity.id for each in refused.link(text)} == before
+            assert {each.entity.id for each in refused.link(text)} == before
     finally:
         for path in folder.glob("entities*"):
             path.unlink()
     assert "m.south_america" in found
-    assert found["m.south_america"].value.mention in text
+    assert found["m.south_america"].mention in text
     assert np.isfinite([each.score for each in found.values()]).all()
 
 
@@ -124,7 +124,7 @@ def test_an_index_from_before_the_last_load_is_used_with_a_warning_until_it_is_m
     def warned() -> bool:
         caplog.clear()
         with Engine(settings) as asked:
-            assert "m.south_america" in {each.value.entity.id for each in asked.link(text)}
+            assert "m.south_america" in {each.entity.id for each in asked.link(text)}
         return "the graph has changed since its entity index was made" in caplog.text
 
     try:

@@ -9,6 +9,7 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.evidence.plain import answer_data, topic_data
 from lodestar.engine.forms.ends import Bound, Combination, EndSet, combine_ends
 from lodestar.engine.neo4j.gateway import Connection, Gateway
@@ -68,9 +69,9 @@ def names(answer: Answer) -> set[str]:
 def test_what_is_found(company: Engine, text: str, right: set[str]) -> None:
     answer = company.ask(text)
     assert names(answer) == right, answer.text
-    assert answer.evidence.form is not None
-    assert answer.evidence.form.rule in answer.text
-    assert all(path for _, path in answer.evidence.form.parts)
+    assert (form := answer.evidence.extra_of(FormResult)) is not None
+    assert form.rule in answer.text
+    assert all(path for _, path in form.parts)
 
 
 def test_a_count_is_said_with_its_path(company: Engine) -> None:
@@ -139,7 +140,7 @@ def test_a_literal_is_what_a_question_is_about(company: Engine, text: str, right
 
 
 def test_of_a_literal_with_very_many_triples_some_are_looked_at(gateway: Gateway, company: Engine) -> None:
-    assert company.recipe.forms
+    assert "forms" in company.recipe.parts
     step = Expansion(0, Step("salary", inverse=True), ('"41000"',), 5, last=False)
     assert [len(x.tails) for x in gateway.fetch(expand_values([step], 10, 10))] == [1]
     assert gateway.fetch(expand_values([step], 10, 10, max_triples=0)) == []
@@ -150,7 +151,7 @@ def test_plain_questions_are_answered_as_without_forms(company: Engine, settings
     with Engine(settings, recipe="similarity") as plain:
         one, two = plain.ask(text), company.ask(text)
     assert one.text == two.text
-    assert two.evidence.form is None
+    assert two.evidence.extra_of(FormResult) is None
 
 
 def test_sets_are_combined_as_sets_are(company: Engine, gateway: Gateway) -> None:

@@ -60,7 +60,7 @@ def films(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settin
 )
 def test_of_two_of_a_name_the_one_is_meant_at_which_what_is_asked_exists(films: Engine, text: str, id_: str) -> None:
     best, other = films.link(text)[:2]
-    assert (best.value.entity.id, {best.value.entity.id, other.value.entity.id}) == (id_, {"m.city", "m.hilton"})
+    assert (best.entity.id, {best.entity.id, other.entity.id}) == (id_, {"m.city", "m.hilton"})
     assert best.score > other.score
     (asked,) = films.ask_batch([text])
     assert asked.evidence.topics[0].entity.id == id_
@@ -75,7 +75,7 @@ def test_of_two_of_a_name_the_one_is_meant_at_which_what_is_asked_exists(films: 
     ],
 )
 def test_every_topic_of_a_question_is_found_with_its_span(films: Engine, text: str, mentions: dict[str, str]) -> None:
-    found = {each.value.mention: each.value for each in films.link(text)}
+    found = {each.mention: each for each in films.link(text)}
     for mention, id_ in mentions.items():
         span = found[mention].span
         assert span is not None
@@ -96,7 +96,7 @@ def test_where_nothing_is_known_the_nearest_names_are_offered(films: Engine) -> 
     with pytest.raises(EntityNotFoundError, match="no entity has the id or name 'Perruu'; did you mean Peru"):
         films.retrieve(Question("What is the capital?", ("Perruu",)))
     (found,) = films.retrieve_batch(["xyzzy?"])
-    assert (found.note, found.did_you_mean) == ("no known entity in the question", ())
+    assert (found.note, found.extras) == ("no known entity in the question", ())
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,6 @@ def test_of_many_of_one_name_the_number_read_is_bounded(gateway: Gateway) -> Non
     triples = [(id_, "art.work.by", "a") for id_ in names if id_ != "a"]
     load(TripleSource([*triples, ("u0007", "art.work.of", "a")], names), gateway, mode="replace")
     (found,) = gateway.run(FullTextLinker().link([Question("Who made Untitled?")]))
-    assert [each.value.entity.name for each in found] == ["Untitled"] * 10
-    keys = [(-each.score, each.value.entity.id) for each in found]
+    assert [each.entity.name for each in found] == ["Untitled"] * 10
+    keys = [(-each.score, each.entity.id) for each in found]
     assert keys == sorted(keys)

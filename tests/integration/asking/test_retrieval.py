@@ -83,7 +83,7 @@ def test_linking_by_names_typos_and_case(gateway: Gateway) -> None:
         Question('") OR *:* MATCH (n) DETACH DELETE n //'),
     ]
     found = gateway.run(FullTextLinker().link(questions))
-    assert [[c.value.entity.id for c in candidates[:1]] for candidates in found] == [
+    assert [[c.entity.id for c in candidates[:1]] for candidates in found] == [
         ["m.peru"],
         ["m.santiago"],
         ["m.quechua"],

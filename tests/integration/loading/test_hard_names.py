@@ -67,14 +67,14 @@ def hard(gateway: Gateway, driver: neo4j.Driver, connection: Connection, setting
     ],
 )
 def test_names_of_any_script_and_with_signs_are_found(hard: Engine, text: str, id_: str) -> None:
-    assert [each.value.entity.id for each in hard.link(text)][:1] == [id_]
+    assert [each.entity.id for each in hard.link(text)][:1] == [id_]
 
 
 @pytest.mark.parametrize(
     "text", ["***", "🎬👩‍👩‍👧", "* ~ ^ ( [ {", "NOT", "AND OR NOT", '"', "\\", " . ", "\u200b", "?"]
 )
 def test_signs_alone_name_nothing(hard: Engine, text: str) -> None:
-    assert {each.value.entity.id for each in hard.link(text)} <= {"h.not"}
+    assert {each.entity.id for each in hard.link(text)} <= {"h.not"}
 
 
 @pytest.mark.parametrize("name", HARD_NAMES.values(), ids=HARD_NAMES)
@@ -82,7 +82,5 @@ def test_a_name_asked_as_it_is_written_breaks_nothing_and_takes_bounded_time(har
     started = time.perf_counter()
     found = hard.link(f"What is {name[:9_900]}?")
     assert time.perf_counter() - started < 20
-    assert {each.value.entity.id for each in found} <= HARD_NAMES.keys()
-    assert [(-each.score, each.value.entity.id) for each in found] == sorted(
-        (-each.score, each.value.entity.id) for each in found
-    )
+    assert {each.entity.id for each in found} <= HARD_NAMES.keys()
+    assert [(-each.score, each.entity.id) for each in found] == sorted((-each.score, each.entity.id) for each in found)

@@ -49,7 +49,7 @@ def test_a_linker_is_trained_and_used(engine: Engine, settings: Settings, tmp_pa
     options = {"linker.kind": "trained", "linker.checkpoint": str(out)}
     with Engine(settings, options=options) as asked:
         (best, *_) = asked.link("Which languages are official in Peru?")
-        assert best.value.entity.id == "m.peru"
+        assert best.entity.id == "m.peru"
         assert 0 < best.score < 1
         assert asked.ask("What is the capital of Peru?").evidence.topics[0].entity.id == "m.peru"
     with pytest.raises(

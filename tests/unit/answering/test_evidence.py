@@ -3,8 +3,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.prompt_text import Order, arranged, evidence_text
-from lodestar.engine.evidence.text import MAX_NAME_CHARS, chain_text, item_text, one_line, relation_words
+from lodestar.engine.evidence.text import (
+    MAX_NAME_CHARS,
+    Order,
+    arranged,
+    chain_text,
+    evidence_text,
+    item_text,
+    one_line,
+    relation_words,
+)
 from lodestar.engine.values import Entity, Path, Scored, Triple
 
 from tests.evidence import chain_of, ranked

@@ -11,6 +11,7 @@ from lodestar.engine.answering.gril_answers import Passages, PointingAnswerer
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.recipes.retrieving import GrilReader
 from lodestar.engine.stages import ReadingAnswerer
 from lodestar.engine.steps import drive
@@ -33,7 +34,7 @@ TRIPLES = (Triple(PERU, "capital", LIMA), Triple(PERU, "money", UNNAMED), Triple
 def evidence(*triples: Triple, token: bool = True) -> Evidence[Triple]:
     items = tuple(Scored(triple, 1.0 - place / 10) for place, triple in enumerate(triples))
     found = Evidence(Question("What is the capital of Peru"), (Topic(PERU),), "triple", items)
-    return replace(found, graph_token=(0.1,) * DIMENSION if token else ())
+    return replace(found, extras=(GraphToken((0.1,) * DIMENSION),) if token else ())
 
 
 def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) -> PointingAnswerer:

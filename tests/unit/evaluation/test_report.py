@@ -16,9 +16,9 @@ from lodestar.engine.evaluation.report import read_records, read_report, report_
 from lodestar.engine.evaluation.runs import Run
 from lodestar.engine.evaluation.table import compare_runs, results_table
 from lodestar.engine.evidence.answer import Answer
-from lodestar.engine.evidence.evidence import Cost
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.steps import Cost
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic
 
 from tests.evidence import evidence_of, leads

@@ -12,6 +12,7 @@ from lodestar.engine.answering.gril_answers import ChoosingAnswerer, Passages, W
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.steps import Steps, drive
 from lodestar.engine.training.running import training_config
@@ -193,7 +194,7 @@ def evidence(*options: str) -> Evidence[Triple]:
     items = tuple(Scored(triple, 1.0 - place / 10) for place, triple in enumerate(TRIPLES))
     asked = Question("What is the capital of Peru", options=options)
     found = Evidence(asked, (Topic(PERU),), "triple", items)
-    return replace(found, graph_token=(0.1,) * DIMENSION)
+    return replace(found, extras=(GraphToken((0.1,) * DIMENSION),))
 
 
 def passages(made: JointReader, encoder: str, reads: Reads) -> Passages:
@@ -239,7 +240,7 @@ def test_what_is_written_is_held_against_the_triples(encoder: str, tmp_path: Pat
     language_model = str(write_tiny_causal_lm(tmp_path, num_layers=1))
     made = new_reader(joint(language_model, reads="writing"))
     given = passages(made, encoder, "writing")
-    asked = replace(evidence(), graph_token=(0.1,) * made.width)
+    asked = replace(evidence(), extras=(GraphToken((0.1,) * made.width),))
     (answer,) = answers(WritingAnswerer(given).answer([asked]))
     assert answer.entities or "wrote none" in answer.text
     assert all(entity.origin in {"graph", "model"} for entity in answer.entities)

@@ -98,6 +98,7 @@ ALLOWED = {
         "engine/neo4j",
         "engine/progress.py",
         "models/whole_file.py",
+        "models/words.py",
     },
 }
 NO_DATABASE = {"neo4j"}

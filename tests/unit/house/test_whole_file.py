@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import StorageError
-from lodestar.engine.whole_file import storing, write_whole
-from lodestar.models.whole_file import ABANDONED_S, check_place, whole
+from lodestar.engine.whole_file import storing, write_text_file
+from lodestar.models.whole_file import ABANDONED_S, atomic_write, check_place
 
 
 def test_what_was_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
     file = tmp_path / "a.bin"
     file.write_bytes(b"before")
-    with whole(file) as draft:
+    with atomic_write(file) as draft:
         draft.write_bytes(b"after")
         assert file.read_bytes() == b"before"
     assert file.read_bytes() == b"after"
@@ -27,7 +27,7 @@ def test_what_was_written_takes_the_place_of_what_was_there(tmp_path: Path) -> N
 def test_a_failure_leaves_what_was_there_and_no_draft(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("before")
-    with pytest.raises(RuntimeError), whole(file) as draft:
+    with pytest.raises(RuntimeError), atomic_write(file) as draft:
         draft.write_text("half")
         raise RuntimeError
     assert file.read_text() == "before"
@@ -37,7 +37,7 @@ def test_a_failure_leaves_what_was_there_and_no_draft(tmp_path: Path) -> None:
 def test_several_writers_at_once_leave_one_of_their_files(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     texts = [letter * 100_000 for letter in "abcdef"]
-    threads = [threading.Thread(target=write_whole, args=(file, text)) for text in texts]
+    threads = [threading.Thread(target=write_text_file, args=(file, text)) for text in texts]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -49,7 +49,7 @@ def test_several_writers_at_once_leave_one_of_their_files(tmp_path: Path) -> Non
 def test_only_the_owner_reads_a_private_file(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text("before")
-    with whole(file, private=True) as draft:
+    with atomic_write(file, private=True) as draft:
         assert stat.S_IMODE(draft.stat().st_mode) == 0o600
         draft.write_text("after")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -62,13 +62,13 @@ def test_a_draft_left_by_a_kill_is_deleted_later_and_one_under_way_is_not(tmp_pa
     old = time.time() - ABANDONED_S - 1
     os.utime(left, (old, old))
     os.utime(other, (old, old))
-    write_whole(tmp_path / "a[1].txt", "text")
+    write_text_file(tmp_path / "a[1].txt", "text")
     assert {path.name for path in tmp_path.iterdir()} == {"a[1].txt", under_way.name, other.name}
 
 
 def test_one_line_says_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"no/a\.txt: cannot be written: No such file or directory$"):
-        write_whole(tmp_path / "no" / "a.txt", "text")
+        write_text_file(tmp_path / "no" / "a.txt", "text")
     with pytest.raises(StorageError, match=r"^there: cannot be written: full$"), storing("there"):
         raise OSError("full")
 
@@ -80,7 +80,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     link.symlink_to("/dev/null")
     for place, message in {pipe: "a device or a pipe", folder: "Is a directory", link: "a device or a pipe"}.items():
         with pytest.raises(StorageError, match=message):
-            write_whole(place, "text")
+            write_text_file(place, "text")
         with pytest.raises(OSError, match=message):
             check_place(place)
     check_place(tmp_path / "new")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.linking.initials import initials
+from lodestar.engine.linking.names import initials
 from lodestar.loaders.writing.names import search_names
 
 

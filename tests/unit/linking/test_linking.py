@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, full_text_queries
 from lodestar.engine.linking.likelihood import FEATURES, WEIGHTS, features, probabilities
 from lodestar.engine.linking.mentions import Words, mention
-from lodestar.engine.linking.tokens import tokenise
+from lodestar.engine.linking.names import tokenise
 from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
 from lodestar.engine.values import Entity
 
@@ -32,7 +32,7 @@ POOL = [
 
 
 def linked(text: str) -> list[str]:
-    return [scored.value.entity.id for scored in FullTextLinker().rank(text, POOL)]
+    return [scored.entity.id for scored in FullTextLinker().rank(text, POOL)]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_names_aliases_accents_typos_and_possessives(text: str, best: str) -> No
 
 def test_the_longer_mention_wins_over_a_part_of_it() -> None:
     best, part = FullTextLinker().rank("the United States", POOL)
-    assert (best.value.entity.id, part.value.entity.id) == ("us", "utd")
+    assert (best.entity.id, part.entity.id) == ("us", "utd")
     assert part.score < best.score / 10
 
 
@@ -102,8 +102,8 @@ PEOPLE = [
 )
 def test_shorter_forms(text: str, id_: str, mention: str) -> None:
     (best, *_) = FullTextLinker(type_words={"film", "language", "country"}).rank(text, PEOPLE)
-    assert (best.value.entity.id, best.value.mention) == (id_, mention)
-    assert best.value.probability == best.score
+    assert (best.entity.id, best.mention) == (id_, mention)
+    assert best.probability == best.score
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_shorter_forms(text: str, id_: str, mention: str) -> None:
 )
 def test_a_function_word_with_a_capital_within_a_sentence_may_be_a_name(text: str, found: list[str]) -> None:
     pool = [named("them", "Them"), named("who", "The Who"), named("what", "What")]
-    assert [each.value.entity.id for each in FullTextLinker().rank(text, pool)] == found
+    assert [each.entity.id for each in FullTextLinker().rank(text, pool)] == found
 
 
 def test_words_that_a_point_or_colon_joins_are_asked_for_as_one() -> None:
@@ -134,15 +134,15 @@ def test_us_is_a_pronoun_elsewhere() -> None:
 
 def test_every_topic_of_a_question_has_its_span_and_a_type_word_comes_last() -> None:
     found = FullTextLinker(type_words={"film"}).rank("Which film has Adolf Hitler and John F. Kennedy in it?", PEOPLE)
-    assert [each.value.mention for each in found] == ["John F. Kennedy", "Adolf Hitler", "film"]
+    assert [each.mention for each in found] == ["John F. Kennedy", "Adolf Hitler", "film"]
 
 
 def test_a_candidate_has_its_span() -> None:
     question = "What is the capital of São_Paulo's neighbour?"
     (best, *_) = FullTextLinker().rank(question, POOL)
-    assert best.value.span is not None
-    first, after = best.value.span
-    assert question[first:after] == best.value.mention == "São_Paulo"
+    assert best.span is not None
+    first, after = best.span
+    assert question[first:after] == best.mention == "São_Paulo"
 
 
 def test_names_of_any_length_are_held_against_questions_of_any_length_in_bounded_time() -> None:
@@ -185,7 +185,7 @@ def test_function_words_are_no_mention() -> None:
 
 def test_the_mention_is_cut_from_the_question_as_written() -> None:
     (best, *_) = FullTextLinker().rank("What is PERU's capital?", POOL)
-    assert best.value.mention == "PERU"
+    assert best.mention == "PERU"
 
 
 def test_a_question_of_function_words_searches_for_nothing_that_exists() -> None:

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 from lodestar.engine.linking.topics import looked_up
-from lodestar.engine.linking.value_forms import MAX_VALUES, values_in
-from lodestar.engine.linking.values import LinkingValues
-from lodestar.engine.neo4j.graph import Signature
+from lodestar.engine.linking.values import MAX_VALUES, LinkingValues, values_in
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.steps import Steps
-from lodestar.engine.values import Entity, EntityCandidate, LinkedQuestion, Question, Scored
+from lodestar.engine.values import Entity, LinkedQuestion, Question, Topic
 
 from tests.memory_graph import MemoryGraph
 from tests.word_scorer import WordScorer
@@ -29,14 +27,15 @@ GRAPH = MemoryGraph(
 class Nobody:
     """A linker that knows `ann`, wherever it is asked."""
 
-    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Scored[EntityCandidate], ...]]]:
+    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
         yield from ()
-        return [(Scored(EntityCandidate(Entity("ann", "ann"), "ann", "ann", 2), 0.6),) for _ in questions]
+        return [
+            (Topic(Entity("ann", "ann"), 2, score=0.6, mention="ann", matched_name="ann", probability=None),)
+            for _ in questions
+        ]
 
-    def decide(
-        self, questions: Sequence[Question], found: Sequence[Sequence[tuple[Scored[EntityCandidate], Signature]]]
-    ) -> list[list[Scored[EntityCandidate]]]:
-        return [[candidate for candidate, _ in some] for some in found]
+    def decide(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
+        return [list(some) for some in found]
 
 
 def linked(text: str) -> LinkedQuestion:

@@ -19,14 +19,13 @@ from lodestar.engine.indexes.relation_words import words_of_name
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.recipes.reorganising import FI, Filter
-from lodestar.engine.reorganising.filtering import Filtering
+from lodestar.engine.reorganising.filtering import Filtering, useful_numbers
 from lodestar.engine.reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
 from lodestar.engine.reorganising.simple_relevance import ByPageRank, BySimilarity
 from lodestar.engine.reorganising.star_relevance import ByStar
-from lodestar.engine.reorganising.useful import useful_numbers
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.settings import Settings
-from lodestar.engine.steps import Steps, drive
+from lodestar.engine.steps import Steps, drive, with_costs
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.language.causal_lm import CausalLM
 from lodestar.models.reranker import RerankerUnavailableError, load_reranker
@@ -54,7 +53,8 @@ def filtered(
         return [reply(call) for call in calls if isinstance(call, Prompt)]
 
     steps: Steps[list[Any]] = Filtering(relevance or ByScore(), coarse=coarse, is_fine=True).reorganise(given)
-    return drive(steps, send)
+    found, costs = drive(with_costs(steps), send)
+    return [each.charged(costs) for each in found]
 
 
 class Rising:

@@ -13,7 +13,7 @@ from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.reorganising.chaining import ChainExpansion
-from lodestar.engine.reorganising.joining import groups_of
+from lodestar.engine.reorganising.merging import groups_of
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 

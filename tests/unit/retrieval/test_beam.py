@@ -10,11 +10,9 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.reorganising.rescoring import Rescoring
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.ends import walks_back
-from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.retrieval.scoring import FloatArray
-from lodestar.engine.retrieval.shortlisting import RelationShortlist
-from lodestar.engine.values import Entity, EntityCandidate, Question, RelationPath, Scored, Step, Topic
+from lodestar.engine.retrieval.frontier import Bounds, walks_back
+from lodestar.engine.retrieval.scoring import FloatArray, RelationShortlist
+from lodestar.engine.values import Entity, Question, RelationPath, Step, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 
@@ -122,7 +120,7 @@ def test_the_best_of_what_was_found_are_read_again_all_questions_together() -> N
 
 def test_what_a_topics_link_lacks_counts_before_and_after_the_second_look() -> None:
     linked = [
-        Scored(EntityCandidate(Entity(name, name), name.lower(), name, 1), score)
+        Topic(Entity(name, name), 1, score=score, mention=name.lower(), matched_name=name, probability=None)
         for name, score in (("Peru", 1.0), ("Chile", 0.8))
     ]
     beam = BeamSearch(WORLD.numbered, WordScorer(), link_weight=100.0)

@@ -1,7 +1,7 @@
 """Where a path ends for the asker."""
 
 import pytest
-from lodestar.engine.retrieval.ends import ends_for, walks_back
+from lodestar.engine.retrieval.frontier import ends_for, walks_back
 from lodestar.engine.values import Entity, Step
 
 ANN, BEN = Entity("ann", "Ann"), Entity("ben", "Ben")

@@ -29,7 +29,7 @@ CREATE OR REPLACE MACRO search_name(name) AS
 CREATE OR REPLACE MACRO list_distinct_in_order(items) AS
   list_filter(items, lambda item, position: list_position(items, item) = position);
 
--- The initials that a name is also called by; engine/linking/initials.py says which.
+-- The initials that a name is also called by; engine/linking/names.py says which.
 CREATE OR REPLACE MACRO apart(name) AS
   ' ' || regexp_replace(regexp_extract(name, '^[^(,]*'), '[\x00-&(-/:-@\[-`{-\x7f]+', '  ', 'g') || ' ';
 

@@ -1,0 +1,91 @@
+"""What single features add to evidence: the result of a form, the names nearest to an unknown one, GRIL's token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..values import Entity
+from .evidence import Evidence, Item
+from .plain import entity_data, number
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entity or a value that answers; key: the number, or the date as year · 10000 + month · 100 + day, that it was
+    ordered or filtered by."""
+
+    entity: Entity
+    key: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FormResult:
+    """The result of a form, an `Extra` of the evidence that it rests on.
+
+    forms: what was recognised, outermost first. rule: in words. parts: the plain questions that were asked, each with
+    the relation path it rests on, "" where nothing was found. probability: that all of these paths are right, None
+    where nobody knows. counted: the answer is `total`. reason: why there is no answer, where there is none.
+    """
+
+    forms: tuple[str, ...]
+    rule: str
+    parts: tuple[tuple[str, str], ...]
+    found: tuple[Found, ...] = ()
+    total: int = 0
+    counted: bool = False
+    says: str = ""
+    """The answer in words where it is neither a number nor names: "yes", "not in the graph"."""
+    probability: float | None = None
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """How it was found, on one line."""
+        asked = "; ".join(f"{text} {path or '(nothing)'}" for text, path in self.parts)
+        return f"{', '.join(self.forms)}: {self.rule}. Rests on: {asked}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the rule, the paths it rests on and what was found, as plain data."""
+        data = {
+            "forms": list(self.forms),
+            "rule": self.rule,
+            "parts": [{"asked": asked, "relation_path": path} for asked, path in self.parts],
+            "total": self.total,
+            "counted": self.counted,
+            "says": self.says,
+            "found": [
+                {**entity_data(each.entity), "key": None if each.key is None else number(each.key)}
+                for each in self.found
+            ],
+            "reason": self.reason,
+        }
+        return {"form": data}
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """The entities with the nearest names where none is known by what was asked about: an `Extra` of evidence."""
+
+    entities: tuple[Entity, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as plain data."""
+        return {"did_you_mean": [entity_data(entity) for entity in self.entities]}
+
+
+@dataclass(frozen=True, slots=True)
+class GraphToken:
+    """What GRIL has to tell a reader that learned with it beside the triples, (dimension,): an `Extra` of evidence."""
+
+    values: tuple[float, ...] = field(compare=False, repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return nothing: only a reader can use it."""
+        return {}
+
+
+def token_of(evidence: Evidence[Item]) -> tuple[float, ...]:
+    """Return the graph token of evidence; empty where it has none."""
+    token = evidence.extra_of(GraphToken)
+    return () if token is None else token.values

@@ -1,0 +1,64 @@
+"""Fold spellings, and list English words by what they do in a question or a name: one place for all of both.
+
+The lists differ because what they are for does: the weights of linking and of `similarity` were fitted with theirs.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+FUNCTION_WORDS = frozenset(
+    """
+    a about above after all also an and any are as at be because been before being below between both but by can
+    could did do does doing done during each few first for from further give had has have having he her here him
+    his how i if in into is it its itself just last list main many me more most much my name named names no nor
+    not of off on once one only or other our out over own please s same she should show so some such tell than that
+    the their them then there these they this those through to too two under until up us used very was we were
+    what when where which while who whom whose why will with would you your
+    """.split()
+)
+"""Words that a question is built from: in linking they make no mention on their own, nor are they searched for."""
+
+NEVER_NAMES = frozenset(
+    """
+    a about above after an and as at before below between but by during for from if in into nor of off on or out over so
+    than the then through to under until up while with
+    """.split()
+)
+"""Function words that a name has among others, and that with a capital are no name (linking)."""
+
+_SMALL = "a an and at by da das de del der des di du e el et for in la las le les los of on the to und van von y"
+SMALL_WORDS = frozenset(form for word in _SMALL.split() for form in (word, word.capitalize(), word.upper()))
+"""Words that give no letter to initials, in several languages; the stage's macro `initials` has the same list."""
+
+ARTICLES = frozenset({"a", "an", "the"})
+"""What answers are compared without (SQuAD's normalisation)."""
+
+DETERMINERS = frozenset("the a an its his her their".split())
+"""What a noun follows (forms of questions)."""
+
+CLAUSE_WORDS = frozenset(
+    """
+    in of from at on by within that which who with has have had is are was were do does did can border speak use
+    """.split()
+)
+"""Where the noun phrase that a question asks for ends (forms of questions)."""
+
+EDGE_WORDS = frozenset("the of a an in at on and to for s is was by with".split())
+"""What a topic's mention does not begin or end with (`similarity`)."""
+
+EMPTY_WORDS = frozenset("is was are were the did does do a an of type kind s name some has have had".split())
+"""What says nothing of the type that is asked for (`similarity`)."""
+
+
+def fold(text: str) -> str:
+    """Return the text as names are compared: no accents, no case, underscores opened."""
+    if text.isascii():
+        return text.replace("_", " ").lower()
+    decomposed = unicodedata.normalize("NFKD", text.replace("_", " "))
+    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+
+
+def fold_spelling(text: str) -> str:
+    """Return what is equal where two texts differ in case or compatible characters alone: NFKC, case-folded, NFKC."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

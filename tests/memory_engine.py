@@ -1,0 +1,50 @@
+"""An engine over a graph in memory, with the encoder that comes with Lodestar: no server, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lodestar import Engine
+from lodestar.engine.neo4j.gateway import Connection
+from lodestar.engine.neo4j.requests import Row
+from lodestar.engine.resources import Resources
+from lodestar.engine.settings import Settings
+
+from tests.memory_graph import MemoryGraph
+
+TRIPLES = (
+    ("Peru", "capital", "Lima"),
+    ("Peru", "official language", "Quechua"),
+    ("Peru", "official language", "Spanish"),
+    ("Lima", "mayor", "Ana"),
+    ("Bolivia", "borders", "Peru"),
+)
+
+
+class WholeGraph(MemoryGraph):
+    """A graph in memory that an engine can be opened over."""
+
+    def _read_edition(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [(1, "then", "now", len(self.relations))]
+
+    def _read_graph_state(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        num_nodes = len(self.names) + len(self.relations) + 1
+        loads = [("memory", True, False, 1)]
+        return [(["entity_id", "entity_names"], len(self.names), 0, [1] * len(self.relations), loads, num_nodes, 0)]
+
+    def _read_catalogue(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [(number, name, name, 1) for name, number in self.relations.items()]
+
+    def close(self) -> None:
+        """It has no connections."""
+
+
+def open_engine(tmp_path: Path, recipe: str, options: Mapping[str, Any] | None = None) -> Engine:
+    settings = Settings(home=str(tmp_path), uri="bolt://127.0.0.1:1")
+    connection = Connection("bolt://127.0.0.1:1")
+    resources = Resources(settings, connection)
+    engine = Engine(settings, recipe=recipe, options=options, connection=connection, resources=resources)
+    engine._gateway = WholeGraph(TRIPLES)  # type: ignore[assignment]
+    return engine

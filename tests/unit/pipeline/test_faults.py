@@ -1,0 +1,48 @@
+"""A question alone and one of a batch fail in the same way: the same error, and no other question is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lodestar.engine.api import fault_of
+from lodestar.engine.errors import EntityNotFoundError, LodestarError, UsageError
+from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.values import Question
+
+from tests.memory_engine import open_engine
+
+GOOD = "What is the capital of Peru?"
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"),
+    [
+        ("", UsageError),
+        ("x" * 10_001, UsageError),
+        ("xyzzy?", EntityNotFoundError),
+        (Question("What is it?", ("Atlantis",)), EntityNotFoundError),
+    ],
+)
+def test_a_question_alone_raises_what_one_of_a_batch_has(
+    tmp_path: Path, bad: str | Question, error: type[LodestarError]
+) -> None:
+    with open_engine(tmp_path, "similarity") as engine:
+        first, second, third = engine.ask_batch([GOOD, bad, GOOD])
+        fault = fault_of(second.evidence)
+        with pytest.raises(error) as raised:
+            engine.ask(bad)
+    assert type(fault) is error
+    assert (str(fault), fault.exit_code) == (str(raised.value), raised.value.exit_code)
+    assert fault_of(first.evidence) is None
+    assert (first.text, third.text) == ("Lima", "Lima")
+
+
+def test_forms_of_earlier_recipes_are_the_part() -> None:
+    named = read_recipe("similarity + merge", options={"forms": True})
+    assert str(named.stages) == "similarity + merge + forms"
+    assert str(read_recipe("similarity | star", ["forms=true"]).stages) == "(similarity | star) + forms"
+    assert Recipe.of({**read_recipe("similarity").as_json(), "forms": False}).stages == read_recipe("similarity").stages
+    assert Recipe.of(named.as_json()) == named
+    with pytest.raises(UsageError, match="expected true or false for forms, found 1"):
+        read_recipe("similarity", options={"forms": 1})
