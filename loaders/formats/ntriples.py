@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..plain_lines.encoding import PlainForm
 from ..reading.lines import LineFile
 from ..source import LinePart, Part
 from .file_source import FileSource
@@ -57,20 +56,4 @@ class NtriplesSource(FileSource):
         any_base = "|".join(map(re.escape, self._bases))
         bases = f"^(?:{any_base})((?s:.+))$" if any_base else None
         parameters = {"bases": bases, "names": self._names, "aliases": self._aliases, **self._chosen.parameters()}
-        yield LinePart(self._file, "ntriples", parameters, plain_form(bases))
-
-
-def plain_form(bases: str | None) -> PlainForm:
-    """Return the form of lines of three IRIs without an escape, one space behind each."""
-    iri = r'<[^<>"\\ \t]+>'
-    return PlainForm(
-        separator=" ",
-        num_columns=4,
-        columns=(0, 1, 2),
-        entity=iri,
-        relation=iri,
-        begin="<",
-        stop=".",
-        around=(1, 1),
-        bases=bases,
-    )
+        yield LinePart(self._file, "ntriples", parameters)
