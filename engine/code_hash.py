@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_CODE = ("*.py", "*.cypher", "*.toml", "*.txt", "*.sql")
+_CODE = ("*.py", "*.cypher", "*.toml", "*.txt", "*.sql", "*.tsv")
 
 
 def code_sha256() -> str:

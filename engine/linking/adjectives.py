@@ -1,13 +1,12 @@
 """From an adjective to the place it is of: Canadian to Canada, French to France.
 
-By the endings of English, and by CLDR (Babel): a language's name to the land that it is likeliest spoken in. Ours.
+By the endings of English, and by CLDR: a language's name to the land that it is likeliest spoken in. Ours.
 """
 
 from __future__ import annotations
 
 from functools import cache
-
-from .tokens import fold
+from pathlib import Path
 
 _OF_ADJECTIVES = ("ian", "vian", "ean", "an", "n", "ese", "ish", "tish", "ic", "i")
 _OF_PLACES = ("", "a", "e", "i", "o", "y", "ia", "and", "land", "eland", "en", "ey", "al", "on", "us", "es", "as", "um")
@@ -33,14 +32,6 @@ def places_of(word: str) -> tuple[str, ...]:
 
 @cache
 def _lands() -> dict[str, tuple[str, ...]]:
-    """Return the lands of languages, names of one word both."""
-    from babel import Locale
-    from babel.core import get_global
-
-    english = Locale("en")
-    found: dict[str, tuple[str, ...]] = {}
-    for language, likely in get_global("likely_subtags").items():
-        name, land = english.languages.get(language), english.territories.get(likely.rpartition("_")[2])
-        if name and land and language not in ("en", "pt") and " " not in name and " " not in land:
-            found[fold(name)] = (fold(land),)
-    return found
+    """Return the lands of languages, names of one word both (benchmarks/shipped_tables.py)."""
+    lines = (Path(__file__).parent / "lands.tsv").read_text(encoding="utf-8").splitlines()
+    return {language: (land,) for language, land in (line.split("\t") for line in lines)}

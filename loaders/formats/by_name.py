@@ -14,7 +14,7 @@ from ..source import Source
 FORMATS = {
     "csv": "delimited:CsvSource",
     "freebase": "freebase.dump:FreebaseSource",
-    "geonames": "geonames.places:GeonamesSource",
+    "geonames": "geonames.world:GeonamesSource",
     "graphml": "graphml:GraphmlSource",
     "metaqa": "metaqa_kb:MetaqaSource",
     "ntriples": "ntriples:NtriplesSource",

