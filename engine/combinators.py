@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..models.kept import Kept
+from cachetools import LRUCache
+
 from .evidence.bridges import as_kind
 from .evidence.calibration import Calibration
 from .evidence.chain import Chain
@@ -75,7 +76,7 @@ class Cached:
     def __init__(self, retriever: Retriever, max_kept: int = MAX_KEPT) -> None:
         self._retriever = retriever
         self._turn = threading.Lock()
-        self._kept: Kept[tuple[Any, ...], Evidence[Any]] = Kept(max_kept)
+        self._kept: LRUCache[tuple[Any, ...], Evidence[Any]] = LRUCache(max_kept)
         self.gives: Kind = retriever.gives
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
@@ -88,7 +89,7 @@ class Cached:
             found = yield from self._retriever.retrieve(list(missing.values()), top_k)
             with self._turn:
                 for key, evidence in zip(missing, found, strict=True):
-                    self._kept.keep(key, replace(evidence, trace=()))
+                    self._kept[key] = replace(evidence, trace=())
             known |= dict(zip(missing, found, strict=True))
         return [known[key] for key in keys]
 
