@@ -17,6 +17,7 @@ from .errors import EntityNotFoundError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Item
 from .evidence.quotes import Quotes, quoted
+from .extras import naming_extras
 from .linking.topics import decided
 from .pipeline import Pipeline
 from .recipes.part import Expression, Part
@@ -111,7 +112,8 @@ class Engine:
 
     def prepare(self) -> None:
         """Join the pipeline, and open what its stages need, now instead of at the first question."""
-        self.gateway().run(self._prepared())
+        with naming_extras(f"recipe {self.recipe.name}"):
+            self.gateway().run(self._prepared())
 
     # One question or many, blocking
 
@@ -198,10 +200,12 @@ class Engine:
     # What every call does
 
     def _run(self, steps: Steps[T]) -> T:
-        return Runner(self.gateway(), lambda: self.resources.chat_opened).run(steps)
+        with naming_extras(f"recipe {self.recipe.name}"):
+            return Runner(self.gateway(), lambda: self.resources.chat_opened).run(steps)
 
     async def _arun(self, steps: Steps[T]) -> T:
-        return await AsyncRunner(self._gateway_async(), lambda: self.resources.chat_opened).run(steps)
+        with naming_extras(f"recipe {self.recipe.name}"):
+            return await AsyncRunner(self._gateway_async(), lambda: self.resources.chat_opened).run(steps)
 
     def _retrieval_steps(self, questions: Sequence[str | Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
         given = [_question_or_fault(question) for question in questions]

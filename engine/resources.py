@@ -22,6 +22,7 @@ from .chat.gateway import ChatGateway
 from .database.catalogue import Catalogue, Edition
 from .database.gateway import Connection
 from .errors import CheckpointError, EncoderError, UsageError
+from .extras import naming_extras, require_extra
 from .relations.words import type_words, words_of_relation
 from .settings import Settings
 
@@ -114,8 +115,10 @@ class Resources:
         trained. Raises `CheckpointError` where the checkpoint cannot be read or is of another kind.
         """
         kind, _ = self.describe(folder, *kinds)
-        opening = Opening(self.device, self.placement.dtype, self.vectors_for, language_model)
-        return self._checkpoint(("model", kind.name, folder, language_model), lambda: kind.open(Path(folder), opening))
+        with naming_extras(f"the checkpoint {folder}, of kind {kind.name},"):
+            opening = Opening(self.device, self.placement.dtype, self.vectors_for, language_model)
+            key = ("model", kind.name, folder, language_model)
+            return self._checkpoint(key, lambda: kind.open(Path(folder), opening))
 
     def vectors_of(self, encoder: str) -> TextVectors:
         """Return the vectors of an encoder, which may be another than the settings'."""
@@ -149,6 +152,7 @@ class Resources:
         """Return a language model that runs here, loaded when it is first asked."""
         from ..models.causal_lm import CausalLM
 
+        require_extra("train", f"the language model {name} on this machine")
         return self.once(("causal", name), lambda: CausalLM(name, device=self.device))
 
     def reranker(self, name: str) -> CrossEncoder:
@@ -157,7 +161,8 @@ class Resources:
 
         def load() -> CrossEncoder:
             try:
-                return loaded_reranker(name, self.device)
+                with naming_extras(f"the reranker {name}"):
+                    return loaded_reranker(name, self.device)
             except RerankerUnavailableError as error:
                 raise EncoderError(str(error)) from error
 
@@ -167,7 +172,8 @@ class Resources:
     def device(self) -> str:
         """Where networks compute; raises `UsageError` for a device that is not there."""
         try:
-            return self.placement.torch_device
+            with naming_extras(f"device {self.placement.device}"):
+                return self.placement.torch_device
         except PlacementError as error:
             raise UsageError(f"device: {error}") from error
 
@@ -205,7 +211,8 @@ class Resources:
         device = None if self.placement.device == "auto" else self.device
         encoder = SentenceEncoder(self.settings.encoder, device=device)
         try:
-            _ = encoder.dimension  # encodes a text
+            with naming_extras(f"the encoder {self.settings.encoder}"):
+                _ = encoder.dimension  # encodes a text
         except EncoderUnavailableError as error:
             raise EncoderError(str(error)) from error
         return encoder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -80,13 +81,13 @@ def _others(recipe: Recipe) -> dict[str, Any]:
 def machine() -> dict[str, Any]:
     """Return processor, cores, memory and accelerator."""
     import psutil
-    import torch
 
+    torch = sys.modules.get("torch")  # what was not imported computed nothing
     return {
         "processor": _processor(),
         "num_cores": num_cpus(),
         "memory_gb": round(psutil.virtual_memory().total / 1e9),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "gpu": torch.cuda.get_device_name() if torch and torch.cuda.is_available() else None,
         "system": platform.platform(),
     }
 

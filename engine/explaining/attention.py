@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,14 @@ from ..evidence.evidence import Evidence, Item
 from ..recipes.recipe import Recipe
 from ..recipes.searching import Similarity, Star
 from ..resources import GraphResources
-from ..retrieval.dual_encoder import StarScorer
 from ..retrieval.hops import hops_of
 from ..retrieval.scoring import PathQuery, PathScorer, mention_of
 from ..values import Scored, Topic
 from .explanation import ExplainedPath, Explanation, Word
 from .words import joined_words, spelling_of
+
+if TYPE_CHECKING:
+    from ..retrieval.dual_encoder import StarScorer
 
 PUNCTUATION = string.punctuation + "“”‘’"
 NOT_USED = "the order is the dual encoder's alone: this checkpoint gives the scorer that attends no weight beside it"
@@ -47,16 +50,27 @@ def explained(evidence: Evidence[Item], part: Star | Similarity, graph: GraphRes
     scorer = part.scorer(graph)
     topics = {topic.entity.id: topic for topic in evidence.topics}
     chains = to_chains(evidence).items
-    if not isinstance(part, Star) or not isinstance(scorer, StarScorer) or scorer.model.checkpoint.cross is None:
+    attending = _attending(part, scorer)
+    if attending is None:
         starts = [topics[each.value.topic.id] for each in chains]
         paths = occluded(evidence.question.text, starts, chains, scorer, graph)
         return Explanation(evidence.question, paths, evidence.note or OCCLUSION)
-    mix = scorer.model.checkpoint.description.mix if part.mix is None else part.mix
+    part_mix = part.mix if isinstance(part, Star) else None
+    mix = attending.model.checkpoint.description.mix if part_mix is None else part_mix
     return Explanation(
         evidence.question,
-        tuple(_explained(evidence.question.text, topics[chain.value.topic.id], chain, scorer) for chain in chains),
+        tuple(_explained(evidence.question.text, topics[chain.value.topic.id], chain, attending) for chain in chains),
         evidence.note or ("" if mix else NOT_USED),
     )
+
+
+def _attending(part: Star | Similarity, scorer: PathScorer) -> StarScorer | None:
+    """Return the scorer where it has attention to show."""
+    if not isinstance(part, Star):
+        return None
+    from ..retrieval.dual_encoder import StarScorer  # with PyTorch
+
+    return scorer if isinstance(scorer, StarScorer) and scorer.model.checkpoint.cross is not None else None
 
 
 def occluded(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..evidence.evidence import Evidence, Item
 from ..recipes.growing import Gril
 from ..recipes.recipe import Recipe
-from ..retrieval.growing import GrowingRetriever
 from ..steps import Steps
 from ..values import LinkedQuestion
 from .growth import GrownEdge, Growth, shown
+
+if TYPE_CHECKING:
+    from ..retrieval.growing import GrowingRetriever
 
 
 def growing_part(recipe: Recipe) -> Gril | None:

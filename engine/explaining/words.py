@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from ...models.star.networks.backbone import SPECIAL_TOKENS
+from ...models.star.networks.plain_tokenizer import SPECIAL_TOKENS
 from .explanation import Word
 
 Spelling = Literal["##", "Ġ", "▁"]

@@ -19,6 +19,7 @@ from ...models.training.state import TrainingStateError
 from ...models.training.trainer import Watcher, begin_anew, train_model
 from ..code_hash import code_sha256
 from ..errors import EncoderError, UsageError
+from ..extras import naming_extras
 from ..resolving import change, filled, put
 from ..server.file_lock import locked
 from ..whole_file import storing
@@ -73,6 +74,7 @@ def train_kind(kind: AnyKind, config: Any, request: Request, watching: Watching 
     return train_in_folder(kind, config, inputs, request.folder, fresh=request.fresh, watching=watching)
 
 
+@naming_extras("training")
 def train_in_folder(
     kind: AnyKind,
     config: Any,

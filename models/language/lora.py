@@ -73,12 +73,10 @@ def fingerprint(model: LanguageModel) -> str:
 def with_lora(model: LanguageModel, options: LoraOptions) -> nn.Module:
     """Return the network with new factors, which alone learn; what it computes is the same until they have.
 
-    What is left to chance follows torch's seed. Raises `CausalLMError` without peft, or where no layer is of `targets`.
+    What is left to chance follows torch's seed. Raises `CausalLMError` where no layer is of `targets`.
     """
-    try:
-        from peft import LoraConfig, get_peft_model
-    except ImportError as error:
-        raise CausalLMError("LoRA needs peft: pip install 'lodestar-kg[lora]'") from error
+    from peft import LoraConfig, get_peft_model
+
     config = LoraConfig(
         r=options.rank,
         lora_alpha=options.alpha,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ....engine.errors import InputError, UsageError
+from ....engine.extras import naming_extras
 from ....engine.linking.tokens import Token, content_words, fold, tokenise
 
 if TYPE_CHECKING:
@@ -132,10 +133,8 @@ def concept_id(concept: str) -> str:
 
 
 def _loaded(name: str) -> Language:
-    try:
+    with naming_extras("--pipeline"):
         import spacy
-    except ImportError as error:
-        raise UsageError("--pipeline needs spaCy: pip install 'lodestar-kg[text]'") from error
     try:
         return spacy.load(name)
     except OSError as error:

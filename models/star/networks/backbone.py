@@ -14,12 +14,7 @@ from torch import Tensor, nn
 
 from ...encoder import EncoderUnavailableError, SentenceEncoder
 from .bert import Bert, is_plain
-from .plain_tokenizer import plain_tokenizer
-
-QUESTION = "[QSP]"
-PATH = "[PSP]"
-END = "[END]"
-SPECIAL_TOKENS = (QUESTION, PATH, END)
+from .plain_tokenizer import SPECIAL_TOKENS, plain_tokenizer
 
 
 @dataclass(frozen=True, slots=True)

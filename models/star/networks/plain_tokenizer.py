@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+QUESTION = "[QSP]"
+PATH = "[PSP]"
+END = "[END]"
+SPECIAL_TOKENS = (QUESTION, PATH, END)
+
 _FILE = "tokenizer.json"
 _CONFIG = "tokenizer_config.json"
 
