@@ -58,6 +58,12 @@ class Explanation:
         """The same of the words of the paths."""
         return _most(word for path in self.paths for word in path.words)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from .page import explanation_page, in_notebook
+
+        return in_notebook(explanation_page(self))
+
 
 def percent(weight: float) -> str:
     """Return a weight as a whole number of per cent, without the sign."""

@@ -40,6 +40,12 @@ class Growth:
     topics: tuple[Topic, ...]
     layers: tuple[GrownLayer, ...]
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from .page import growth_page, in_notebook
+
+        return in_notebook(growth_page(self))
+
 
 def shown(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer:
     """Return a layer of these edges, the most attended to first; of equal ones by name."""

@@ -1,29 +1,59 @@
-"""An explanation as one HTML page that needs nothing else: no script, light and dark."""
+"""Draw an explanation, or how a subgraph grew, as one HTML page that needs nothing else: no script, light and dark.
+
+The browser lays it out; only the curves of a grown subgraph have coordinates, 26 pixels a row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from importlib import resources
 from string import Template
 
 from .. import explaining
+from ..values import Entity
 from .explanation import ExplainedPath, Explanation, Word, percent
+from .growth import GrownEdge, GrownLayer, Growth
 from .markup import ends_named, markup
+
+ROW, WIDTH = 26, 450
+MAX_STROKE = 12.0
+MAX_RELATION_CHARS = 40
 
 
 def explanation_page(explanation: Explanation) -> str:
-    """Return the page's text."""
-    text = resources.files(explaining).joinpath("page.html").read_text(encoding="utf-8")
+    """Return the page of an explanation."""
     rows = [_row(rank, path, explanation) for rank, path in enumerate(explanation.paths, start=1)]
     none = f'<li><span></span><span class="by">{markup(explanation.note or "no path was found")}</span></li>'
+    of_question, of_path = explanation.labels
+    footer = (
+        f'<span>{of_question}, over the question: 0 <i class="of-question"></i> '
+        f"{percent(explanation.most_of_question)} %</span>\n"
+        f'<span>{of_path}, over the path: 0 <i class="of-path"></i> {percent(explanation.most_of_path)} %</span>\n'
+        "<span>numbers are per cent of a row's attention</span>"
+    )
+    body = "\n".join(("<ol>", *(rows or [none]), "</ol>"))
+    return _page("Why these paths", explanation.question.text, body, footer)
+
+
+def growth_page(growth: Growth) -> str:
+    """Return the page of how a subgraph grew: an edge as wide as its attention, pruned ones dashed."""
+    about = ", ".join(topic.entity.label for topic in growth.topics) or "no topic entity was found"
+    layers = (_layer(number, layer) for number, layer in enumerate(growth.layers, start=1))
+    footer = "<span>an edge is as wide as its share of its source's attention; dashed ones were pruned</span>"
+    body = "\n".join((f'<p class="by">from {markup(about)}</p>', *layers))
+    return _page("How the subgraph grew", growth.question.text, body, footer)
+
+
+def in_notebook(page: str) -> str:
+    """Return a page as notebooks show it, apart from their own styles."""
+    return f'<iframe srcdoc="{escape(page)}" style="border: 0; width: 100%; height: 30rem"></iframe>'
+
+
+def _page(title: str, question: str, body: str, footer: str) -> str:
+    text = resources.files(explaining).joinpath("page.html").read_text(encoding="utf-8")
     return Template(text).substitute(
-        title=markup(f"Why these paths: {explanation.question.text}"),
-        question=markup(explanation.question.text),
-        rows="\n".join(rows or [none]),
-        of_question=explanation.labels[0],
-        of_path=explanation.labels[1],
-        most_of_question=percent(explanation.most_of_question),
-        most_of_path=percent(explanation.most_of_path),
+        title=markup(f"{title}: {question}"), question=markup(question), body=body, footer=footer
     )
 
 
@@ -48,4 +78,42 @@ def _words(words: Sequence[Word], most: float) -> str:
         f'<span class="word" title="{100 * word.weight:.1f} %"><span style="--w:{word.weight / most:.3f}">'
         f"{markup(word.text)}</span><small>{percent(word.weight)}</small></span>"
         for word in words
+    )
+
+
+def _layer(number: int, layer: GrownLayer) -> str:
+    kept = sum(edge.kept for edge in layer.edges) + layer.more_kept
+    pruned = len(layer.edges) - kept + layer.more_kept + layer.more_pruned
+    sources = list(dict.fromkeys(edge.source for edge in layer.edges))
+    targets = list(dict.fromkeys(edge.target for edge in layer.edges))
+    edges = (_edge(edge, sources.index(edge.source), targets.index(edge.target)) for edge in reversed(layer.edges))
+    height = ROW * max(len(sources), len(targets), 1)
+    more = f"and {layer.more_kept:,} more that were kept, {layer.more_pruned:,} more that were pruned"
+    return "\n".join(
+        (
+            f"<h2>Layer {number}: {kept:,} kept, {pruned:,} pruned</h2>",
+            f'<div class="grown"><div>{_names(sources)}</div>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" height="{height}" '
+            'preserveAspectRatio="none">',
+            *edges,  # the most attended to on top
+            f"</svg><div>{_names(targets)}</div></div>",
+            *([f'<p class="by">{more}</p>'] if layer.more_kept or layer.more_pruned else []),
+        )
+    )
+
+
+def _names(entities: Sequence[Entity]) -> str:
+    return "".join(f'<p title="{markup(entity.label)}">{markup(entity.label)}</p>' for entity in entities)
+
+
+def _edge(edge: GrownEdge, source: int, target: int) -> str:
+    start, end, middle = ROW * (source + 0.5), ROW * (target + 0.5), WIDTH // 2
+    relation = f"← {edge.relation}" if edge.inverse else f"{edge.relation} →"
+    about = f"{edge.source.label} {relation} {edge.target.label}: {100 * edge.attention:.1f} %"
+    cut = relation if len(relation) <= MAX_RELATION_CHARS else relation[: MAX_RELATION_CHARS - 1] + "…"
+    return (
+        f"<g><title>{markup(about)}</title>"
+        f'<path class="{"kept" if edge.kept else "pruned"}" stroke-width="{max(MAX_STROKE * edge.attention, 0.5):.2f}" '
+        f'd="M8 {start:g}C{middle} {start:g} {middle} {end:g} {WIDTH - 8} {end:g}"/>'
+        f'<text x="{WIDTH - 12}" y="{end - 3:g}" text-anchor="end">{markup(cut)}</text></g>'
     )

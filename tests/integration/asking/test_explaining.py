@@ -14,7 +14,6 @@ from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration
 from lodestar.engine.explaining.attention import OCCLUSION
 from lodestar.engine.explaining.page import explanation_page
-from lodestar.engine.explaining.svg import svg
 from lodestar.engine.recipes.searching import Star
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
@@ -105,8 +104,9 @@ def test_without_attention_words_weigh_what_the_score_loses_without_them(setting
         if recipe == "similarity":
             best = max(explanation.paths[0].question, key=lambda word: word.weight)
             assert best.text == "currency"
-            page, picture = explanation_page(explanation), svg(explanation)
-            assert all("QSP" not in text and "currency" in text for text in (page, picture))
+            page = explanation_page(explanation)
+            assert "QSP" not in page
+            assert "currency" in page
 
 
 def test_a_recipe_without_scores_of_paths_says_so(settings: Settings) -> None:

@@ -13,7 +13,7 @@ from lodestar.engine.browsing.growth_picture import picture_of_growth
 from lodestar.engine.database.gateway import Gateway
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.bridges import to_triples
-from lodestar.engine.explaining.growth_svg import growth_svg
+from lodestar.engine.explaining.page import growth_page
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.growing import Gril
 from lodestar.engine.recipes.paths import RegPath
@@ -223,7 +223,7 @@ def test_how_a_subgraph_grew_is_shown(settings: Settings, engine: Engine, checkp
     first = growth.layers[0]
     assert {edge.source.id for edge in first.edges} == {"m.chile"}
     assert sum(edge.attention for edge in first.edges) == pytest.approx(1, abs=1e-4)
-    assert "Santiago" in growth_svg(growth)
+    assert "Santiago" in growth_page(growth)
     with Engine(settings) as asked, pytest.raises(UsageError, match="grows no subgraph: name one with the part gril"):
         asked.growth("What is the capital of Chile?")
 
