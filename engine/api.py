@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .database.catalogue import Edition, RelationInfo, read_catalogue, read_edition
-from .database.gateway import AsyncGateway, Connection, Gateway
+from .database.connection import Connection
 from .database.whole_state import whole_state
 from .errors import EntityNotFoundError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
@@ -32,6 +32,7 @@ from .values import EntityCandidate, Question, Scored
 
 if TYPE_CHECKING:
     from ..models.encoder import SentenceEncoder
+    from .database.gateway import AsyncGateway, Gateway
     from .explaining.explanation import Explanation
     from .explaining.growth import Growth
 
@@ -288,6 +289,8 @@ class Engine:
         """Return the blocking gateway, opened and its server checked at the first call."""
         with self._opening:
             if self._gateway is None:
+                from .database.gateway import Gateway
+
                 gateway = Gateway(self.connection)
                 try:
                     gateway.version()
@@ -301,6 +304,8 @@ class Engine:
         """The gateway of the running event loop: connections belong to the loop that opened them."""
         loop = asyncio.get_running_loop()
         if loop not in self._async_gateways:
+            from .database.gateway import AsyncGateway
+
             self._async_gateways[loop] = AsyncGateway(self.connection)
         return self._async_gateways[loop]
 

@@ -20,7 +20,7 @@ from ..models.training.kind import AnyKind, ModelKind, Opening, kind_in, load_ki
 from ..models.verbalise import RelationWords
 from .chat.gateway import ChatGateway
 from .database.catalogue import Catalogue, Edition
-from .database.gateway import Connection
+from .database.connection import Connection
 from .errors import CheckpointError, EncoderError, UsageError
 from .extras import naming_extras, require_extra
 from .relations.words import type_words, words_of_relation

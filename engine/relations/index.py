@@ -22,7 +22,7 @@ from ...models.file_hash import file_sha256
 from ...models.verbalise import without_repeats
 from ...models.whole_file import whole
 from ..database.catalogue import Catalogue, RelationInfo
-from ..database.gateway import Connection
+from ..database.connection import Connection
 from ..settings import Settings
 from ..values import Scored
 from .words import type_words, words_of_relation

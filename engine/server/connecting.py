@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..database.gateway import Connection
+from ..database.connection import Connection
 from ..settings import Settings, check_address
-from .instance import Instance
 
 LOAD_TIMEOUT_S = 3_600.0
 
@@ -25,6 +24,8 @@ def connection_of(settings: Settings) -> Connection:
             database=settings.database,
             timeout_s=settings.query_timeout_s,
         )
+    from .instance import Instance
+
     return Instance.of(settings).connection(settings.query_timeout_s)
 
 
