@@ -28,7 +28,8 @@ from ..errors import (
     UnsupportedVersionError,
 )
 from ..steps import Steps, drive, drive_async, requests_in
-from .connection import GRACE_S, Connection
+from .connection import GRACE_S as GRACE_S  # noqa: PLC0414 - known from here, too
+from .connection import Connection as Connection  # noqa: PLC0414
 from .holding import Hold, end_transactions
 from .requests import Request, Row
 

@@ -55,14 +55,14 @@ def test_questions_are_answered_and_explained(lodestar) -> None:  # type: ignore
     assert "Peruvian Sol" in lodestar("explain", QUESTION).stdout
     found = json.loads(lodestar("retrieve", QUESTION, "--json", "--recipe", "similarity + path-pooling").stdout)
     assert found["items"]
-    for verb in ("stats", "verify", "doctor", "recipes", "loads"):
+    for verb in ("stats", "verify", "doctor", "recipes"):
         ran = lodestar(verb)
         assert ran.stdout + ran.stderr
 
 
 def test_forms(lodestar, settings: Settings, gateway: Gateway) -> None:  # type: ignore[no-untyped-def]
     questions = list(form_questions())
-    with Engine(settings, recipe="similarity", options={"forms": True}) as engine:
+    with Engine(replace(settings, query_timeout_s=300.0), recipe="similarity", options={"forms": True}) as engine:
         answers = engine.ask_batch([question.text for question in questions])
     with gateway._driver.session() as session:
         expected = [question.expected(session) for question in questions]

@@ -137,7 +137,7 @@ def latency_by_stage(stages: Mapping[str, Any]) -> str:
     """Draw median and 95th percentile of the seconds of each stage."""
     title = "Seconds by stage: median, line to the 95th percentile"
     plot = _by_row(title, "seconds", list(stages), max(each["p95_s"] for each in stages.values()))
-    for row, each in enumerate(reversed(stages.values())):
+    for row, each in enumerate(reversed(list(stages.values()))):
         plot.box((0, row + 0.15), (each["p50_s"], row + 0.85), _BLUE)
         plot.line([(each["p50_s"], row + 0.5), (each["p95_s"], row + 0.5)], _GREY)
     return plot.svg()
@@ -174,7 +174,7 @@ def misses(kinds: Mapping[str, Any]) -> str:
     """Draw where wrong first answers were lost, as shares of all of them."""
     most = max(each["share"] for each in kinds.values())
     plot = _by_row("Where wrong answers were lost", "share of wrong first answers", list(kinds), most)
-    for row, each in enumerate(reversed(kinds.values())):
+    for row, each in enumerate(reversed(list(kinds.values()))):
         plot.box((0, row + 0.15), (each["share"], row + 0.85), _ORANGE)
         plot.text(each["share"], row + 0.5, f"{each['num']:,}")
     return plot.svg()

@@ -110,6 +110,7 @@ ALLOWED = {
         "cypher",
         "engine/values.py",
         "engine/errors.py",
+        "engine/extras.py",
         "engine/literals.py",
         "engine/settings.py",
         "engine/database",
