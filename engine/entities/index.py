@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -127,8 +126,3 @@ def _is_sound(folder: Path, meta: EntityIndexMeta) -> bool:
         )
     except OSError:
         return False
-
-
-def ids_of(found: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
-    """Return the ids of what was found, each once."""
-    return list(dict.fromkeys(id_ for some in found for id_, _ in some))

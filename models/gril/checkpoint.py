@@ -11,7 +11,7 @@ import torch
 
 from ..causal_lm import CausalLMError
 from ..training.checkpoint import checked, read_weights, readable
-from ..training.description import CheckpointError, described
+from ..training.description import CheckpointError
 from ..training.kind import Opening
 from .bridge import Bridge
 from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilDescription, ReaderDescription
@@ -21,11 +21,6 @@ from .reading.asked import JointReader
 from .reading.kinds import stored_reader
 from .reading.model import ReaderModel
 from .scoring import GrilModel
-
-
-def read_gril_description(folder: Path) -> GrilDescription:
-    """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
-    return described(folder, GrilDescription)[0]
 
 
 def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:

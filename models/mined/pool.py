@@ -16,7 +16,7 @@ from pydantic import Field
 
 from ..training.decoding import decoded
 from ..training.description import QuestionKey, TrainedOn
-from .lines import header_of, read_lines, write_lines
+from .lines import read_lines, write_lines
 
 KIND = "pool"
 AGAIN = "mine the pool again"
@@ -120,11 +120,6 @@ def supervision_of(pools: Sequence[Pool]) -> str:
     """Return what chose the right chains of these pools, in words."""
     names = (f"refined by {pool.header.refiner}" if pool.header.refiner else "weak" for pool in pools)
     return ", ".join(dict.fromkeys(names))
-
-
-def is_pool(path: Path) -> bool:
-    """Return whether the first line of a file is that of a candidate pool."""
-    return header_of(path).get("kind") == KIND
 
 
 def write_pool(path: Path, pool: Pool) -> None:

@@ -7,15 +7,9 @@ from pathlib import Path
 import torch
 
 from ..training.checkpoint import checked, read_weights, readable
-from ..training.description import described
 from .config import PART, TripleDescription
 from .distances import encoding_width
 from .network import TripleScorer
-
-
-def read_triple_description(folder: Path) -> TripleDescription:
-    """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
-    return described(folder, TripleDescription)[0]
 
 
 def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:

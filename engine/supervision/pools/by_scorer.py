@@ -16,7 +16,6 @@ from ...retrieval.scoring import PathQuery, PathScorer
 from ...values import Entity, RelationPath, Step, Topic
 
 INVERSE = "^"
-LOG_ODDS = 1.0
 
 
 class ScorerRefiner:

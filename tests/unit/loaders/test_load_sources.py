@@ -27,10 +27,7 @@ from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.text.text_source import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.ids_and_names import (
-    MAX_ID_BYTES,
     domain_of,
-    fault_of_id,
-    fault_of_relation,
     label_of,
     search_name,
 )
@@ -41,6 +38,7 @@ from lodestar.loaders.subset import Subset
 from pyarrow import parquet
 
 from tests.graphs import TripleSource
+from tests.id_faults import MAX_ID_BYTES, fault_of_id, fault_of_relation
 from tests.places import DATA
 from tests.read_source import counts_of, read_source
 
