@@ -9,9 +9,10 @@ from pathlib import Path
 import torch
 from lodestar.models.star.checkpoint import Network, write_checkpoint
 from lodestar.models.star.config import Description, Scorer, StarConfig
-from lodestar.models.star.networks.backbone import SPECIAL_TOKENS, Backbone
+from lodestar.models.star.networks.backbone import Backbone
 from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
 from lodestar.models.star.networks.dual_encoder import DualEncoder
+from lodestar.models.star.networks.plain_tokenizer import SPECIAL_TOKENS
 from lodestar.models.training.description import TrainedOn
 from transformers import BertConfig, BertModel, BertTokenizer
 

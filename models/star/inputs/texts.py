@@ -10,7 +10,7 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from ..networks.backbone import SPECIAL_TOKENS
+from ..networks.plain_tokenizer import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from ..networks.plain_tokenizer import TextTokenizer

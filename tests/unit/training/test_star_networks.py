@@ -26,9 +26,6 @@ from lodestar.models.star.learning.dual_objective import DualObjective
 from lodestar.models.star.learning.pool_objective import PoolObjective
 from lodestar.models.star.learning.readers import CrossReader, DualReader
 from lodestar.models.star.networks.backbone import (
-    END,
-    PATH,
-    QUESTION,
     Backbone,
     describe_backbone,
     hidden_states,
@@ -38,7 +35,7 @@ from lodestar.models.star.networks.backbone import (
 from lodestar.models.star.networks.bert import Bert, is_plain
 from lodestar.models.star.networks.cross_encoder import CrossAttentiveScorer
 from lodestar.models.star.networks.dual_encoder import DualEncoder
-from lodestar.models.star.networks.plain_tokenizer import PlainTokenizer
+from lodestar.models.star.networks.plain_tokenizer import END, PATH, QUESTION, PlainTokenizer
 from lodestar.models.star.scoring import Hops, StarModel
 from lodestar.models.training.objective import Objective
 from lodestar.models.training.options import TrainingOptions
