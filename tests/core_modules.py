@@ -43,7 +43,7 @@ def import_core() -> tuple[int, list[str]]:
 
     Raises `AssertionError` for a module of the core that needs one.
     """
-    assert lodestar.Engine
+    _ = lodestar.Engine, lodestar.LodestarRetriever  # which import what a user's first line does
     needed = []
     names = sorted(module_names())
     for name in names:
