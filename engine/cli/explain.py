@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .options import FORCE, database_options, json_option, settings_and_recipe, walking_options
+from .options import FORCE, database_options, json_option, read_by, settings_and_recipe, walking_options
 from .terminal import echo
 
 
@@ -54,7 +54,7 @@ def command(
     from .terminal import in_colour
 
     if html is not None:
-        check_output("--html", html, force=force)
+        check_output("--html", html, reads=read_by(flags), force=force)
     settings, recipe = settings_and_recipe(flags)
     asked = Question(question, topics)
     if growing_part(recipe) is not None:
