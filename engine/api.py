@@ -14,9 +14,10 @@ from .errors import EntityNotFoundError, LodestarError, UnknownRelationError, Us
 from .evidence.answer import Answer
 from .evidence.evidence import Evidence, Item
 from .evidence.quotes import Quotes, quoted
+from .extras import naming_extras
 from .linking.topics import decided
 from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_edition, whole_state
-from .neo4j.gateway import AsyncGateway, Connection, Gateway
+from .neo4j.connection import Connection
 from .neo4j.instance import connection_of
 from .pipeline import Pipeline
 from .recipes.part import Expression, Part
@@ -30,6 +31,7 @@ from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:
     from ..models.text.encoders import SentenceEncoder
+    from .neo4j.gateway import AsyncGateway, Gateway
     from .show.explanation import Explanation
     from .show.growth import Growth
 
@@ -121,7 +123,8 @@ class Engine:
 
     def prepare(self) -> None:
         """Join the pipeline, and open what its stages need, now instead of at the first question."""
-        self.gateway().run(self._prepared())
+        with naming_extras(f"recipe {self.recipe.name}"):
+            self.gateway().run(self._prepared())
 
     # One question or many, blocking
 
@@ -208,10 +211,12 @@ class Engine:
     # What every call does
 
     def _run(self, steps: Steps[T]) -> T:
-        return Runner(self.gateway(), lambda: self.resources.chat_opened).run(steps)
+        with naming_extras(f"recipe {self.recipe.name}"):
+            return Runner(self.gateway(), lambda: self.resources.chat_opened).run(steps)
 
     async def _arun(self, steps: Steps[T]) -> T:
-        return await AsyncRunner(self._gateway_async(), lambda: self.resources.chat_opened).run(steps)
+        with naming_extras(f"recipe {self.recipe.name}"):
+            return await AsyncRunner(self._gateway_async(), lambda: self.resources.chat_opened).run(steps)
 
     def _retrieval_steps(self, questions: Sequence[str | Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
         given = [_question_or_fault(question) for question in questions]
@@ -294,6 +299,8 @@ class Engine:
         """Return the blocking gateway, opened and its server checked at the first call."""
         with self._opening:
             if self._gateway is None:
+                from .neo4j.gateway import Gateway
+
                 gateway = Gateway(self.connection)
                 try:
                     gateway.version()
@@ -307,6 +314,8 @@ class Engine:
         """The gateway of the running event loop: connections belong to the loop that opened them."""
         loop = asyncio.get_running_loop()
         if loop not in self._async_gateways:
+            from .neo4j.gateway import AsyncGateway
+
             self._async_gateways[loop] = AsyncGateway(self.connection)
         return self._async_gateways[loop]
 

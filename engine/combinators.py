@@ -6,12 +6,10 @@ retrievers themselves, and so can be combined again.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..models.kept import Kept
 from .evidence.bridges import as_kind
 from .evidence.calibration import Calibration
 from .evidence.chain import Chain
@@ -63,33 +61,6 @@ class Union:
         """Return the union for each question."""
         left, right = yield from side_by_side(*(side.retrieve(questions, top_k) for side in self._sides))
         return [unite_evidence(one, as_kind(two, one.kind)) for one, two in zip(left, right, strict=True)]
-
-
-class Cached:
-    """A retriever that is asked once for a question, its topics and its `top_k`; the last `MAX_KEPT` are kept.
-
-    A `Retriever`. It lives as long as the graph stays as it is: a pipeline is made anew when it changes.
-    """
-
-    def __init__(self, retriever: Retriever, max_kept: int = MAX_KEPT) -> None:
-        self._retriever = retriever
-        self._turn = threading.Lock()
-        self._kept: Kept[tuple[Any, ...], Evidence[Any]] = Kept(max_kept)
-        self.gives: Kind = retriever.gives
-
-    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
-        """Return the evidence, that of questions not met before from the retriever."""
-        keys = [(linked.question, linked.topics, top_k) for linked in questions]
-        with self._turn:
-            known = {key: self._kept[key] for key in keys if key in self._kept}
-        missing = {key: linked for key, linked in zip(keys, questions, strict=True) if key not in known}
-        if missing:
-            found = yield from self._retriever.retrieve(list(missing.values()), top_k)
-            with self._turn:
-                for key, evidence in zip(missing, found, strict=True):
-                    self._kept.keep(key, evidence)
-            known |= dict(zip(missing, found, strict=True))
-        return [known[key] for key in keys]
 
 
 class Traced:

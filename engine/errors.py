@@ -18,7 +18,8 @@
     ├── EncoderError                   8   the sentence encoder could not be loaded
     │   └── CheckpointError            8   a trained scorer is missing, damaged, or of another graph
     ├── LLMError                       9   the language model failed, refused or sent something unreadable
-    └── StorageError                  10   a disk or the memory has no room, or a folder cannot be written
+    ├── StorageError                  10   a disk or the memory has no room, or a folder cannot be written
+    └── MissingExtraError             11   a package is not installed that an extra of Lodestar brings
 
 A message says what was expected, what was found, where, and what to do next, in one line.
 Interrupted by Ctrl-C the command line ends with 130.
@@ -121,3 +122,9 @@ class StorageError(LodestarError):
     """A disk or the memory has no room for what is to be written, or a folder cannot be written."""
 
     exit_code = 10
+
+
+class MissingExtraError(LodestarError):
+    """A package is not installed that an extra brings (`extras.py`)."""
+
+    exit_code = 11

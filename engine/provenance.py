@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from .recipes.recipe import Recipe
 from .recipes.reorganising import FI
 
 ROOT = Path(__file__).parents[1]
-_CODE = ("*.py", "*.cypher", "*.toml", "*.txt", "*.sql")
+_CODE = ("*.py", "*.cypher", "*.toml", "*.txt", "*.sql", "*.tsv")
 
 
 def code_sha256() -> str:
@@ -107,13 +108,13 @@ def _others(recipe: Recipe) -> dict[str, Any]:
 def machine() -> dict[str, Any]:
     """Return processor, cores, memory and accelerator."""
     import psutil
-    import torch
 
+    torch = sys.modules.get("torch")  # what was not imported computed nothing
     return {
         "processor": _processor(),
         "num_cores": num_cpus(),
         "memory_gb": round(psutil.virtual_memory().total / 1e9),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "gpu": torch.cuda.get_device_name() if torch and torch.cuda.is_available() else None,
         "system": platform.platform(),
     }
 

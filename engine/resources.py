@@ -18,10 +18,11 @@ from ..models.training.description import CheckpointError as Unreadable
 from ..models.training.description import ModelDescription, load_description
 from ..models.training.kind import AnyKind, ModelKind, Opening, kind_in, load_kind
 from .errors import CheckpointError, EncoderError, UsageError
+from .extras import naming_extras, require_extra
 from .indexes.relation_words import type_words, words_of_relation
 from .llm.gateway import ChatGateway
 from .neo4j.catalogue import Catalogue, Edition
-from .neo4j.gateway import Connection
+from .neo4j.connection import Connection
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -113,8 +114,10 @@ class Resources:
         trained. Raises `CheckpointError` where the checkpoint cannot be read or is of another kind.
         """
         kind, _ = self.describe(folder, *kinds)
-        opening = Opening(self.device, self.placement.dtype, self.vectors_for, language_model)
-        return self._checkpoint(("model", kind.name, folder, language_model), lambda: kind.open(Path(folder), opening))
+        with naming_extras(f"the checkpoint {folder}, of kind {kind.name},"):
+            opening = Opening(self.device, self.placement.dtype, self.vectors_for, language_model)
+            key = ("model", kind.name, folder, language_model)
+            return self._checkpoint(key, lambda: kind.open(Path(folder), opening))
 
     def vectors_of(self, encoder: str) -> TextVectors:
         """Return the vectors of an encoder, which may be another than the settings'."""
@@ -148,6 +151,7 @@ class Resources:
         """Return a language model that runs here, loaded when it is first asked."""
         from ..models.language.causal_lm import CausalLM
 
+        require_extra("train", f"the language model {name} on this machine")
         return self.once(("causal", name), lambda: CausalLM(name, device=self.device))
 
     def reranker(self, name: str) -> CrossEncoder:
@@ -156,7 +160,8 @@ class Resources:
 
         def load() -> CrossEncoder:
             try:
-                return load_reranker(name, self.device)
+                with naming_extras(f"the reranker {name}"):
+                    return load_reranker(name, self.device)
             except RerankerUnavailableError as error:
                 raise EncoderError(str(error)) from error
 
@@ -166,7 +171,8 @@ class Resources:
     def device(self) -> str:
         """Where networks compute; raises `UsageError` for a device that is not there."""
         try:
-            return self.placement.torch_device
+            with naming_extras(f"device {self.placement.device}"):
+                return self.placement.torch_device
         except PlacementError as error:
             raise UsageError(f"device: {error}") from error
 
@@ -204,7 +210,8 @@ class Resources:
         device = None if self.placement.device == "auto" else self.device
         encoder = SentenceEncoder(self.settings.encoder, device=device)
         try:
-            _ = encoder.dimension  # encodes a text
+            with naming_extras(f"the encoder {self.settings.encoder}"):
+                _ = encoder.dimension  # encodes a text
         except EncoderUnavailableError as error:
             raise EncoderError(str(error)) from error
         return encoder

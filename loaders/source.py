@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .plain_lines.encoding import PlainForm
     from .reading.lines import LineFile
 
 
@@ -31,16 +30,11 @@ class RelationFacts:
 
 @dataclass(frozen=True, slots=True)
 class LinePart:
-    """A file of lines, and the parser (`parsers/NAME.sql`) that reads them.
-
-    `plain` is the form of lines that need no parser: the parser, if it is asked, makes triples of entities of them, or
-    noise where the form says so.
-    """
+    """A file of lines, and the parser (`parsers/NAME.sql`) that reads them."""
 
     file: LineFile
     parser: str
     parameters: Mapping[str, object]
-    plain: PlainForm | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,6 @@ class Subset:
             raise UsageError(f"max_degree: expected 1 or more, found {self.max_degree}")
 
     @property
-    def looks_at_entities(self) -> bool:
-        """Whether more is asked for than some relations."""
-        return bool(self.around) or self.max_degree is not None
-
-    @property
     def exact_relations(self) -> tuple[str, ...]:
         """The relations given by their names."""
         return tuple(name for name in self.relations if not _GLOB.search(name))

@@ -241,11 +241,6 @@ def supervision_of(pools: Sequence[Pool]) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
-def is_pool(path: Path) -> bool:
-    """Return whether a file is a candidate pool, by its first line."""
-    return header_of(path).get("kind") == KIND
-
-
 def write_pool(path: Path, pool: Pool) -> None:
     """Write the file atomically."""
     write_lines(path, {"kind": KIND, **asdict(pool.header)}, pool.questions)

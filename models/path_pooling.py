@@ -9,8 +9,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -176,21 +174,25 @@ def shortest(triples: ScoredTriples) -> Trees:
 def _breadth_first(sources: Ints, targets: Ints, roots: Ints, num_states: int) -> tuple[Ints, Ints]:
     """Return the reachable states by depth, and where each depth starts, with one more start at the end.
 
-    sources: (num_edges,) ascending; targets: (num_edges,); roots: (num_roots,). An extra state leads to all roots.
+    sources: (num_edges,) ascending; targets: (num_edges,); roots: (num_roots,), each once.
     """
-    leaving = np.zeros(num_states + 2, np.int64)
-    np.cumsum(np.bincount(sources, minlength=num_states), out=leaving[1:-1])
-    leaving[-1] = len(sources) + len(roots)
-    columns = np.ones(leaving[-1]), np.concatenate([targets, roots]), leaving
-    graph = csr_array(columns, shape=(num_states + 1, num_states + 1))
-    order, parents = breadth_first_order(graph, num_states)
-    place = np.empty(num_states + 1, np.int64)
-    place[order] = np.arange(len(order))
-    parent_places = place[parents[order[1:]]]  # ascending, as the order is
-    starts = [0, len(roots)]
-    while starts[-1] < len(parent_places):
-        starts.append(int(np.searchsorted(parent_places, starts[-1] + 1)))  # a state's place is its number and 1
-    return order[1:].astype(np.int64), np.array(starts)
+    leaving = np.zeros(num_states + 1, np.int64)
+    np.cumsum(np.bincount(sources, minlength=num_states), out=leaving[1:])
+    is_reached = np.zeros(num_states, np.bool_)
+    is_reached[roots] = True
+    place = np.empty(num_states, np.int64)
+    levels, starts, frontier = [roots], [0, len(roots)], roots
+    while len(frontier):
+        found = targets[ranges(leaving[frontier], leaving[frontier + 1] - leaving[frontier])]
+        found = found[~is_reached[found]]
+        numbers = np.arange(len(found))
+        place[found] = numbers
+        frontier = found[place[found] == numbers]  # each once
+        is_reached[frontier] = True
+        if len(frontier):
+            levels.append(frontier)
+            starts.append(starts[-1] + len(frontier))
+    return np.concatenate(levels), np.array(starts)
 
 
 def _copy_triples(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints) -> tuple[Ints, Ints, Ints]:

@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,4 +75,6 @@ class Placement:
 
 
 def _may_have_gpu() -> bool:
+    if find_spec("torch") is None:
+        return False
     return sys.platform in ("darwin", "win32") or any(path.exists() for path in _DRIVERS)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import neo4j
 from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.extras import FormResult
-from lodestar.loaders.formats import geonames as fb
 
 from tests.places import KEPT
 
@@ -18,10 +17,10 @@ FILE = KEPT / "questions-of-forms.toml"
 NOT_THERE = "not in the graph"
 
 _RELATIONS = {
-    "continent": fb.CONTINENT, "containedby": fb.CONTAINED_BY, "adjoins": fb.ADJOINS, "adjoin_s": fb.ADJOIN_S,
-    "languages_spoken": fb.LANGUAGES_SPOKEN, "currency_used": fb.CURRENCY_USED, "capital": fb.CAPITAL,
-    "official_language": fb.OFFICIAL_LANGUAGE, "time_zones": fb.TIME_ZONES, "population": fb.POPULATION,
-    "number": fb.NUMBER, "area": fb.AREA, "calling_code": fb.CALLING_CODE,
+    "continent": "base.locations.countries.continent", "containedby": "location.location.containedby", "adjoins": "location.adjoining_relationship.adjoins", "adjoin_s": "location.location.adjoin_s",
+    "languages_spoken": "location.country.languages_spoken", "currency_used": "location.country.currency_used", "capital": "location.country.capital",
+    "official_language": "location.country.official_language", "time_zones": "location.location.time_zones", "population": "location.statistical_region.population",
+    "number": "measurement_unit.dated_integer.number", "area": "location.location.area", "calling_code": "location.country.calling_code",
 }  # fmt: skip
 _NUMBERS = {
     "$area(c)": "coalesce(toInteger(replace(split(head([(c)-[:area]->(v) | v.name]), ' ')[0], ',', '')), 0)",

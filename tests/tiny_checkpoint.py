@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 import torch
-from lodestar.models.star.backbone import SPECIAL_TOKENS, Backbone
-from lodestar.models.star.config import Description, Scorer, StarConfig
+from lodestar.models.star.backbone import Backbone
+from lodestar.models.star.config import SPECIAL_TOKENS, Description, Scorer, StarConfig
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import Network, write_checkpoint
 from lodestar.models.training.description import TrainedOn

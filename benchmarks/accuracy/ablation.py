@@ -26,8 +26,8 @@ from lodestar.models.star.backbone import open_pretrained
 from lodestar.models.star.config import PoolOptions
 from lodestar.models.star.cross_training import CrossReader, DualReader, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
-from lodestar.models.star.losses import mix_scores
 from lodestar.models.star.mined import read
+from lodestar.models.star.mixing import mix_scores
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import ErrorShares, Frequencies, error_shares, frequencies, read_checkpoint
 from lodestar.models.star.texts import Texts

@@ -31,18 +31,13 @@ import pyarrow as pa
 from isal import igzip
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import Instance
-from lodestar.engine.neo4j.machine import num_cpus
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.loads.loading import LoadOptions, load, load_embedded
 from lodestar.loaders.parsers.parser import parser
-from lodestar.loaders.plain_lines.encoded_files import EncodedFiles
-from lodestar.loaders.plain_lines.taking import PlainLines
 from lodestar.loaders.reading.lines import LINES, LineFile
 from lodestar.loaders.source import LinePart, Source
-from lodestar.loaders.stage.queries import WantedRelations
-from lodestar.loaders.stage.rejects import Rejects
 from lodestar.loaders.stage.stage import Stage
 from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import BulkWriter, relation_table
@@ -164,22 +159,20 @@ def read_lines(path: Path) -> int:
     return sum(batch.num_rows for batch in LineFile(str(path)).batches(lambda *_: None))
 
 
-def parse_lines(path: Path, folder: Path) -> int:
-    """Parse as Lodestar does: plain lines encoded into files, the others with checks, escapes and categories."""
+def parse_lines(path: Path) -> int:
+    """Parse as Lodestar does: with checks, escapes and categories."""
     (part,) = FreebaseSource(str(path)).parts()
     assert isinstance(part, LinePart)
     found = parser(part.parser)
-    with duckdb.connect() as connection, EncodedFiles(folder) as files:
+    with duckdb.connect() as connection:
         found.prepare(connection, part.parameters)
-        wanted = WantedRelations(connection, Subset())
-        plain = PlainLines(files, wanted, threads=num_cpus(), ahead=num_cpus())
-        others = plain.taken_from(part, Rejects(folder / "rejects", 0))
-        connection.register("lines", pa.RecordBatchReader.from_batches(LINES, others))
+        lines = part.file.batches(lambda *_: None)
+        connection.register("lines", pa.RecordBatchReader.from_batches(LINES, lines))
         counted = connection.execute(
             "SELECT count(category), max(head), max(relation), max(tail), max(datatype), max(language), max(reason) "
             f"FROM ({found.text})"
         ).fetchall()
-    return files.num_triples + int(counted[0][0])
+    return int(counted[0][0])
 
 
 def stage(path: Path, folder: Path) -> int:
@@ -212,7 +205,7 @@ def parsers(data: Path, copies: int, repeat: int, folder: Path) -> None:
         ("parse: pyarrow.csv over isal", parse_pyarrow, (path,)),
         ("parse: DuckDB read_csv", parse_duckdb_csv, (path,)),
         ("lines: Lodestar", read_lines, (path,)),
-        ("parse: Lodestar (checked, escapes resolved)", parse_lines, (path, folder)),
+        ("parse: Lodestar (checked, escapes resolved)", parse_lines, (path,)),
         ("stage: Lodestar (parsed, deduplicated, numbered)", stage, (path, folder)),
         ("convert: Lodestar (to the importer's files)", convert, (path, folder)),
     ):

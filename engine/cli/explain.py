@@ -83,7 +83,6 @@ def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
 @click.option("--topic", "topics", multiple=True, help="Id of an entity the question is about; can be repeated.")
 @click.option("--top-k", type=int, default=5, show_default=True, help="Paths to explain.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page that needs nothing else.")
-@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write a picture, for a paper or a slide.")
 @FORCE
 @walking_options
 @json_option
@@ -93,7 +92,6 @@ def command(
     topics: tuple[str, ...],
     top_k: int,
     html: Path | None,
-    svg: Path | None,
     force: bool,
     as_json: bool,
     **flags: Any,
@@ -108,22 +106,19 @@ def command(
     Examples:
       lodestar explain "Which currency is used in Peru?"
       lodestar explain "Which currency is used in Peru?" --checkpoint star
-      lodestar explain "Which currency is used in Peru?" --checkpoint star --svg why.svg --html why.html
-      lodestar explain "Which currency is used in Peru?" --recipe gril --checkpoint gril --svg growth.svg
+      lodestar explain "Which currency is used in Peru?" --checkpoint star --html why.html
+      lodestar explain "Which currency is used in Peru?" --recipe gril --checkpoint gril --html growth.html
     """
     from ..api import Engine
     from ..show.explanation import explanation_data
-    from ..show.growth import growing_part, growth_data, growth_lines, growth_page, growth_svg
-    from ..show.page import explanation_page
-    from ..show.page import svg as drawn
+    from ..show.growth import growing_part, growth_data, growth_lines
+    from ..show.page import explanation_page, growth_page
     from ..values import Question
-    from ..whole_file import check_apart, check_output
+    from ..whole_file import check_output
     from .terminal import in_colour
 
-    files = [(option, file) for option, file in (("--html", html), ("--svg", svg)) if file is not None]
-    check_apart(files)
-    for option, file in files:
-        check_output(option, file, reads=read_by(flags), force=force)
+    if html is not None:
+        check_output("--html", html, reads=read_by(flags), force=force)
     settings, recipe = settings_and_recipe(flags)
     asked = Question(question, topics)
     if growing_part(recipe) is not None:
@@ -133,7 +128,7 @@ def command(
             echo(json.dumps(growth_data(growth), ensure_ascii=False))
         else:
             echo("\n".join(growth_lines(growth)))
-        _write((svg, growth_svg(growth)), (html, growth_page(growth)))
+        _write(html, growth_page(growth))
         return
     with Engine(settings, recipe=recipe) as engine:
         explanation = engine.explain(asked, top_k=top_k)
@@ -142,13 +137,12 @@ def command(
     else:
         colour = in_colour()
         echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)
-    _write((svg, drawn(explanation)), (html, explanation_page(explanation)))
+    _write(html, explanation_page(explanation))
 
 
-def _write(*files: tuple[Path | None, str]) -> None:
+def _write(file: Path | None, page: str) -> None:
     from ..whole_file import write_text_file
 
-    for file, text in files:
-        if file is not None:
-            write_text_file(file, text)
-            echo(f"written: {file}", err=True)
+    if file is not None:
+        write_text_file(file, page)
+        echo(f"written: {file}", err=True)

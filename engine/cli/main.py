@@ -91,6 +91,14 @@ def run() -> None:
 
         echo(f"lodestar: {printable(one_line(error, MAX_MESSAGE_CHARS))}", err=True)
         sys.exit(error.exit_code)
+    except ModuleNotFoundError as error:
+        from ..extras import missing_extra
+
+        verb = next((word for word in sys.argv[1:] if word in VERBS), "")
+        if (missing := missing_extra(error, f"lodestar {verb}".rstrip())) is None:
+            raise
+        echo(f"lodestar: {missing}", err=True)
+        sys.exit(missing.exit_code)
     except click.ClickException as error:
         vars(error)["message"] = one_line(error.message, MAX_MESSAGE_CHARS)
         error.show()

@@ -46,7 +46,7 @@ def reachable(
     """Return every relation path of at most `max_hop` hops from a topic to a gold node, best F1 first.
 
     Equal F1: the shorter path first, then by the topic's id and the relations' names. Whether a topic may be an end is
-    `return_to_topic` (see `retrieval.ends`).
+    `return_to_topic` (see `retrieval.frontier`).
     """
     if not len(gold) or not topics:
         return []

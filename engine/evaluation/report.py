@@ -269,9 +269,8 @@ def _stage(records: Sequence[Record], stage: str) -> Figure:
 
 
 def _gpu_mb() -> float | None:
-    import torch
-
-    return torch.cuda.max_memory_allocated() / 1e6 if torch.cuda.is_available() else None
+    torch = sys.modules.get("torch")  # what was not imported used none
+    return torch.cuda.max_memory_allocated() / 1e6 if torch and torch.cuda.is_available() else None
 
 
 MAX_REPORT_BYTES = 1 << 28

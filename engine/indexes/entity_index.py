@@ -204,8 +204,3 @@ def _is_sound(folder: Path, meta: EntityIndexMeta) -> bool:
         )
     except OSError:
         return False
-
-
-def ids_of(found: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
-    """Return the ids of what was found, each once."""
-    return list(dict.fromkeys(id_ for some in found for id_, _ in some))

@@ -22,7 +22,7 @@ from ...models.text.encoders import FloatArray, SentenceEncoder
 from ...models.text.verbalise import without_repeats
 from ...models.whole_file import atomic_write
 from ..neo4j.catalogue import Catalogue, RelationInfo
-from ..neo4j.gateway import Connection
+from ..neo4j.connection import Connection
 from ..settings import Settings
 from ..values import Scored
 from .relation_words import type_words, words_of_relation

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ...models.words import FUNCTION_WORDS, NEVER_NAMES, SMALL_WORDS, fold
@@ -141,17 +142,9 @@ def places_of(word: str) -> tuple[str, ...]:
 
 @cache
 def _lands() -> dict[str, tuple[str, ...]]:
-    """Return the lands of languages, names of one word both."""
-    from babel import Locale
-    from babel.core import get_global
-
-    english = Locale("en")
-    found: dict[str, tuple[str, ...]] = {}
-    for language, likely in get_global("likely_subtags").items():
-        name, land = english.languages.get(language), english.territories.get(likely.rpartition("_")[2])
-        if name and land and language not in ("en", "pt") and " " not in name and " " not in land:
-            found[fold(name)] = (fold(land),)
-    return found
+    """Return the lands of languages, names of one word both (benchmarks/shipped_tables.py)."""
+    lines = (Path(__file__).parent / "lands.tsv").read_text(encoding="utf-8").splitlines()
+    return {language: (land,) for language, land in (line.split("\t") for line in lines)}
 
 
 FormKind = Literal[

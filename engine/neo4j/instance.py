@@ -11,8 +11,8 @@ from ..settings import Settings, check_address
 from . import bulk_import as offline_import
 from . import graph_files
 from .bulk_import import Incoming
+from .connection import Connection
 from .embedded import LIMITS, EmbeddedServer, Status
-from .gateway import Connection
 
 
 class Instance(EmbeddedServer):
@@ -105,6 +105,7 @@ def connection_of(settings: Settings) -> Connection:
             database=settings.database,
             timeout_s=settings.query_timeout_s,
         )
+
     return Instance.of(settings).connection(settings.query_timeout_s)
 
 

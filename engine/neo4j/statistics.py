@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ..errors import GraphError
 from ..values import Entity
@@ -90,13 +88,26 @@ def component_sizes(rows: Iterable[tuple[int, Sequence[int]]], chunk_edges: int 
         is_node = np.concatenate([is_node, np.zeros(num_new, np.bool_)])
         is_node[starts] = True
         num_labels += num_new
-        edges = labels[np.repeat(starts, degrees)], labels[ends]
-        links = coo_array((np.ones(len(ends), np.bool_), edges), shape=(num_labels, num_labels))
-        num_labels, joined = connected_components(links, directed=False)
+        joined = _joined(num_labels, labels[np.repeat(starts, degrees)], labels[ends])
+        num_labels = int(joined.max(initial=-1)) + 1
         labels = joined[labels]
     sizes = np.bincount(labels[is_node], minlength=num_labels)
     found, numbers = np.unique(sizes[sizes > 0], return_counts=True)
     return dict(zip(found.tolist(), numbers.tolist(), strict=True))
+
+
+def _joined(num_labels: int, one: Labels, other: Labels) -> Labels:
+    """Return a new label for each, the same for all that edges join; edges lead from `one` to `other`, (num_edges,)."""
+    roots = np.arange(num_labels, dtype=np.int32)
+    while len(one):
+        one, other = roots[one], roots[other]
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        apart = low < high
+        one, other = low[apart], high[apart]
+        np.minimum.at(roots, other, one)
+        while not np.array_equal(roots, further := roots[roots]):
+            roots = further
+    return np.unique(roots, return_inverse=True)[1].astype(np.int32)
 
 
 def _chunks(rows: Iterable[tuple[int, Sequence[int]]], size: int) -> Iterator[tuple[Numbers, Numbers, Numbers]]:

@@ -93,17 +93,11 @@ class PathPooling(ReorganiserPart):
         256, "random walks from each topic and to it", source=f"{_POOLING_SOURCE}4.3.1", least=1, most=10_000
     )
     seed: int = option(0, "of the random walks", least=0)
-    in_database: bool = option(False, "pool in the database, over the retrieved relationships: of dijkstra alone")
-
-    def check(self) -> None:
-        """Raise `UsageError` for a kernel that the database does not have."""
-        if self.in_database and self.kernel != "dijkstra":
-            raise UsageError(f"{self.name}.in_database: expected the kernel dijkstra, found {self.kernel}")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the pooling."""
         pooling = Pooling(self.kernel, self.pool, self.position, self.max_length, self.num_walks, self.seed)
-        return PathSmoothing(pooling, keep=self.keep or None, coarse=self.coarse or None, in_database=self.in_database)
+        return PathSmoothing(pooling, keep=self.keep or None, coarse=self.coarse or None)
 
 
 FilterBy = Literal["similarity", "pagerank", "reranker", "star"]

@@ -7,14 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.path_pooling import Floats, Ints, Pooling, ScoredTriples, best_by_score, best_first, pool_triple_scores
+from ...models.path_pooling import Floats, Pooling, ScoredTriples, best_by_score, best_first, pool_triple_scores
 from ..evidence.calibration import sigmoid
 from ..evidence.evidence import Evidence, Kind
-from ..neo4j.pooling import pool_scores
-from ..neo4j.requests import Request
-from ..steps import Steps, one
+from ..steps import Steps
 from ..values import Entity, Scored, Triple
-from .chaining import columns_of
 
 
 class PathSmoothing:
@@ -22,29 +19,24 @@ class PathSmoothing:
 
     What is pooled are probabilities: those of the evidence's calibration; without one the scores as they are, or, where
     one is negative, their sigmoid, for the position bonus would prefer the far triples (docs/path-pooling.md). A pooled
-    score is no probability, so that the calibration is dropped. All questions of a batch are one disjoint graph. With
-    `in_database`, for shortest paths alone, the database pools over its own relationships, a batch in one request.
+    score is no probability, so that the calibration is dropped. All questions of a batch are one disjoint graph.
     """
 
     takes: Kind = "triple"
     gives: Kind = "triple"
 
-    def __init__(self, pooling: Pooling, *, keep: int | None, coarse: int | None, in_database: bool = False) -> None:
+    def __init__(self, pooling: Pooling, *, keep: int | None, coarse: int | None) -> None:
         self._pooling = pooling
         self._keep = keep
         self._coarse = coarse
-        self._in_database = in_database
 
     def reorganise(self, evidence: Sequence[Evidence[Triple]]) -> Steps[list[Evidence[Triple]]]:
         """Return the evidence with pooled scores, best first."""
+        yield from ()
         triples = scored_triples(evidence)
         places = best_by_score(triples, self._coarse)
         candidates = triples.taken(places)
-        if self._in_database and len(places):
-            pooled_there = yield from one(self._request(evidence, triples, places))
-            found = np.array([score for scores in pooled_there for score in scores])
-        else:
-            found = pool_triple_scores(candidates, self._pooling)
+        found = pool_triple_scores(candidates, self._pooling)
         best = best_first(candidates, found, self._keep)
         places, scores = places[best], found[best]
         ends = np.searchsorted(triples.questions[places], np.arange(len(evidence)), side="right")
@@ -62,21 +54,6 @@ class PathSmoothing:
                 )
             )
         return pooled
-
-    def _request(
-        self, evidence: Sequence[Evidence[Triple]], triples: ScoredTriples, places: Ints
-    ) -> Request[list[list[float]]]:
-        """Return the request that pools the triples at these places, which ascend."""
-        columns, scores = [], []
-        for each, start, own in zip(evidence, triples.triple_starts, _by_question(triples, places), strict=False):
-            values = [each.items[place].value for place in (own - start).tolist()]
-            columns.append(columns_of(values, [topic.entity for topic in each.topics]))
-            scores.append(triples.scores[own].tolist())
-        return pool_scores(columns, scores, self._pooling.position, use_maximum=self._pooling.pool == "max")
-
-
-def _by_question(triples: ScoredTriples, places: Ints) -> list[Ints]:
-    return np.split(places, np.searchsorted(places, triples.triple_starts[1:-1]))
 
 
 def scored_triples(evidence: Sequence[Evidence[Triple]]) -> ScoredTriples:

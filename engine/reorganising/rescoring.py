@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ...models.similarity import others_below
-from ...models.star.losses import blend_scores
+from ...models.star.mixing import blend_scores
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind, item_order
 from ..linking.topics import link_penalties

@@ -5,12 +5,12 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ...models.star.backbone import SPECIAL_TOKENS
+from ...models.star.config import SPECIAL_TOKENS
 from ...models.text.verbalise import verbalise_hop
 from ..errors import UsageError
 from ..evidence.bridges import to_chains
@@ -20,9 +20,11 @@ from ..evidence.plain import FORMAT, chain_data, number
 from ..recipes.recipe import Recipe
 from ..recipes.retrieving import Similarity, Star
 from ..resources import GraphResources
-from ..retrieval.dual_encoder import StarScorer
 from ..retrieval.scoring import PathQuery, PathScorer, hops_of, mention_of
 from ..values import Question, Scored, Topic
+
+if TYPE_CHECKING:
+    from ..retrieval.dual_encoder import StarScorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,12 @@ class Explanation:
     def most_of_path(self) -> float:
         """The same of the words of the paths."""
         return _most(word for path in self.paths for word in path.words)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from .page import explanation_page, in_notebook
+
+        return in_notebook(explanation_page(self))
 
 
 def percent(weight: float) -> str:
@@ -163,16 +171,29 @@ def explain_evidence(evidence: Evidence[Item], part: Star | Similarity, graph: G
     scorer = part.scorer(graph)
     topics = {topic.entity.id: topic for topic in evidence.topics}
     chains = to_chains(evidence).items
-    if not isinstance(part, Star) or not isinstance(scorer, StarScorer) or scorer.model.checkpoint.cross is None:
+    attending = _attending(part, scorer)
+    if attending is None:
         starts = [topics[each.value.topic.id] for each in chains]
         paths = explain_by_occlusion(evidence.question.text, starts, chains, scorer, graph)
         return Explanation(evidence.question, paths, evidence.note or OCCLUSION)
-    mix = scorer.model.checkpoint.description.mix if part.mix is None else part.mix
+    part_mix = part.mix if isinstance(part, Star) else None
+    mix = attending.model.checkpoint.description.mix if part_mix is None else part_mix
     return Explanation(
         evidence.question,
-        tuple(_explain_path(evidence.question.text, topics[chain.value.topic.id], chain, scorer) for chain in chains),
+        tuple(
+            _explain_path(evidence.question.text, topics[chain.value.topic.id], chain, attending) for chain in chains
+        ),
         evidence.note or ("" if mix else NOT_USED),
     )
+
+
+def _attending(part: Star | Similarity, scorer: PathScorer) -> StarScorer | None:
+    """Return the scorer where it has attention to show."""
+    if not isinstance(part, Star):
+        return None
+    from ..retrieval.dual_encoder import StarScorer  # with PyTorch
+
+    return scorer if isinstance(scorer, StarScorer) and scorer.model.checkpoint.cross is not None else None
 
 
 def explain_by_occlusion(

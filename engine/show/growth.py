@@ -1,21 +1,20 @@
-"""Show how GRIL grew its subgraph, hop by hop.
-
-Kept edges are drawn through, pruned ones dashed and pale. No style sheet, no script, no font of its own.
-"""
+"""Show how GRIL grew its subgraph, hop by hop."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..evidence.evidence import Evidence, Item
 from ..evidence.text import one_line
 from ..recipes.recipe import Recipe
 from ..recipes.retrieving import Gril
-from ..retrieval.growing import GrowingRetriever
 from ..steps import Steps
 from ..values import Entity, LinkedQuestion, Question, Topic
-from .page import markup, text_width
+
+if TYPE_CHECKING:
+    from ..retrieval.growing import GrowingRetriever
+
 
 MAX_EDGES = 24
 """Of a layer that are shown: the most attended to; how many more there were is said."""
@@ -49,6 +48,12 @@ class Growth:
     question: Question
     topics: tuple[Topic, ...]
     layers: tuple[GrownLayer, ...]
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from .page import growth_page, in_notebook
+
+        return in_notebook(growth_page(self))
 
 
 def show_layer(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer:
@@ -127,114 +132,3 @@ def growth_of(evidence: Evidence[Item], retriever: GrowingRetriever) -> Steps[Gr
             edges.append(GrownEdge(source, relation, target, inverse, attention, kept))
         layers.append(show_layer(edges))
     return Growth(evidence.question, retriever.topics(linked), tuple(layers))
-
-
-WIDTH, MARGIN = 960, 24
-ROW = 26
-LEFT, RIGHT = 250, 700
-"""Where sources end and targets begin."""
-NAME_SIZE, RELATION_SIZE = 13, 10
-MAX_STROKE = 12.0
-INK, DIM, RULE, KEPT, PRUNED = "#1d2429", "#5f6b74", "#d9dee2", "#1f69b0", "#c07a3a"
-FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
-
-
-def growth_svg(growth: Growth) -> str:
-    """Return the picture's text."""
-    body: list[str] = []
-    y = MARGIN + 18.0
-    body.append(_text(MARGIN, y, _cut(growth.question.text, 18, WIDTH - 2 * MARGIN), size=18, bold=True))
-    y += 24
-    about = ", ".join(topic.entity.label for topic in growth.topics) or "no topic entity was found"
-    body.append(_text(MARGIN, y, _cut(f"from {about}", 12, WIDTH - 2 * MARGIN), size=12, fill=DIM))
-    y += 18
-    for number, layer in enumerate(growth.layers, start=1):
-        drawn, y = _layer(number, layer, y)
-        body += drawn
-    note = "an edge is as wide as its share of its source's attention; dashed ones were pruned"
-    body.append(_text(MARGIN, y + 16, note, size=11, fill=DIM))
-    y += 36
-    return "\n".join(
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{WIDTH}" height="{y:.0f}" '
-            f'viewBox="0 0 {WIDTH} {y:.0f}" font-family="{FONT}" fill="{INK}">',
-            f"<title>{markup(f'How the subgraph grew: {growth.question.text}')}</title>",
-            f'<rect width="{WIDTH}" height="{y:.0f}" fill="#ffffff"/>',
-            *body,
-            "</svg>\n",
-        )
-    )
-
-
-def growth_page(growth: Growth) -> str:
-    """Return the picture as an HTML page that needs nothing else."""
-    return (
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{markup(f'How the subgraph grew: {growth.question.text}')}</title>\n"
-        "<style>body { margin: 1rem auto; max-width: 960px } svg { max-width: 100%; height: auto }</style>\n"
-        f"{growth_svg(growth)}</html>\n"
-    )
-
-
-def _layer(number: int, layer: GrownLayer, top: float) -> tuple[list[str], float]:
-    """Return the elements of a layer's panel, and where the next one begins."""
-    body = [f'<path d="M{MARGIN} {top:.1f}H{WIDTH - MARGIN}" stroke="{RULE}"/>']
-    kept = sum(edge.kept for edge in layer.edges) + layer.more_kept
-    pruned = len(layer.edges) - kept + layer.more_kept + layer.more_pruned
-    body.append(_text(MARGIN, top + 20, f"Layer {number}: {kept:,} kept, {pruned:,} pruned", size=13, bold=True))
-    y = top + 40
-    sources, targets = (_places([getattr(e, end) for e in layer.edges], y) for end in ("source", "target"))
-    for edge in reversed(layer.edges):  # the most attended to on top
-        body += _edge(edge, sources[edge.source], targets[edge.target])
-    for entity, place in sources.items():
-        body.append(_text(LEFT - 8, place + 4, _cut(entity.label, NAME_SIZE, LEFT - MARGIN - 8), anchor="end"))
-    for entity, place in targets.items():
-        body.append(_text(RIGHT + 8, place + 4, _cut(entity.label, NAME_SIZE, WIDTH - MARGIN - RIGHT - 8)))
-    y += ROW * max(len(sources), len(targets), 1)
-    if layer.more_kept or layer.more_pruned:
-        more = f"and {layer.more_kept:,} more that were kept, {layer.more_pruned:,} more that were pruned"
-        body.append(_text(MARGIN, y, more, size=11, fill=DIM))
-        y += 16
-    return body, y + 4
-
-
-def _edge(edge: GrownEdge, start: float, end: float) -> list[str]:
-    colour, dash = (KEPT, "") if edge.kept else (PRUNED, ' stroke-dasharray="5 4"')
-    width = max(MAX_STROKE * edge.attention, 0.5)
-    middle = (LEFT + RIGHT) / 2
-    relation = f"{'← ' if edge.inverse else ''}{edge.relation}{'' if edge.inverse else ' →'}"
-    about = f"{edge.source.label} {relation} {edge.target.label}: {100 * edge.attention:.1f} %"
-    path = f"M{LEFT} {start:.1f}C{middle:.0f} {start:.1f} {middle:.0f} {end:.1f} {RIGHT} {end:.1f}"
-    label = _cut(relation, RELATION_SIZE, 230)
-    return [
-        f"<g><title>{markup(about)}</title>"
-        f'<path d="{path}" fill="none" stroke="{colour}" stroke-opacity="{0.75 if edge.kept else 0.4}" '
-        f'stroke-width="{width:.2f}"{dash}/>',
-        f'<text x="{RIGHT - 8}" y="{end - 3:.1f}" font-size="{RELATION_SIZE}" fill="{DIM}" text-anchor="end">'
-        f"{markup(label)}</text></g>",
-    ]
-
-
-def _places(entities: Sequence[Entity], top: float) -> dict[Entity, float]:
-    return {entity: top + ROW * (place + 0.5) for place, entity in enumerate(dict.fromkeys(entities))}
-
-
-def _text(
-    x: float, y: float, text: str, *, size: float = NAME_SIZE, bold: bool = False, fill: str = INK, anchor: str = ""
-) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    colour = f' fill="{fill}"' if fill != INK else ""
-    where = f' text-anchor="{anchor}"' if anchor else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{weight}{colour}{where}>{markup(text)}</text>'
-
-
-def _cut(text: str, size: float, width: float) -> str:
-    """Return a text that is no wider, in one line."""
-    line = " ".join(text.split())
-    while line and text_width(line, size) > width:
-        line = line.removesuffix("…")[:-1] + "…"
-        if line == "…":
-            break
-    return line

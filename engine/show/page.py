@@ -1,19 +1,20 @@
 """Draw an explanation as an HTML page.
 
-A row for each path: its rank and scores, the question's words shaded by what `[QSP]` attended to, the path's words by
-what `[PSP]` attended to, the ends it leads to. The numbers under the words are per cent.
+The browser lays it out; only the curves of a grown subgraph have coordinates, 26 pixels a row.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from string import Template
 
 from ..evidence.chain import Chain
+from ..values import Entity
 from .explanation import ExplainedPath, Explanation, Word, percent
+from .growth import GrownEdge, GrownLayer, Growth
 
 MAX_ENDS = 4
 MAX_NAME_CHARS = 60
@@ -45,210 +46,44 @@ def _cut_name(name: str) -> str:
     return line if len(line) <= MAX_NAME_CHARS else line[: MAX_NAME_CHARS - 1] + "…"
 
 
-_WIDTHS = {
-    char: width
-    for chars, width in (
-        ("ijl'|", 0.222),
-        ("ft!,./:;I[]\\ ", 0.278),
-        ('r()-`*"{}', 0.345),
-        ("ckszvxyJ", 0.5),
-        ("ABEKPSVXY&", 0.667),
-        ("CDHNRUw", 0.722),
-        ("GOQ", 0.778),
-        ("mM", 0.833),
-        ("W%@", 0.95),
-    )
-    for char in chars
-}
-_USUAL = 0.556
-_UNKNOWN = 0.62
-_RESERVE = 1.12
-"""Verdana and DejaVu Sans, which stand in where Helvetica is missing, are that much wider."""
-_BOLD = 1.08
-
-
-def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return about how wide a text is at most, in the unit of `size`: Helvetica's widths with a reserve."""
-    return size * _RESERVE * (_BOLD if bold else 1.0) * sum(map(_width, unicodedata.normalize("NFD", text)))
-
-
-def _width(char: str) -> float:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0.0
-    if unicodedata.east_asian_width(char) in "WF":
-        return 1.0
-    return _WIDTHS.get(char, _USUAL if char.isascii() else _UNKNOWN)
-
-
-WIDTH = 960
-MARGIN = 24
-LABEL_X = 104
-WORDS_X = 152
-WORD_SIZE = 15
-WORD_HEIGHT = 23
-NUMBER_SIZE = 9
-LINE_HEIGHT = 42
-PADDING, GAP = 4, 3
-MAX_WORD_WIDTH = 600
-
-INK, DIM, RULE = "#1d2429", "#5f6b74", "#d9dee2"
-QUESTION_HUE, PATH_HUE = "#5c9bd8", "#f0a050"
-"""Light enough that dark words are read on them, told apart by the colour-blind."""
-
-FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
-
-
-def svg(explanation: Explanation) -> str:
-    """Return the picture's text."""
-    body: list[str] = []
-    y = MARGIN + 16.0
-    for line in _wrap_text(explanation.question.text, 18, WIDTH - 2 * MARGIN, bold=True):
-        body.append(_label(MARGIN, y, line, size=18, bold=True))
-        y += 24
-    if not explanation.paths:
-        body.append(_label(MARGIN, y + 8, explanation.note or "no path was found", fill=DIM))
-        y += 28
-    for rank, path in enumerate(explanation.paths, start=1):
-        drawn, y = _row(rank, path, explanation, y)
-        body += drawn
-    drawn, y = _legend(explanation, y) if explanation.paths else ([], y)
-    body += drawn
-    title = markup(f"What the scorer attended to: {explanation.question.text}")
-    return "\n".join(
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{WIDTH}" height="{y:.0f}" '
-            f'viewBox="0 0 {WIDTH} {y:.0f}" font-family="{FONT}" fill="{INK}">',
-            f"<title>{title}</title>",
-            f'<rect width="{WIDTH}" height="{y:.0f}" fill="#ffffff"/>',
-            *body,
-            "</svg>\n",
-        )
-    )
-
-
-def _row(rank: int, path: ExplainedPath, explanation: Explanation, top: float) -> tuple[list[str], float]:
-    """Return the elements of a path's row, and where the next one begins."""
-    body = [f'<path d="M{MARGIN} {top:.1f}H{WIDTH - MARGIN}" stroke="{RULE}"/>']
-    y = top + 16
-    body.append(_label(MARGIN, y + 18, f"{rank}", size=20, bold=True))
-    body.append(_label(MARGIN, y + 40, f"score {path.score:.2f}", size=11, fill=DIM))
-    if path.cross_score is not None:
-        body.append(_label(MARGIN, y + 56, f"s(q, p) {path.cross_score:.2f}", size=11, fill=DIM))
-    for label, words, most, hue in (
-        (explanation.labels[0], path.question, explanation.most_of_question, QUESTION_HUE),
-        (explanation.labels[1], path.words, explanation.most_of_path, PATH_HUE),
-    ):
-        body.append(_label(LABEL_X, y + 16, label, size=11, fill=DIM))
-        for line in _lines(words):
-            body += _words(line, y, most, hue)
-            y += LINE_HEIGHT
-    for text in _wrap_text(f"→ {ends_named(path.path)}", WORD_SIZE, WIDTH - MARGIN - WORDS_X, bold=True):
-        body.append(_label(WORDS_X + PADDING, y + 12, text, size=WORD_SIZE, bold=True))
-        y += 20
-    topic = path.path.topic.label
-    for text in _wrap_text(f"from {topic} by {path.path.relation_path}", 11, WIDTH - MARGIN - WORDS_X):
-        body.append(_label(WORDS_X + PADDING, y + 10, text, size=11, fill=DIM))
-        y += 15
-    return body, y + 14
-
-
-def _words(words: Sequence[Word], y: float, most: float, hue: str) -> Iterator[str]:
-    x = float(WORDS_X)
-    for word in words:
-        text, width = _cut(word.text), _word_width(word)
-        yield (
-            f"<g><title>{markup(word.text)}: {100 * word.weight:.1f} %</title>"
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{WORD_HEIGHT}" rx="3" fill="{hue}" '
-            f'fill-opacity="{word.weight / most:.3f}"/>'
-            f'<text x="{x + width / 2:.1f}" y="{y + 16.5:.1f}" font-size="{WORD_SIZE}" text-anchor="middle">'
-            f"{markup(text)}</text>"
-            f'<text x="{x + width / 2:.1f}" y="{y + WORD_HEIGHT + 9:.1f}" font-size="{NUMBER_SIZE}" fill="{DIM}" '
-            f'text-anchor="middle">{percent(word.weight)}</text></g>'
-        )
-        x += width + GAP
-
-
-def _lines(words: Sequence[Word]) -> Iterator[list[Word]]:
-    """Yield the words in lines that are no wider than the picture."""
-    line: list[Word] = []
-    x = float(WORDS_X)
-    for word in words:
-        width = _word_width(word)
-        if line and x + width > WIDTH - MARGIN:
-            yield line
-            line, x = [], float(WORDS_X)
-        line.append(word)
-        x += width + GAP
-    if line:
-        yield line
-
-
-def _word_width(word: Word) -> float:
-    return max(text_width(_cut(word.text), WORD_SIZE), 12.0) + 2 * PADDING
-
-
-def _cut(text: str) -> str:
-    first, *more = _wrap_text(text, WORD_SIZE, MAX_WORD_WIDTH) or [text]
-    return first + "…" if more else text
-
-
-def _legend(explanation: Explanation, top: float) -> tuple[list[str], float]:
-    body = [f'<path d="M{MARGIN} {top:.1f}H{WIDTH - MARGIN}" stroke="{RULE}"/>']
-    x = float(MARGIN)
-    for text, most, hue in (
-        (f"{explanation.labels[0]}, over the question", explanation.most_of_question, QUESTION_HUE),
-        (f"{explanation.labels[1]}, over the path", explanation.most_of_path, PATH_HUE),
-    ):
-        body.append(_label(x, top + 24, text, size=11, fill=DIM))
-        x += text_width(text, 11) + 12
-        body.append(_label(x, top + 24, "0", size=11, fill=DIM))
-        body += (
-            f'<rect x="{x + 10 + 9 * step:.1f}" y="{top + 13:.1f}" width="9" height="14" fill="{hue}" '
-            f'fill-opacity="{(step + 1) / 10:.1f}"/>'
-            for step in range(10)
-        )
-        body.append(_label(x + 106, top + 24, f"{percent(most)} %", size=11, fill=DIM))
-        x += 164
-    body.append(_label(x, top + 24, "numbers are per cent of a row", size=11, fill=DIM))
-    return body, top + 44
-
-
-def _label(x: float, y: float, text: str, *, size: float = 13, bold: bool = False, fill: str = INK) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    colour = f' fill="{fill}"' if fill != INK else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{weight}{colour}>{markup(text)}</text>'
-
-
-def _wrap_text(text: str, size: float, width: float, *, bold: bool = False) -> list[str]:
-    """Return a text in lines of at most `width`; a word that is wider is cut into parts."""
-    lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if text_width(longer, size, bold=bold) <= width:
-            lines[-1] = longer
-            continue
-        parts = [""]
-        for char in word:
-            if text_width(parts[-1] + char, size, bold=bold) > width:
-                parts.append("")
-            parts[-1] += char
-        lines += parts
-    return [line for line in lines if line]
+ROW, WIDTH = 26, 450
+MAX_STROKE = 12.0
+MAX_RELATION_CHARS = 40
 
 
 def explanation_page(explanation: Explanation) -> str:
-    """Return the page's text."""
-    text = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    """Return the page of an explanation."""
     rows = [_table_row(rank, path, explanation) for rank, path in enumerate(explanation.paths, start=1)]
     none = f'<li><span></span><span class="by">{markup(explanation.note or "no path was found")}</span></li>'
+    of_question, of_path = explanation.labels
+    footer = (
+        f'<span>{of_question}, over the question: 0 <i class="of-question"></i> '
+        f"{percent(explanation.most_of_question)} %</span>\n"
+        f'<span>{of_path}, over the path: 0 <i class="of-path"></i> {percent(explanation.most_of_path)} %</span>\n'
+        "<span>numbers are per cent of a row's attention</span>"
+    )
+    body = "\n".join(("<ol>", *(rows or [none]), "</ol>"))
+    return _page("Why these paths", explanation.question.text, body, footer)
+
+
+def growth_page(growth: Growth) -> str:
+    """Return the page of how a subgraph grew: an edge as wide as its attention, pruned ones dashed."""
+    about = ", ".join(topic.entity.label for topic in growth.topics) or "no topic entity was found"
+    layers = (_layer(number, layer) for number, layer in enumerate(growth.layers, start=1))
+    footer = "<span>an edge is as wide as its share of its source's attention; dashed ones were pruned</span>"
+    body = "\n".join((f'<p class="by">from {markup(about)}</p>', *layers))
+    return _page("How the subgraph grew", growth.question.text, body, footer)
+
+
+def in_notebook(page: str) -> str:
+    """Return a page as notebooks show it, apart from their own styles."""
+    return f'<iframe srcdoc="{escape(page)}" style="border: 0; width: 100%; height: 30rem"></iframe>'
+
+
+def _page(title: str, question: str, body: str, footer: str) -> str:
+    text = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     return Template(text).substitute(
-        title=markup(f"Why these paths: {explanation.question.text}"),
-        question=markup(explanation.question.text),
-        rows="\n".join(rows or [none]),
-        of_question=explanation.labels[0],
-        of_path=explanation.labels[1],
-        most_of_question=percent(explanation.most_of_question),
-        most_of_path=percent(explanation.most_of_path),
+        title=markup(f"{title}: {question}"), question=markup(question), body=body, footer=footer
     )
 
 
@@ -273,4 +108,42 @@ def _word_spans(words: Sequence[Word], most: float) -> str:
         f'<span class="word" title="{100 * word.weight:.1f} %"><span style="--w:{word.weight / most:.3f}">'
         f"{markup(word.text)}</span><small>{percent(word.weight)}</small></span>"
         for word in words
+    )
+
+
+def _layer(number: int, layer: GrownLayer) -> str:
+    kept = sum(edge.kept for edge in layer.edges) + layer.more_kept
+    pruned = len(layer.edges) - kept + layer.more_kept + layer.more_pruned
+    sources = list(dict.fromkeys(edge.source for edge in layer.edges))
+    targets = list(dict.fromkeys(edge.target for edge in layer.edges))
+    edges = (_edge(edge, sources.index(edge.source), targets.index(edge.target)) for edge in reversed(layer.edges))
+    height = ROW * max(len(sources), len(targets), 1)
+    more = f"and {layer.more_kept:,} more that were kept, {layer.more_pruned:,} more that were pruned"
+    return "\n".join(
+        (
+            f"<h2>Layer {number}: {kept:,} kept, {pruned:,} pruned</h2>",
+            f'<div class="grown"><div>{_names(sources)}</div>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" height="{height}" '
+            'preserveAspectRatio="none">',
+            *edges,  # the most attended to on top
+            f"</svg><div>{_names(targets)}</div></div>",
+            *([f'<p class="by">{more}</p>'] if layer.more_kept or layer.more_pruned else []),
+        )
+    )
+
+
+def _names(entities: Sequence[Entity]) -> str:
+    return "".join(f'<p title="{markup(entity.label)}">{markup(entity.label)}</p>' for entity in entities)
+
+
+def _edge(edge: GrownEdge, source: int, target: int) -> str:
+    start, end, middle = ROW * (source + 0.5), ROW * (target + 0.5), WIDTH // 2
+    relation = f"← {edge.relation}" if edge.inverse else f"{edge.relation} →"
+    about = f"{edge.source.label} {relation} {edge.target.label}: {100 * edge.attention:.1f} %"
+    cut = relation if len(relation) <= MAX_RELATION_CHARS else relation[: MAX_RELATION_CHARS - 1] + "…"
+    return (
+        f"<g><title>{markup(about)}</title>"
+        f'<path class="{"kept" if edge.kept else "pruned"}" stroke-width="{max(MAX_STROKE * edge.attention, 0.5):.2f}" '
+        f'd="M8 {start:g}C{middle} {start:g} {middle} {end:g} {WIDTH - 8} {end:g}"/>'
+        f'<text x="{WIDTH - 12}" y="{end - 3:g}" text-anchor="end">{markup(cut)}</text></g>'
     )

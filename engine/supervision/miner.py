@@ -23,7 +23,7 @@ MAX_HOP = 4
 class MiningOptions:
     """What is mined. `num_negatives` is STAR's k: similar and random relations for each hop of a positive path.
 
-    return_to_topic: a topic may be an answer (see `retrieval.ends`). max_paths: relation paths kept of what can be
+    return_to_topic: a topic may be an answer (see `retrieval.frontier`). max_paths: relation paths kept of what can be
     walked from a topic, and of what leads from it to the answers. max_degree: between two entities of more triples than
     this no path to an answer is looked for. bounds: those of the search that is to be trained.
     """

@@ -90,7 +90,6 @@ def _loose(content: str) -> list[int]:
 
 
 INVERSE = "^"
-LOG_ODDS = 1.0
 
 
 class ScorerRefiner:

@@ -18,6 +18,7 @@ from ...models.training.loop import process_group, wait_for_all
 from ...models.training.objective import NothingToLearnError
 from ...models.training.trainer import Watcher, begin_anew, train_model
 from ..errors import EncoderError, UsageError
+from ..extras import naming_extras
 from ..neo4j.file_lock import lock_file
 from ..provenance import code_sha256
 from ..resolving import change, fill_dataclass, put
@@ -73,6 +74,7 @@ def train_kind(kind: AnyKind, config: Any, request: Request, watching: Watching 
     return train_in_folder(kind, config, inputs, request.folder, fresh=request.fresh, watching=watching)
 
 
+@naming_extras("training")
 def train_in_folder(
     kind: AnyKind,
     config: Any,

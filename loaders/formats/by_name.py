@@ -14,7 +14,7 @@ from ..source import Source
 FORMATS = {
     "csv": "delimited:CsvSource",
     "freebase": "freebase:FreebaseSource",
-    "geonames": "geonames.places:GeonamesSource",
+    "geonames": "geonames.world:GeonamesSource",
     "graphml": "graphml:GraphmlSource",
     "metaqa": "delimited:MetaqaSource",
     "ntriples": "ntriples:NtriplesSource",

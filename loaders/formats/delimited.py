@@ -17,7 +17,6 @@ from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ..message_text import quote_line
-from ..plain_lines.encoding import PlainForm
 from ..reading.lines import LineFile
 from ..source import NO_ID, LinePart, Part
 from .file_source import FileSource
@@ -225,8 +224,7 @@ class DelimitedSource(FileSource):
             "literals": self._literals,
             "value_pattern": pattern,
         }
-        form = plain_form(self._separator, layout, header_line, quoted=self.quoted, value_pattern=pattern)
-        yield LinePart(self._file, "delimited", parameters, form)
+        yield LinePart(self._file, "delimited", parameters)
         if self._names:
             yield LinePart(self._names, "names", {})
 
@@ -242,35 +240,6 @@ class DelimitedSource(FileSource):
                 f"expected a separator of {wanted}, no quote and no line end, found {quote_line(separator)}"
             )
         return separator
-
-
-def plain_form(
-    separator: str, layout: Layout, header_line: int, *, quoted: bool, value_pattern: str | None = None
-) -> PlainForm | None:
-    """Return the form of lines whose triple has no quote in it, and nothing that may be a literal or a value.
-
-    None for a separator that is long, where a quote in a column that is not taken has a meaning too, and where any tail
-    may be a value.
-    """
-    if (
-        value_pattern == ANY
-        or len(separator) > 1
-        or not separator.isascii()
-        or (quoted and layout.width > len(set(layout.columns)))
-    ):
-        return None
-    head, relation, tail = (column - 1 for column in layout.columns)
-    other = rf'"^\\{re.escape(separator)}'
-    term = rf"[^{other} ](?:[^{other}]*[^{other} ])?" if quoted else rf"[^{other}]+"
-    return PlainForm(
-        separator=separator,
-        num_columns=layout.width,
-        columns=(head, relation, tail),
-        entity=term,
-        relation=term,
-        other_tail=value_pattern,
-        header_line=header_line,
-    )
 
 
 class TsvSource(DelimitedSource):

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from ...engine.errors import InputError
 from ..message_text import quote_line
-from ..plain_lines.encoding import PlainForm
 from ..reading.byte_file import ByteFile
 from ..reading.lines import LineFile
 from ..source import LinePart, Part
@@ -111,8 +110,6 @@ def _like(glob: str) -> str:
 
 MAX_REJECTS = 1_000
 
-_NAMES = r"type\.object\.name|common\.topic\.alias"
-
 
 class FreebaseSource(FileSource):
     """The dump (``-`` is standard input), gzip or plain, with names in the languages given.
@@ -146,27 +143,4 @@ class FreebaseSource(FileSource):
     def parts(self) -> Iterator[Part]:
         """Yield the dump."""
         noise = noise_parameters(self._rules)
-        yield LinePart(self._file, "freebase", {**self._chosen.parameters(), **noise}, plain_form(noise))
-
-
-def plain_form(noise: Mapping[str, object]) -> PlainForm:
-    """Return the form of lines of three identifiers in full, without an escape, whose relation says what they are.
-
-    `noise` is what `noise_parameters` returns.
-    """
-    before = f"<{FREEBASE}"
-    identifier = rf"{re.escape(before)}[^>\\]+>"
-    in_doubt, certain = noise["noise_in_doubt"], noise["noise_relations"]
-    looked_at = _NAMES if in_doubt is None else f"{_NAMES}|{in_doubt}"
-    return PlainForm(
-        separator="\t",
-        num_columns=4,
-        columns=(0, 1, 2),
-        entity=identifier,
-        relation=identifier,
-        other_relation=f"{re.escape(before)}(?:{looked_at})>",
-        noise=None if certain is None else f"{re.escape(before)}(?:{certain})>",
-        begin="<",
-        stop=".",
-        around=(len(before), 1),
-    )
+        yield LinePart(self._file, "freebase", {**self._chosen.parameters(), **noise})

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from ...engine.errors import InputError
 from ..message_text import quote_line
-from ..plain_lines.encoding import PlainForm
 from ..reading.lines import LineFile
 from ..source import LinePart, Part
 from .file_source import FileSource
@@ -88,20 +87,4 @@ class NtriplesSource(FileSource):
         any_base = "|".join(map(re.escape, self._bases))
         bases = f"^(?:{any_base})((?s:.+))$" if any_base else None
         parameters = {"bases": bases, "names": self._names, "aliases": self._aliases, **self._chosen.parameters()}
-        yield LinePart(self._file, "ntriples", parameters, plain_form(bases))
-
-
-def plain_form(bases: str | None) -> PlainForm:
-    """Return the form of lines of three IRIs without an escape, one space behind each."""
-    iri = r'<[^<>"\\ \t]+>'
-    return PlainForm(
-        separator=" ",
-        num_columns=4,
-        columns=(0, 1, 2),
-        entity=iri,
-        relation=iri,
-        begin="<",
-        stop=".",
-        around=(1, 1),
-        bases=bases,
-    )
+        yield LinePart(self._file, "ntriples", parameters)

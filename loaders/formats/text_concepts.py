@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...engine.errors import InputError, UsageError
+from ...engine.extras import naming_extras
 from ...engine.linking.names import Token, content_words, tokenise
 from ...models.words import fold
 from ..message_text import quote_line
@@ -140,10 +141,8 @@ def concept_id(concept: str) -> str:
 
 
 def _load_pipeline(name: str) -> Language:
-    try:
+    with naming_extras("--pipeline"):
         import spacy
-    except ImportError as error:
-        raise UsageError("--pipeline needs spaCy: pip install 'lodestar-kg[text]'") from error
     try:
         return spacy.load(name)
     except OSError as error:

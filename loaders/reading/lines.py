@@ -42,10 +42,6 @@ class LineBlock:
     ends: Positions
     rejects: tuple[Reject, ...] = ()
 
-    def only(self, chosen: Chosen) -> LineBlock:
-        """Return the chosen lines and all rejects."""
-        return LineBlock(self.data, self.numbers[chosen], self.starts[chosen], self.ends[chosen], self.rejects)
-
     def as_batch(self) -> pa.RecordBatch:
         """Return the lines as `LINES`: views into the data (length, then the text or prefix and place)."""
         lengths = self.ends - self.starts

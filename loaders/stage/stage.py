@@ -11,11 +11,10 @@ import json
 import os
 import shutil
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
@@ -29,11 +28,9 @@ from ...engine.neo4j.file_lock import lock_file
 from ...engine.progress import Progress, silent
 from ...models.words import SMALL_WORDS
 from ..parsers.parser import parser
-from ..plain_lines.encoded_files import NUMBERED, EncodedFiles
-from ..plain_lines.taking import PlainLines
 from ..source import LinePart, Source
 from ..subset import Subset
-from .queries import WantedRelations, query, restriction, run_over, set_variables
+from .queries import query, run_over, set_variables
 from .rejects import Rejects
 
 ABANDONED_S = 7 * 24 * 3_600
@@ -70,7 +67,6 @@ LEAST_THREADS, MOST_THREADS = 4, 8
 SEGMENT_BATCHES = 16
 """Batches of 16 MB and less between two looks at the rejects."""
 REPORT_EVERY_S = 0.1
-NUMBERS_A_BATCH = 100_000
 _BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
 OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
 """What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
@@ -163,16 +159,11 @@ class Stage:
             with self._translated():
                 self.folder.mkdir(parents=True)
                 self._create(subset)
-                ahead = self._threads if sample_batches is None else 0  # what is read of a sample is what it shows
-                wanted = WantedRelations(self._opened(), subset)
-                plain = PlainLines(EncodedFiles(self.folder), wanted, threads=self._threads, ahead=ahead)
                 with Rejects(rejects_file, max_rejects) as rejects:
-                    with plain.files:
-                        self._read(source, subset, plain, rejects, progress, sample_batches)
-                    self._decide_values(plain.files)
+                    self._read(source, rejects, progress, sample_batches)
+                    self._decide_values()
                     self._restrict(source, subset)
-                    counts = self._number(source, plain, rejects, progress)
-                plain.files.delete()
+                    counts = self._number(source, rejects, progress)
                 content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts)}
                 (self.folder / "complete.json").write_text(json.dumps(content), encoding="utf-8")
         except BaseException:
@@ -180,22 +171,10 @@ class Stage:
             raise
         return counts
 
-    def rows(
-        self,
-        name: str,
-        size: int,
-        *,
-        tables: Mapping[str, pa.Table | pa.RecordBatchReader] | None = None,
-        **parameters: Any,
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a query file, which may use the tables given, `size` a batch.
-
-        Other queries may run meanwhile.
-        """
+    def rows(self, name: str, size: int, **parameters: Any) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a query file, `size` a batch. Other queries may run meanwhile."""
         with self._translated():
             cursor = self._opened().cursor()
-            for table, content in (tables or {}).items():
-                cursor.register(table, content)
             set_variables(cursor, parameters)
             yield from cursor.sql(query(name)).to_arrow_reader(size)
 
@@ -228,17 +207,16 @@ class Stage:
                 connection.register("wanted", pa.table({"name": list(names)}))
                 connection.table("wanted").insert_into(table)
                 connection.unregister("wanted")
-        set_variables(connection, restriction(subset))
+        set_variables(
+            connection,
+            {
+                "by_domain": bool(subset.domains),
+                "by_relation": bool(subset.relations),
+                "wanted_pattern": subset.relation_pattern,
+            },
+        )
 
-    def _read(
-        self,
-        source: Source,
-        subset: Subset,
-        plain: PlainLines,
-        rejects: Rejects,
-        progress: Progress,
-        sample_batches: int | None,
-    ) -> None:
+    def _read(self, source: Source, rejects: Rejects, progress: Progress, sample_batches: int | None) -> None:
         total = source.size_bytes or 0
         report = _reporter(source, total, progress)
         for number, part in enumerate(source.parts()):
@@ -246,8 +224,7 @@ class Stage:
             if isinstance(part, LinePart):
                 found = parser(part.parser)
                 found.prepare(self._opened(), part.parameters)
-                parsed = replace(part, plain=None) if subset.looks_at_entities else part
-                batches: Iterator[pa.RecordBatch] = plain.taken_from(parsed, rejects)
+                batches: Iterator[pa.RecordBatch] = part.file.batches(rejects.add)
                 text, shown = found.text, part.file.shown
             else:
                 text, batches, shown = _PASSED_THROUGH, part.batches, part.shown
@@ -272,14 +249,11 @@ class Stage:
         rejects.next_row = connection.execute(query("reading/num_statements")).fetchall()[0][0]
         rejects.check()
 
-    def _decide_values(self, encoded: EncodedFiles) -> None:
+    def _decide_values(self) -> None:
         """Leave those of the tails that are written as values literals that have neither a name nor triples."""
         connection = self._opened()
-        if not connection.execute(query("reading/value_texts")).fetchall()[0][0]:
-            return
-        connection.register("encoded_entity", encoded.entities())
-        connection.execute(query("reading/no_values"))
-        connection.unregister("encoded_entity")
+        if connection.execute(query("reading/value_texts")).fetchall()[0][0]:
+            connection.execute(query("reading/no_values"))
 
     def _restrict(self, source: Source, subset: Subset) -> None:
         """Leave out what the subset leaves out by the shape of the graph."""
@@ -303,30 +277,29 @@ class Stage:
                 connection.execute(query("restricting/next_hop"))
             connection.execute(query("restricting/only_around"))
 
-    def _number(self, source: Source, plain: PlainLines, rejects: Rejects, progress: Progress) -> Counts:
+    def _number(self, source: Source, rejects: Rejects, progress: Progress) -> Counts:
         connection = self._opened()
         connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
         progress("sorting", 0, 3)
-        self._number_terms(plain.files)
+        connection.execute(query("numbering/number_terms"))
         if connection.execute(query("numbering/faults")).fetchall()[0][0]:
             rejects.take_over_faults(connection.execute(query("numbering/reject_faults")).fetchall())
             rejects.check()
-            self._number_terms(plain.files)
+            connection.execute(query("numbering/number_terms"))
         progress("sorting", 1, 3)
         with ThreadPoolExecutor(1) as beside:  # naming leaves a core idle for most of its time
             cursor = connection.cursor()
             named = beside.submit(_name, cursor, source)
             try:
-                self._number_triples(plain.files)
+                connection.execute(query("numbering/number_triples"))
                 progress("sorting", 2, 3)
                 named.result()
             except BaseException:
                 cursor.interrupt()  # an interrupt of ours need not wait for the names
                 raise
         progress("sorting", 3, 3)
-        parsed = Counter(dict(connection.execute(query("numbering/categories")).fetchall()))
-        categories = dict(plain.categories + parsed)
-        counted = next(self.rows("numbering/counts", 1, num_encoded=plain.files.num_triples)).to_pylist()[0]
+        categories = dict(connection.execute(query("numbering/categories")).fetchall())
+        counted = next(self.rows("numbering/counts", 1)).to_pylist()[0]
         if "values" in source.options() and counted["num_unnamed"]:
             counted |= next(self.rows("results/unnamed_tails", 1)).to_pylist()[0]
         counts = Counts(**counted, num_rejects=categories.get("reject", 0), categories=categories)
@@ -336,31 +309,12 @@ class Stage:
         connection.execute(query("numbering/forget_statements"))
         return counts
 
-    def _number_terms(self, encoded: EncodedFiles) -> None:
-        connection = self._opened()
-        connection.register("encoded_entity", encoded.entities())
-        connection.register("encoded_relation", encoded.relations())
-        connection.execute(query("numbering/number_terms"))
-        connection.unregister("encoded_entity")
-        connection.unregister("encoded_relation")
-
-    def _number_triples(self, encoded: EncodedFiles) -> None:
-        entities = self.rows(
-            "numbering/encoded_entity_numbers", NUMBERS_A_BATCH, tables={"encoded_entity": encoded.entities()}
-        )
-        relations = self.rows(
-            "numbering/encoded_relation_numbers", NUMBERS_A_BATCH, tables={"encoded_relation": encoded.relations()}
-        )
-        first = list(islice(entities, 1))  # all are sorted then, before other work takes the threads
-        triples = encoded.numbered(chain(first, entities), relations)
-        run_over(self._opened(), query("numbering/number_triples"), "encoded_triple", NUMBERED, triples)
-
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except duckdb.Error as error:
-            if "No space left" in str(error):
+            if any(os.strerror(number) in str(error) for number in _NO_ROOM):
                 raise self._no_room() from error
             if isinstance(error, duckdb.OutOfMemoryException):
                 raise StorageError(

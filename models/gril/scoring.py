@@ -89,7 +89,7 @@ class GrownTriples:
 
 
 class GrilModel:
-    """Grows subgraphs with a checkpoint. Threads take turns. `vectors` must come from the encoder it was trained with."""
+    """Grows subgraphs with a checkpoint. Threads take turns. `vectors` come from the encoder it was trained with."""
 
     def __init__(
         self,

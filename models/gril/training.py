@@ -13,7 +13,7 @@ import torch
 from ..language.causal_lm import CausalLMError
 from ..subgraphs import QuestionGraphs, QuestionLabels
 from ..training.checkpoint import Writer, check_checkpoint, read_weights, readable, write_weights
-from ..training.description import CheckpointError, load_description
+from ..training.description import CheckpointError
 from ..training.kind import Inputs, Opening, Outcome, Phase, Training
 from ..training.loop import Trained
 from ..training.objective import NothingToLearnError
@@ -25,11 +25,6 @@ from .passages import JointReader, Wanted
 from .reader_training import JointNetwork, JointObjective
 from .readers import ReaderModel, new_reader, open_reader, write_reader
 from .scoring import Bridge, GrilModel
-
-
-def read_gril_description(folder: Path) -> GrilDescription:
-    """Return a checkpoint's description; raise `CheckpointError` if it is missing or damaged."""
-    return load_description(folder, GrilDescription)[0]
 
 
 def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:

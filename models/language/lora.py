@@ -75,10 +75,8 @@ def with_lora(model: LanguageModel, options: LoraOptions) -> nn.Module:
 
     Initial values follow torch's seed. Raises `CausalLMError` without peft, or if no layer matches `targets`.
     """
-    try:
-        from peft import LoraConfig, get_peft_model
-    except ImportError as error:
-        raise CausalLMError("LoRA needs peft: pip install 'lodestar-kg[lora]'") from error
+    from peft import LoraConfig, get_peft_model
+
     config = LoraConfig(
         r=options.rank,
         lora_alpha=options.alpha,

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import torch
+from cachetools import LRUCache
 from torch import Tensor, nn
 
-from ..kept import Kept
 from ..subgraphs import UNNAMED, Floats, Ints, QuestionGraphs, distance_encoding
 from ..text.vectors import TextVectors
 from .config import TripleDescription
@@ -178,8 +178,8 @@ class TripleModel:
         self._vectors = vectors
         self._device = network.unnamed.device
         self._turn = threading.RLock()
-        self._of_relations: Kept[str, Tensor] = Kept(MAX_KEPT)
-        self._of_entities: Kept[str, Tensor] = Kept(MAX_KEPT)
+        self._of_relations: LRUCache[str, Tensor] = LRUCache(MAX_KEPT)
+        self._of_entities: LRUCache[str, Tensor] = LRUCache(MAX_KEPT)
 
     def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
         """Return the logit of each triple, (num_triples,)."""
@@ -223,7 +223,7 @@ class TripleModel:
             unnamed if name is None else found[name] if name in found else self._of_entities[name] for name in names
         ]
         for name, row in found.items():
-            self._of_entities.keep(name, row)
+            self._of_entities[name] = row
         return torch.stack(rows)
 
     def _relations(self, texts: Sequence[str]) -> Tensor:
@@ -234,7 +234,7 @@ class TripleModel:
             found = dict(zip(missing, self._network.of_relation(vectors), strict=True))
         rows = [found[text] if text in found else self._of_relations[text] for text in texts]
         for text, row in found.items():
-            self._of_relations.keep(text, row)
+            self._of_relations[text] = row
         return torch.stack(rows)
 
     def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:

@@ -15,18 +15,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..subgraphs import Ints, QuestionGraphs, encoding_width, supervision_of
 from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
-from ..training.description import load_description
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Shuffled, Trained
 from ..training.objective import Figures, NothingToLearnError, TrainingOptions
 from ..training.trainer import fit_calibration
 from .config import PART, ScorerConfig, TripleDescription
 from .network import EncodedGraphs, TripleInputs, TripleScorer
-
-
-def read_triple_description(folder: Path) -> TripleDescription:
-    """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
-    return load_description(folder, TripleDescription)[0]
 
 
 def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
 from ..text.encoders import EncoderUnavailableError, SentenceEncoder
+from .config import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -187,12 +188,6 @@ def _layer(config: Any, width: int, inner: int) -> nn.ModuleDict:
 
 def _norm(config: Any) -> nn.LayerNorm:
     return nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
-
-
-QUESTION = "[QSP]"
-PATH = "[PSP]"
-END = "[END]"
-SPECIAL_TOKENS = (QUESTION, PATH, END)
 
 
 @dataclass(frozen=True, slots=True)

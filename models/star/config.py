@@ -16,6 +16,11 @@ Scorer = Literal["cross", "similarity"]
 Positives = Literal["f1", "hard", "single"]
 Negatives = Literal["reach", "hard", "walks"]
 
+QUESTION = "[QSP]"
+PATH = "[PSP]"
+END = "[END]"
+SPECIAL_TOKENS = (QUESTION, PATH, END)
+
 
 @dataclass(frozen=True, slots=True)
 class DualOptions:

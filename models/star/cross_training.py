@@ -16,16 +16,8 @@ from .backbone import device_of
 from .batches import batches_of_files, cross_batch, dual_batch, part_of, path_words
 from .config import Negatives, PoolOptions
 from .examples import Candidates, Example, ExampleSet, Floats, Ints
-from .losses import (
-    MIXES,
-    best_mix,
-    first_path_figures,
-    listwise,
-    mix_scores,
-    path_weighted_contrastive,
-    path_weights,
-    shares_of,
-)
+from .losses import listwise, path_weighted_contrastive
+from .mixing import MIXES, best_mix, first_path_figures, mix_scores, path_weights, shares_of
 from .texts import Texts
 
 Asked = Sequence[tuple[Example, Candidates]]

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from cachetools import LRUCache
 from torch import Tensor, nn
 
-from ..kept import Kept
 from ..splitting import Splitting
 from ..text.vectors import TextVectors
 from ..text.verbalise import Hop, verbalise_hop, verbalise_path
@@ -192,8 +192,8 @@ class StarModel:
         self._device = device_of(checkpoint.dual)
         self._turn = threading.RLock()
         self._of_texts, self._of_pairs, self._of_paths = Splitting(), Splitting(), Splitting(PATHS_AT_ONCE)
-        self._texts: Kept[str, Tensor] = Kept(MAX_KEPT_TEXTS)
-        self._paths: Kept[HopSequence, Tensor] = Kept(MAX_KEPT_PATHS)
+        self._texts: LRUCache[str, Tensor] = LRUCache(MAX_KEPT_TEXTS)
+        self._paths: LRUCache[HopSequence, Tensor] = LRUCache(MAX_KEPT_PATHS)
 
     def encode_ahead(self, questions: Iterable[str], paths: Iterable[HopSequence]) -> None:
         """Encode what was not met before in a few batches: questions, hops, and paths composed of them."""
@@ -212,7 +212,7 @@ class StarModel:
             with torch.inference_mode():
                 encoded = torch.cat([self._of_texts(part, self._encoded) for part in parts])
             for text, row in zip(some, rows.tolist(), strict=True):
-                self._texts.keep(text, encoded[row].clone())
+                self._texts[text] = encoded[row].clone()
         self.encoding_s += time.perf_counter() - started
 
     def _composed(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
@@ -231,7 +231,7 @@ class StarModel:
                 composed = self._of_paths(some, lambda part: self._stepped(part, states))
             for path, state in zip(some, composed, strict=True):
                 states[path] = state
-                self._paths.keep(path, state.clone())
+                self._paths[path] = state.clone()
         return states
 
     def _stepped(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
+from cachetools import LRUCache
 from torch import Tensor
 
-from ..kept import Kept
-from .backbone import SPECIAL_TOKENS
+from .config import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from .backbone import TextTokenizer
@@ -72,7 +72,7 @@ class Texts:
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
         self.tokenizer = tokenizer
-        self._kept: Kept[str, Tokens] = Kept(MAX_KEPT)
+        self._kept: LRUCache[str, Tokens] = LRUCache(MAX_KEPT)
         self._first = _id(tokenizer.cls_token_id, tokenizer.bos_token_id)
         self._last = _id(tokenizer.sep_token_id, tokenizer.eos_token_id)
         self._padding = _id(tokenizer.pad_token_id, 0)
@@ -85,7 +85,7 @@ class Texts:
         """Return the ids of a text, without those a tokenizer adds; at least one."""
         if text not in self._kept:
             ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-            self._kept.keep(text, tuple(ids) or (self._unknown,))
+            self._kept[text] = tuple(ids) or (self._unknown,)
         return self._kept[text]
 
     def alone(self, text: str) -> Tokens:

@@ -14,8 +14,8 @@ from .config import StarConfig
 from .cross_training import CrossReader, PoolObjective
 from .dual_training import DualObjective, with_similarity
 from .examples import Example, ExampleSet, Floats, RelationPairs, examples_of, remaining
-from .losses import mix_scores
 from .mined import Mined
+from .mixing import mix_scores
 from .networks import INITIAL_HOP_COST, CrossAttentiveScorer, DualEncoder
 from .scoring import Network
 from .texts import Texts

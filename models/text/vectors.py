@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from cachetools import LRUCache
 
-from ..kept import Kept
 from .encoders import FloatArray, SentenceEncoder
 
 Entry = tuple[FloatArray, FloatArray | None]
@@ -184,7 +184,7 @@ class TextVectors:
         self.encoding_s = 0.0
         """Seconds spent in the encoder so far."""
         self._turn = threading.RLock()
-        self._entries: Kept[str, Entry] = Kept(max_texts)
+        self._entries: LRUCache[str, Entry] = LRUCache(max_texts)
 
     def encode(self, texts: Iterable[str], *, lasting: bool = False) -> None:
         """Encode those of the texts that are not here yet."""
@@ -234,13 +234,13 @@ class TextVectors:
             kept = store.get(missing, self.encoder.dimension)
             for text, entry in kept.items():
                 if entry[1] is not None or not with_tokens:
-                    self._entries.keep(text, entry)
+                    self._entries[text] = entry
             missing = [text for text in missing if text not in kept or (with_tokens and kept[text][1] is None)]
         if missing:
             started = time.perf_counter()
             entries = dict(zip(missing, encode(missing), strict=True))
             self.encoding_s += time.perf_counter() - started
             for text, entry in entries.items():
-                self._entries.keep(text, entry)
+                self._entries[text] = entry
             if store is not None:
                 store.put(entries)

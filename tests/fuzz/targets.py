@@ -1,7 +1,6 @@
 """What the fuzzer runs on bytes: each target raises `AssertionError` when something is wrong with them.
 
-`lines`: LineFile against `reference_lines`. `parsers`: the SQL parsers against the reference parsers, and plain lines
-against the SQL parsers. `sources`: what reads whole files raises nothing but `InputError`, in one line. `replies`: what
+`lines`: LineFile against `reference_lines`. `parsers`: the SQL parsers against the reference parsers. `sources`: what reads whole files raises nothing but `InputError`, in one line. `replies`: what
 reads a language model's replies raises nothing but `LLMError`, in one line. `trained`: so does what reads checkpoints,
 states and mined files with their errors. `settings`: and settings, recipes, the options of a training.
 """
@@ -16,14 +15,12 @@ from pathlib import Path
 from unittest.mock import patch
 
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats import delimited, freebase, ntriples
 from lodestar.loaders.formats.by_name import detect
-from lodestar.loaders.formats.delimited import CsvSource, Layout, TsvSource
+from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.freebase import noise_parameters, read_noise_rules
 from lodestar.loaders.formats.graphml import GraphmlSource
 from lodestar.loaders.formats.ntriples import ALIASES, NAMES
 from lodestar.loaders.formats.question_subgraphs import RogSource
-from lodestar.loaders.plain_lines.encoding import PlainForm
 from lodestar.loaders.reading import lines as lines_module
 from lodestar.loaders.reading.byte_file import ByteFile
 from lodestar.loaders.reading.lines import LineFile
@@ -34,7 +31,6 @@ from tests.fuzz.replies import check_replies
 from tests.fuzz.settings import check_settings
 from tests.fuzz.trained import check_trained
 from tests.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
-from tests.plain_lines import num_plain
 from tests.reference_lines import reference_lines
 from tests.reference_parsers import Parsed
 
@@ -50,13 +46,6 @@ class Case:
     parser: str
     parameters: Mapping[str, object]
     expected: Callable[[str], list[Parsed]]
-    plain: PlainForm | None = None
-
-
-def plain_columns(separator: str, *columns: int) -> PlainForm | None:
-    return delimited.plain_form(
-        separator, Layout(columns, 3, has_header=False, expected=""), header_line=0, quoted=separator == ","
-    )
 
 
 CASES = (
@@ -64,19 +53,16 @@ CASES = (
         "freebase",
         freebase_parameters(["en"], False, RULES),
         lambda t: [reference.freebase(t, ["en"], False, RULES)],
-        freebase.plain_form(noise_parameters(RULES)),
     ),
     Case(
         "freebase",
         freebase_parameters([], True, []),
         lambda t: [reference.freebase(t, [], True, [])],
-        freebase.plain_form(noise_parameters([])),
     ),
     Case(
         "ntriples",
         {"bases": None, "names": list(NAMES), "aliases": list(ALIASES), "languages": ["en"], "all_languages": False},
         lambda t: [reference.ntriples(t, [], NAMES, ALIASES, ["en"], False)],
-        ntriples.plain_form(None),
     ),
     Case(
         "ntriples",
@@ -88,20 +74,17 @@ CASES = (
             "all_languages": True,
         },
         lambda t: [reference.ntriples(t, [BASE, "/"], [], ["r"], [], True)],
-        ntriples.plain_form(BASES),
     ),
-    Case("delimited", delimited_parameters(), lambda t: [reference.delimited(t)], plain_columns("\t", 1, 2, 3)),
+    Case("delimited", delimited_parameters(), lambda t: [reference.delimited(t)]),
     Case(
         "delimited",
         delimited_parameters(separator=",", quoted=True),
         lambda t: [reference.delimited(t, ",", quoted=True)],
-        plain_columns(",", 1, 2, 3),
     ),
     Case(
         "delimited",
         delimited_parameters(separator="|", literals=False, columns=[3, 1, 2]),
         lambda t: [reference.delimited(t, "|", literals=False, columns=(3, 1, 2))],
-        plain_columns("|", 3, 1, 2),
     ),
     Case("names", {}, reference.names),
 )
@@ -118,8 +101,6 @@ def check_case(case: Case, texts: Sequence[str]) -> None:
     told = [(number, one) for number, text in enumerate(texts, start=1) for one in case.expected(text)]
     for one, other in zip(found, sorted(told, key=repr_by_line), strict=True):
         assert one == other, f"{case.parser}: {texts[other[0] - 1]!r}: found {one[1]}, expected {other[1]}"
-    if case.plain:
-        num_plain(case.plain, case.parser, case.parameters, texts, ())
 
 
 def check_parsers(data: bytes, folder: Path) -> None:

@@ -127,7 +127,6 @@ def test_single_files_are_replaced_only_when_told_to(
         ("export", "--format", "tsv"),
         ("export", str(tmp_path / "{}kg.tsv"), "--names"),
         ("explain", LINE["question"], "--checkpoint", checkpoint, "--html"),
-        ("explain", LINE["question"], "--checkpoint", checkpoint, "--svg"),
     ):
         file = tmp_path / "file"
         file.write_text("mine", encoding="utf-8")

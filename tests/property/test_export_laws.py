@@ -17,12 +17,12 @@ from lodestar.engine.neo4j.statements import HeadTriples, StatedTail
 from lodestar.loaders.export.output import appearing
 from lodestar.loaders.export.writers import NTriples, TsvNames, TsvTriples
 from lodestar.loaders.formats.by_name import source_class
-from lodestar.loaders.ids_and_names import fault_of_id, fault_of_relation
 from lodestar.loaders.parsers.parser import parser
 from lodestar.loaders.source import LinePart, Source
 from lodestar.loaders.writing.names import Name
 
 from tests.examples import examples
+from tests.id_faults import fault_of_id, fault_of_relation
 from tests.property.test_term_laws import datatypes, ids, languages, texts
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.linking.names import initials
-from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.ids_and_names import search_name
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
-from lodestar.loaders.source import NO_ID, LinePart, Part, Source
+from lodestar.loaders.source import NO_ID, Source
 from lodestar.loaders.stage.stage import Counts, Stage
 from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import signatures
@@ -169,51 +165,6 @@ def test_relations_and_domains_select(
         assert {row[:3] for row in read(stage)} == expected
         assert counts.categories.get("not wanted", 0) == sum(row not in expected for row in rows)
         stage.close()
-
-
-class Parsed(TsvSource):
-    """A file of triples, every line of which is parsed."""
-
-    def parts(self) -> Iterator[Part]:
-        for part in super().parts():
-            yield replace(part, plain=None) if isinstance(part, LinePart) else part
-
-
-@pytest.mark.parametrize("block_bytes", [40, 8 << 20])
-@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    rows=few,
-    others=st.lists(st.sampled_from(['a\tr.x\t"1"@en', "a\ts.x\t", "", 'h\tr.y\t"b"', "a\tr.x\tb\r", "x"]), max_size=6),
-    seed=st.randoms(use_true_random=False),
-    subset=st.sampled_from(
-        [Subset(), Subset(relations=("r.*",)), Subset(domains=("s", "r")), Subset(max_degree=3), Subset(around=("a",))]
-    ),
-)
-def test_plain_lines_are_staged_as_if_they_were_parsed(
-    monkeypatch: pytest.MonkeyPatch,
-    block_bytes: int,
-    rows: list[tuple[str, str, str]],
-    others: list[str],
-    seed: Random,
-    subset: Subset,
-) -> None:
-    monkeypatch.setattr("lodestar.loaders.reading.lines.BLOCK_BYTES", block_bytes)
-    lines = [*map("\t".join, rows), *others]
-    seed.shuffle(lines)
-    lines[:0] = ["a\tr.x\ta", "p\tr.x\tq"]  # an entity to look around, and a triple without a hub
-    found = []
-    for source_class in (TsvSource, Parsed):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "kg.tsv"
-            path.write_text("\n".join(lines), encoding="utf-8", newline="")
-            rejects = Path(folder) / "rejects.tsv"
-            with Stage(Path(folder) / "stage") as stage:
-                source = source_class(str(path))
-                counts = stage.fill(source, "x", subset=subset, max_rejects=99, rejects_file=rejects)
-                written = rejects.read_text(encoding="utf-8").replace(folder, "") if rejects.exists() else ""
-                found.append((counts, sorted(read(stage)), stage.relations(), written))
-                assert not list(stage.folder.glob("encoded*"))
-    assert found[0] == found[1]
 
 
 @settings(max_examples=examples(15), deadline=None)

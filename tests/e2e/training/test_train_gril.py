@@ -51,9 +51,9 @@ def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, tmp_path: Path) ->
     )
     assert few.code == 0, few.err
     assert 1 <= len(json.loads(few.out)["items"]) <= 4
-    picture = tmp_path / "growth.svg"
+    picture = tmp_path / "growth.html"
     shown = lodestar(
-        *("explain", "--recipe", "gril", "--checkpoint", out, "--svg", str(picture), "What is the capital of Chile?")
+        *("explain", "--recipe", "gril", "--checkpoint", out, "--html", str(picture), "What is the capital of Chile?")
     )
     assert shown.code == 0, shown.err
     assert shown.out.startswith("layer 1\n")

@@ -15,7 +15,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.retrieving import Star
 from lodestar.engine.settings import Settings
 from lodestar.engine.show.explanation import OCCLUSION
-from lodestar.engine.show.page import explanation_page, svg
+from lodestar.engine.show.page import explanation_page
 from lodestar.engine.values import Question
 from lodestar.models.star.scoring import StarModel
 
@@ -104,8 +104,9 @@ def test_without_attention_words_weigh_what_the_score_loses_without_them(setting
         if recipe == "similarity":
             best = max(explanation.paths[0].question, key=lambda word: word.weight)
             assert best.text == "currency"
-            page, picture = explanation_page(explanation), svg(explanation)
-            assert all("QSP" not in text and "currency" in text for text in (page, picture))
+            page = explanation_page(explanation)
+            assert "QSP" not in page
+            assert "currency" in page
 
 
 def test_a_recipe_without_scores_of_paths_says_so(settings: Settings) -> None:

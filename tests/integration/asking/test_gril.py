@@ -16,7 +16,7 @@ from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.recipes.retrieving import Gril, RegPath
 from lodestar.engine.settings import Settings
 from lodestar.engine.show.browser import BrowserView
-from lodestar.engine.show.growth import growth_svg
+from lodestar.engine.show.page import growth_page
 from lodestar.engine.show.picture import picture_of_growth
 from lodestar.engine.supervision.pools import PoolOptions, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
@@ -221,7 +221,7 @@ def test_how_a_subgraph_grew_is_shown(settings: Settings, engine: Engine, checkp
     first = growth.layers[0]
     assert {edge.source.id for edge in first.edges} == {"m.chile"}
     assert sum(edge.attention for edge in first.edges) == pytest.approx(1, abs=1e-4)
-    assert "Santiago" in growth_svg(growth)
+    assert "Santiago" in growth_page(growth)
     with Engine(settings) as asked, pytest.raises(UsageError, match="grows no subgraph: name one with the part gril"):
         asked.growth("What is the capital of Chile?")
 

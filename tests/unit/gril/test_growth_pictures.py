@@ -1,4 +1,4 @@
-"""How a subgraph grew as text, SVG and a page: widths by attention, nothing from outside but text."""
+"""How a subgraph grew as text and a page: widths by attention, nothing from outside but text."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from lodestar.engine.show.browser import style_rules
-from lodestar.engine.show.growth import (
-    MAX_EDGES,
-    MAX_STROKE,
-    GrownEdge,
-    Growth,
-    growth_data,
-    growth_lines,
-    growth_page,
-    growth_svg,
-    show_layer,
-)
+from lodestar.engine.show.growth import MAX_EDGES, GrownEdge, Growth, growth_data, growth_lines, show_layer
+from lodestar.engine.show.page import MAX_STROKE, growth_page
 from lodestar.engine.show.picture import picture_of_growth, question_id, width_type
 from lodestar.engine.values import Entity, Question, Topic
 
 PERU, LIMA, SOL = Entity("m.peru", "Peru"), Entity("m.lima", "Lima <&>"), Entity("m.sol", "Sol")
-STROKE = "{http://www.w3.org/2000/svg}g/{http://www.w3.org/2000/svg}path"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(page: str) -> ET.Element:
+    """The curves of the page's first layer."""
+    found = re.search(r"<svg.*?</svg>", page, re.DOTALL)
+    assert found is not None
+    return ET.fromstring(found[0])
 
 
 def growth(*edges: GrownEdge, text: str = "What is the capital of Peru?") -> Growth:
@@ -35,16 +33,14 @@ CURRENCY = GrownEdge(PERU, "used in", SOL, True, 0.25, False)
 
 
 def test_an_edge_is_as_wide_as_its_attention_and_pruned_ones_are_dashed() -> None:
-    picture = ET.fromstring(growth_svg(growth(CURRENCY, CAPITAL)))
-    paths = picture.findall(f".//{STROKE}")
-    widths = sorted(float(path.attrib["stroke-width"]) for path in paths)
-    assert widths == [0.25 * MAX_STROKE, 0.75 * MAX_STROKE]
-    assert ["stroke-dasharray" in path.attrib for path in sorted(paths, key=lambda p: p.attrib["stroke-width"])] == [
-        True,
-        False,
-    ]
-    texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"Peru", "Lima <&>", "Sol", "capital →", "← used in", "Layer 1: 1 kept, 1 pruned"} <= set(texts)
+    page = growth_page(growth(CURRENCY, CAPITAL))
+    paths = sorted(drawn(page).iter(f"{SVG}path"), key=lambda path: float(path.attrib["stroke-width"]))
+    assert [float(path.attrib["stroke-width"]) for path in paths] == [0.25 * MAX_STROKE, 0.75 * MAX_STROKE]
+    assert [path.attrib["class"] for path in paths] == ["pruned", "kept"]
+    texts = {text.text for text in drawn(page).iter(f"{SVG}text")}
+    assert texts == {"capital →", "← used in"}
+    for shown_text in (">Peru</p>", ">Lima &lt;&amp;&gt;</p>", ">Sol</p>", "Layer 1: 1 kept, 1 pruned", "from Peru"):
+        assert shown_text in page
 
 
 def test_the_most_attended_to_are_shown_and_the_rest_is_counted() -> None:
@@ -55,7 +51,7 @@ def test_the_most_attended_to_are_shown_and_the_rest_is_counted() -> None:
     layer = show_layer(edges[::-1])
     assert [edge.relation for edge in layer.edges] == [f"r{place:02}" for place in range(MAX_EDGES)]
     assert (layer.more_kept, layer.more_pruned) == (3, 2)
-    assert f"Layer 1: {MAX_EDGES // 2 + 3} kept, {MAX_EDGES // 2 + 2} pruned" in growth_svg(growth(*edges))
+    assert f"Layer 1: {MAX_EDGES // 2 + 3} kept, {MAX_EDGES // 2 + 2} pruned" in growth_page(growth(*edges))
 
 
 def test_lines_and_data() -> None:
@@ -72,11 +68,11 @@ def test_text_from_outside_stays_text() -> None:
     page = growth_page(growth(CAPITAL, text="</title><script>alert(1)</script> \x00"))
     assert "<script" not in page
     assert "Lima &lt;&amp;&gt;" in page
-    ET.fromstring(re.search(r"<svg.*</svg>", page, re.S)[0])  # type: ignore[index]
+    assert drawn(page) is not None
 
 
 def test_nothing_grew() -> None:
-    ET.fromstring(growth_svg(Growth(Question("Who?"), (), (show_layer([]),))))
+    assert drawn(growth_page(Growth(Question("Who?"), (), (show_layer([]),)))) is not None
 
 
 def test_in_browser_an_edge_is_drawn_once_and_its_type_says_how_wide() -> None:

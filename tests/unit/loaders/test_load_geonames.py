@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
-from lodestar.loaders.formats import geonames as fb
-from lodestar.loaders.formats.geonames import GeonamesSource, aliases, folded_name
+from lodestar.loaders.formats.geonames import world
+from lodestar.loaders.formats.geonames.world import GeonamesSource
 
+from benchmarks.shipped_tables import aliases, folded_name
 from tests.read_source import ReadSource, read_source
 
 
@@ -41,19 +43,19 @@ def test_only_mediators_are_unnamed(graph: ReadSource) -> None:
 @pytest.mark.parametrize(
     ("head", "relation", "expected"),
     [
-        ("geo.country.PE", fb.CAPITAL, {"Lima"}),
-        ("geo.country.BR", fb.CAPITAL, {"Brasília"}),
-        ("geo.country.KZ", fb.CAPITAL, {"Astana"}),
-        ("geo.country.CW", fb.CAPITAL, {"Willemstad"}),
-        ("geo.country.PW", fb.CAPITAL, {"Melekeok"}),
-        ("geo.country.PE", fb.CURRENCY_USED, {"Peruvian Sol"}),
-        ("geo.country.PE", fb.CONTINENT, {"South America"}),
-        ("geo.country.PE", fb.OFFICIAL_LANGUAGE, {"Spanish", "Quechua"}),
-        ("geo.country.CH", fb.LANGUAGES_SPOKEN, {"German", "French", "Italian", "Romansh"}),
-        ("geo.country.DO", fb.CALLING_CODE, {"+1-809", "+1-829"}),
-        ("geo.country.PE", fb.INTERNET_TLD, {".pe"}),
-        ("geo.city.3936456", fb.CONTAINED_BY, {"Peru"}),
-        ("geo.population.city.3936456", fb.NUMBER, {"7,737,002"}),
+        ("geo.country.PE", "location.country.capital", {"Lima"}),
+        ("geo.country.BR", "location.country.capital", {"Brasília"}),
+        ("geo.country.KZ", "location.country.capital", {"Astana"}),
+        ("geo.country.CW", "location.country.capital", {"Willemstad"}),
+        ("geo.country.PW", "location.country.capital", {"Melekeok"}),
+        ("geo.country.PE", "location.country.currency_used", {"Peruvian Sol"}),
+        ("geo.country.PE", "base.locations.countries.continent", {"South America"}),
+        ("geo.country.PE", "location.country.official_language", {"Spanish", "Quechua"}),
+        ("geo.country.CH", "location.country.languages_spoken", {"German", "French", "Italian", "Romansh"}),
+        ("geo.country.DO", "location.country.calling_code", {"+1-809", "+1-829"}),
+        ("geo.country.PE", "location.country.internet_tld", {".pe"}),
+        ("geo.city.3936456", "location.location.containedby", {"Peru"}),
+        ("geo.population.city.3936456", "measurement_unit.dated_integer.number", {"7,737,002"}),
     ],
 )
 def test_facts(tails: dict[tuple[str, str], set[str]], head: str, relation: str, expected: set[str]) -> None:
@@ -61,8 +63,8 @@ def test_facts(tails: dict[tuple[str, str], set[str]], head: str, relation: str,
 
 
 def test_a_border_leads_to_the_neighbour_and_not_back(tails: dict[tuple[str, str], set[str]]) -> None:
-    mediators = tails["geo.country.CH", fb.ADJOIN_S]
-    assert {name for m in mediators for name in tails[m, fb.ADJOINS]} == {
+    mediators = tails["geo.country.CH", "location.location.adjoin_s"]
+    assert {name for m in mediators for name in tails[m, "location.adjoining_relationship.adjoins"]} == {
         "Germany",
         "Italy",
         "Liechtenstein",
@@ -75,10 +77,11 @@ def test_inverses_hold_triple_by_triple(graph: ReadSource) -> None:
     pairs: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     for head, relation, tail in graph.triples:
         pairs[relation].add((head, tail))
-    assert set(pairs) == set(fb.FACTS)
-    for relation, facts in fb.FACTS.items():
+    facts_of = GeonamesSource().relation_facts()
+    assert set(pairs) == set(facts_of)
+    for relation, facts in facts_of.items():
         if facts.inverse:
-            assert fb.FACTS[facts.inverse].inverse == relation
+            assert facts_of[facts.inverse].inverse == relation
             assert pairs[relation] == {(tail, head) for head, tail in pairs[facts.inverse]}
 
 
@@ -96,11 +99,7 @@ def test_aliases_are_few_and_latin() -> None:
     assert folded_name("Saint John’s") == folded_name("saint_john's")
 
 
-def test_smaller_cities_on_request(graph: ReadSource) -> None:
-    smaller = GeonamesSource(min_population=200_000)
-    fewer = read_source(smaller)
-    assert len(fewer.triples) < len(graph.triples)
-    assert {id_ for id_ in ids(fewer) if id_.startswith("geo.country.")} == {
-        id_ for id_ in ids(graph) if id_.startswith("geo.country.")
-    }
-    assert smaller.digest() != GeonamesSource().digest() == GeonamesSource().digest()
+def test_it_is_small_and_says_its_terms() -> None:
+    folder = Path(world.__file__).parent
+    assert sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) < 2_000_000
+    assert "creativecommons.org/licenses/by/4.0" in (folder / "TERMS.txt").read_text(encoding="utf-8")

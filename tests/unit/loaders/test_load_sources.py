@@ -22,14 +22,7 @@ from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
-from lodestar.loaders.ids_and_names import (
-    MAX_ID_BYTES,
-    domain_of,
-    fault_of_id,
-    fault_of_relation,
-    label_of,
-    search_name,
-)
+from lodestar.loaders.ids_and_names import domain_of, label_of, search_name
 from lodestar.loaders.reading.byte_file import ByteFile
 from lodestar.loaders.source import NO_ID, LinePart, Source
 from lodestar.loaders.stage.stage import Stage
@@ -37,6 +30,7 @@ from lodestar.loaders.subset import Subset
 from pyarrow import parquet
 
 from tests.graphs import TripleSource
+from tests.id_faults import MAX_ID_BYTES, fault_of_id, fault_of_relation
 from tests.places import DATA
 from tests.read_source import counts_of, read_source
 
@@ -63,7 +57,7 @@ GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
 SAMPLES: dict[str, Callable[[Path], Source]] = {
     "csv": lambda folder: CsvSource(written(folder, KG.replace("\t", ","), "kg.csv")),
     "freebase": lambda folder: FreebaseSource(written(folder, "</a>\t</b>\t</c>\t.\n", "fb.nt")),
-    "geonames": lambda folder: source_class("geonames")(min_population=5_000_000),
+    "geonames": lambda folder: source_class("geonames")(),
     "graphml": lambda folder: GraphmlSource(written(folder, GRAPHML, "kg.graphml")),
     "metaqa": lambda folder: MetaqaSource(written(folder, KG.replace("\t", "|"), "kb.txt")),
     "ntriples": lambda folder: NtriplesSource(written(folder, "<a> <b> <c> .\n", "kg.nt")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import threading
 import time
@@ -13,18 +14,9 @@ import pytest
 from lodestar.engine.errors import StorageError
 from lodestar.engine.neo4j.file_lock import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.plain_lines.encoded_files import EncodedFiles
 from lodestar.loaders.stage.queries import query
 from lodestar.loaders.stage.stage import ABANDONED_S, Stage, sweep
 from lodestar.loaders.subset import Subset
-
-
-class FullFiles(EncodedFiles):
-    """Files on a disk that is full."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self._paths["triples"] = Path("/dev/full")
 
 
 def fill(folder: Path) -> None:
@@ -34,17 +26,22 @@ def fill(folder: Path) -> None:
         stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=folder / "rejects")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_is_said_and_what_was_written_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.loaders.stage.stage.EncodedFiles", FullFiles)
-    with pytest.raises(StorageError) as raised:
-        fill(tmp_path)
+def test_a_full_disk_is_said_and_what_was_written_goes(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    path = tmp_path / "kg.tsv"
+    path.write_text("".join(f"h{i}\tr\tt{i}\n" for i in range(50_000)))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, limits[1]))  # a write beyond it fails as on a full disk
+    try:
+        with pytest.raises(StorageError) as raised, Stage(tmp_path / "stage") as stage:
+            stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert str(raised.value) == (
         f"{tmp_path / 'stage'}: no room left on the disk while the source was converted: "
         "make room or name another --home, then run the same command again"
     )
     assert not (tmp_path / "stage").exists()
-    assert not [file.path for file in psutil.Process().open_files() if "encoded_" in file.path]
+    assert not [file.path for file in psutil.Process().open_files() if str(tmp_path) in file.path]
 
 
 def test_too_little_memory_is_not_taken_for_a_full_disk(tmp_path: Path) -> None:

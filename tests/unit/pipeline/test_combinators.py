@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.combinators import RANK_CONSTANT, Cached, Then, Traced, TracedReorganiser, Union
+from lodestar.engine.combinators import RANK_CONSTANT, Then, Traced, TracedReorganiser, Union
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
@@ -171,18 +171,6 @@ def test_what_two_sides_ask_is_sent_together() -> None:
 
     assert drive(side_by_side(asks(3), asks(0), asks(1)), counting) == [3, 0, 1]
     assert groups == [2, 1, 1]
-
-
-def test_a_cache_asks_once_for_a_question_and_its_topics() -> None:
-    inner = Found(CHAINS)
-    cached = Cached(inner)
-    other = LinkedQuestion(Question("other?"), QUESTION.topics)
-    first = ask(cached, QUESTION, QUESTION)
-    assert inner.num_asked == 1
-    assert ask(cached, other, QUESTION)[1] == first[0]
-    assert inner.num_asked == 2
-    ask(cached, LinkedQuestion(QUESTION.question, ()))
-    assert inner.num_asked == 3
 
 
 class Slow:

@@ -96,7 +96,3 @@ class TestPart:
             read_recipe("similarity + path-pooling", ["path-pooling.kernel=astar"])
         with pytest.raises(UsageError, match=r"path-pooling.position: expected at least 1e-06, found 0"):
             read_recipe("similarity + path-pooling", ["path-pooling.position=0"])
-
-    def test_the_database_has_shortest_paths_alone(self) -> None:
-        with pytest.raises(UsageError, match="in_database: expected the kernel dijkstra, found bfs"):
-            PathPooling(kernel="bfs", in_database=True).check()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from lodestar.engine.errors import MissingExtraError
+from lodestar.engine.extras import naming_extras
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import (
     LanguageModel,
@@ -97,7 +99,10 @@ def test_what_is_missing_is_one_line(folder: Path, tmp_path: Path, monkeypatch: 
     with pytest.raises(ValueError, match="expected 1 to 4096 for rank, found 0"):
         LoraOptions(rank=0)
     monkeypatch.setitem(sys.modules, "peft", None)
-    with pytest.raises(CausalLMError, match=r"LoRA needs peft: pip install 'lodestar-kg\[lora\]'"):
+    with (
+        pytest.raises(MissingExtraError, match=r"needs peft, .*: pip install 'lodestar-kg\[lora\]'"),
+        naming_extras("a training"),
+    ):
         with_lora(model, LoraOptions())
 
 

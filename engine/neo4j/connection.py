@@ -1,0 +1,68 @@
+"""Say where a Neo4j is and how it is spoken to. The driver is imported when it is needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DatabaseUnavailableError
+
+if TYPE_CHECKING:
+    from neo4j import Query, RoutingControl
+
+    from .requests import Request
+
+GRACE_S = 3.0
+"""What the database has beyond a query's timeout to say that it was ended; then it is taken to be stalled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """An address with what is needed to speak to it. The password is in no representation."""
+
+    uri: str
+    user: str = "neo4j"
+    password: str = field(default="", repr=False)
+    database: str = "neo4j"
+    timeout_s: float = 30.0
+
+    @property
+    def where(self) -> str:
+        """The address as it may be shown: without a routing context, which may hold anything."""
+        return self.uri.partition("?")[0]
+
+    @property
+    def driver_options(self) -> dict[str, Any]:
+        """Keyword arguments for either driver."""
+        return {
+            "auth": (self.user, self.password) if self.password else None,
+            "connection_timeout": min(10.0, self.timeout_s),
+            "max_transaction_retry_time": min(10.0, self.timeout_s),
+            "connection_acquisition_timeout": min(30.0, self.timeout_s + GRACE_S),
+            "notifications_min_severity": "OFF",
+            "user_agent": "lodestar",
+        }
+
+    def query(self, request: Request[Any], timeout_s: float | None = None) -> Query:
+        """Return the driver's query for a request, with the connection's timeout unless another is given."""
+        from neo4j import Query
+
+        text = request.template.render(request.names)
+        return Query(text, metadata=self.metadata(request), timeout=self.timeout_s if timeout_s is None else timeout_s)
+
+    def metadata(self, request: Request[Any]) -> dict[str, Any]:
+        """Return what the database shows of a request's transaction."""
+        return {"app": "lodestar", "query": request.template.name}
+
+    def routing(self, request: Request[Any]) -> RoutingControl:
+        """Return where the request may run."""
+        from neo4j import RoutingControl
+
+        return RoutingControl.READ if request.template.mode == "read" else RoutingControl.WRITE
+
+    def stalled(self) -> DatabaseUnavailableError:
+        """Return the error for a database that took a request and says nothing."""
+        return DatabaseUnavailableError(
+            f"Neo4j at {self.where} did not answer within {self.timeout_s + GRACE_S:g} s: see whether it runs well, or "
+            "raise query_timeout_s"
+        )

@@ -1,2 +1,0 @@
--- Which of some relations are wanted.
-SELECT name, is_wanted(name) FROM asked_relation

@@ -1,0 +1,114 @@
+"""Weigh paths, mix the scores of both networks, and compute the figures that dev is chosen by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..similarity import others_below
+from ..training.objective import Figures
+from .config import Positives
+from .examples import Example, Floats
+
+PathT = TypeVar("PathT", bound=Hashable)
+
+
+def path_weights(paths: Sequence[PathT], w_min: float, w_max: float) -> Mapping[PathT, float]:
+    """Return the weight of each distinct path of a class (all positives, or all negatives, of the training set).
+
+        w_raw(p) = |class| / count(p),  scaled linearly so that the class's smallest is w_min and its largest w_max
+
+    `paths` has one entry an occurrence. Where all paths occur equally often each weighs w_max.
+    The linear scaling within the class is our reading: the paper says "scaled to a fixed range".
+    """
+    counts = Counter(paths)
+    raw = {path: len(paths) / count for path, count in counts.items()}
+    least, most = min(raw.values(), default=0.0), max(raw.values(), default=0.0)
+    if least == most:
+        return dict.fromkeys(raw, w_max)
+    return {path: w_min + (w_max - w_min) * (value - least) / (most - least) for path, value in raw.items()}
+
+
+"""f1: every path to a right answer, by how well its ends agree with the answers (our own). hard: those of hard path
+mining, each alike (STAR, section 4.1). single: one shortest path (STAR without hard path mining)."""
+
+
+def shares_of(example: Example, positives: Positives, any_weight: float) -> Floats:
+    """Return the share of each reachable path, (num_reachable,), adding up to 1; all 0 where there are no positives.
+
+    `any_weight` is what reaching a right answer at all counts beside F1, for the positives `f1`; where an annotator
+    wrote the question's paths, these count alone, each alike.
+    """
+    if positives == "single":
+        raw = np.zeros(len(example.reachable), dtype=np.float32)
+        if example.first_shortest >= 0:
+            raw[example.first_shortest] = 1.0
+    elif positives == "hard":
+        raw = example.positive.astype(np.float32)
+    else:
+        raw = example.f1 + any_weight * example.is_right
+        if example.positive.any() and example.has_gold:
+            raw = example.positive.astype(np.float32)
+    total = raw.sum()
+    shares: Floats = (raw / total if total else raw).astype(np.float32)
+    return shares
+
+
+NAMES = ("hits_at_1_any", "hits_at_1_expected", "f1")
+
+
+def first_path_figures(ranked: Iterable[tuple[Example, Floats]]) -> Figures:
+    """Return the figures of the best path of each question, given the scores of its reachable paths.
+
+    hits_at_1_any: it leads to a right answer. hits_at_1_expected: the share of its ends that are right. f1: of its
+    ends. Each as mean over questions and, as ``…_by_topic``, over topics. `choose_by` is the mean of the three: each
+    alone can be raised by paths that are too wide or too narrow.
+    """
+    rows: list[tuple[float, float, float]] = []
+    topics: dict[tuple[str, ...], list[tuple[float, float, float]]] = {}
+    for example, scores in ranked:
+        best = int(np.argmax(scores))
+        row = (float(example.f1[best] > 0), float(example.precision[best]), float(example.f1[best]))
+        rows.append(row)
+        topics.setdefault(tuple(sorted(example.topic_ids)), []).append(row)
+    means = np.mean(rows, axis=0)
+    by_topic = np.mean([np.mean(group, axis=0) for group in topics.values()], axis=0)
+    return {
+        "choose_by": float(means.mean()),
+        **{name: float(value) for name, value in zip(NAMES, means, strict=True)},
+        **{f"{name}_by_topic": float(value) for name, value in zip(NAMES, by_topic, strict=True)},
+    }
+
+
+MIXES = tuple(round(0.05 * step, 2) for step in range(21))
+
+Rows = npt.NDArray[np.int64]
+
+
+def blend_scores(stop: Floats, cross: Floats, mix: float) -> Floats:
+    """Return the weighted sum, (num_paths,), of both networks' scores of the same paths. mix: λ."""
+    return np.asarray((1 - mix) * stop + mix * cross, dtype=np.float32)
+
+
+def mix_scores(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
+    """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
+    scores = np.asarray(stop, dtype=np.float32).copy()
+    scores[rows] = blend_scores(stop[rows], cross, mix)
+    others_below(scores, rows)
+    return scores
+
+
+def best_mix(
+    ranked: Sequence[tuple[Example, Floats, Floats, Rows]], mixes: Sequence[float] = MIXES
+) -> tuple[float, Figures]:
+    """Return the λ of the best figures on these dev examples, and the figures; of equal ones the smallest λ."""
+    figures = {
+        mix: first_path_figures((example, mix_scores(stop, cross, rows, mix)) for example, stop, cross, rows in ranked)
+        for mix in mixes
+    }
+    best = max(mixes, key=lambda mix: (figures[mix]["choose_by"], -mix))
+    return best, figures[best]

@@ -1,0 +1,56 @@
+"""What the core is: every module but those of training and of trained parts, which alone may need an extra."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Iterator
+from importlib import import_module
+
+import lodestar
+from lodestar.engine.extras import EXTRAS
+
+EXTRA_MODULES = frozenset(module for extra in EXTRAS for module in extra.modules)
+TOPS = ("cypher", "engine", "loaders", "models")
+_TRAINED = re.compile(
+    r"models\.(gril|language|linker|reg_entity|reg_path|reg_path_lm|reg_triple|star|training)\."
+    r"|models\.splitting$"
+    r"|engine\.training\."
+    r"|engine\.answering\.gril_answers$"
+    r"|engine\.linking\.trained$"
+    r"|engine\.reorganising\.(adaptive|choosing_ends)$"
+    r"|engine\.retrieval\.(dual_encoder|growing|path_decoder|path_writer|triples)$"
+    r"|engine\.supervision\.subgraphs$"
+)
+
+
+def module_names() -> Iterator[str]:
+    """All modules of Lodestar."""
+    for top in TOPS:
+        package = import_module(f"lodestar.{top}")
+        yield package.__name__
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.", onerror=_of_a_trained_one):
+            yield module.name
+
+
+def _of_a_trained_one(name: str) -> None:
+    if not _TRAINED.search(f"{name}."):
+        raise ImportError(name)
+
+
+def import_core() -> tuple[int, list[str]]:
+    """Import every module where no extra can be imported; return how many could be, and those that needed one.
+
+    Raises `AssertionError` for a module of the core that needs one.
+    """
+    _ = lodestar.Engine, lodestar.LodestarRetriever  # which import what a user's first line does
+    needed = []
+    names = sorted(module_names())
+    for name in names:
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            assert (error.name or "").partition(".")[0] in EXTRA_MODULES, f"{name}: {error}"
+            assert _TRAINED.search(name), f"{name} is of the core and imports {error.name}"
+            needed.append(name)
+    return len(names) - len(needed), needed

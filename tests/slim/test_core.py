@@ -1,0 +1,114 @@
+"""The core without any extra: all of it imported, and the whole way against a real Neo4j (`make slim`)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from lodestar import Engine, LodestarRetriever
+from lodestar.engine.errors import MissingExtraError
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import Settings
+
+from tests.core_modules import EXTRA_MODULES, import_core
+from tests.forms_of_geonames import form_questions, said
+
+THERE = sorted(module for module in EXTRA_MODULES if find_spec(module))
+pytestmark = pytest.mark.skipif(bool(THERE), reason=f"{', '.join(THERE)} are installed: `make slim` has none of them")
+
+QUESTION = "Which currency is used in the country whose capital is Lima?"
+LEAST_RIGHT = 114
+"""Of the 120 questions of forms, as with all extras installed."""
+
+
+@pytest.fixture(scope="module")
+def lodestar(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+    """Run the command line over the world."""
+    folder = tmp_path_factory.mktemp("slim")
+
+    def run(*words: str, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "lodestar", *words]
+        ran = subprocess.run(
+            command, env={**environment, **more}, cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == code, ran.stderr
+        return ran
+
+    run("load", "geonames")
+    return run
+
+
+def test_every_module_of_the_core_is_imported() -> None:
+    num_core, needed = import_core()
+    assert num_core > 3 * len(needed) > 0
+
+
+def test_questions_are_answered_and_explained(lodestar) -> None:  # type: ignore[no-untyped-def]
+    answer = json.loads(lodestar("ask", QUESTION, "--json").stdout)
+    assert answer["answers"][0]["name"] == "Peruvian Sol"
+    assert "Peruvian Sol" in lodestar("explain", QUESTION).stdout
+    found = json.loads(lodestar("retrieve", QUESTION, "--json", "--recipe", "similarity + path-pooling").stdout)
+    assert found["items"]
+    for verb in ("stats", "verify", "doctor", "recipes"):
+        ran = lodestar(verb)
+        assert ran.stdout + ran.stderr
+
+
+def test_forms(lodestar, settings: Settings, gateway: Gateway) -> None:  # type: ignore[no-untyped-def]
+    questions = list(form_questions())
+    with Engine(replace(settings, query_timeout_s=300.0), recipe="similarity", options={"forms": True}) as engine:
+        answers = engine.ask_batch([question.text for question in questions])
+    with gateway._driver.session() as session:
+        expected = [question.expected(session) for question in questions]
+    right = [said(q.form, a) == told for q, a, told in zip(questions, answers, expected, strict=True)]
+    assert sum(right) >= LEAST_RIGHT
+
+
+def test_evaluation_and_export(lodestar, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    line = {"id": "1", "question": "What is the capital of Peru?", "topic_entities": ["geo.country.PE"]}
+    (tmp_path / "dev.jsonl").write_text(json.dumps({**line, "answers": ["geo.city.3936456"]}) + "\n")
+    lodestar("eval", str(tmp_path / "dev.jsonl"), "--out", str(tmp_path / "run"))
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["figures"]["strict/hits_at_1"]["mean"] == 1
+    assert (tmp_path / "run" / "report.html").read_text().count("<svg") >= 3
+    lodestar("export", str(tmp_path / "kg.tsv"))
+    lodestar("export", str(tmp_path / "kg.parquet"))
+    assert len((tmp_path / "kg.tsv").read_text().splitlines()) > 60_000
+
+
+def test_langchain_blocking_and_asyncio(lodestar, settings: Settings) -> None:  # type: ignore[no-untyped-def]
+    with Engine(settings) as engine:
+        documents = LodestarRetriever(engine=engine, k=3).invoke(QUESTION)
+        assert asyncio.run(LodestarRetriever(engine=engine, k=3).ainvoke(QUESTION)) == documents
+    assert "Peruvian Sol" in documents[0].page_content
+
+
+def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    train = "the extra `train` brings it: pip install 'lodestar-kg[train]'"
+    ran = lodestar("train", "star", "--out", str(tmp_path / "star"), "--from-graph", code=11)
+    assert ran.stderr.splitlines()[-1].startswith("lodestar: lodestar train needs torch, which is not installed; ")
+    assert ran.stderr.endswith(f"{train}\n")
+    (tmp_path / "a.txt").write_text("Ada met Bob in Lima.\n")
+    ran = lodestar("load", "text", str(tmp_path / "a.txt"), "--pipeline", "en_core_web_sm", "--append", code=11)
+    assert "--pipeline needs spacy, which is not installed; the extra `text` brings it" in ran.stderr
+    local = {"LODESTAR_LLM_BASE_URL": "local", "LODESTAR_LLM_MODEL": "some/model"}
+    ran = lodestar("ask", QUESTION, "--llm", code=11, **local)
+    assert (
+        f"the language model some/model on this machine needs sentence-transformers, which is not installed; {train}"
+        in (ran.stderr)
+    )
+    with (
+        Engine(replace(settings, encoder="some/encoder")) as engine,
+        pytest.raises(MissingExtraError, match="some/encoder"),
+    ):
+        engine.ask(QUESTION)
+    found = lodestar("doctor").stdout
+    for extra in ("train", "lora", "text"):
+        assert f"extra {extra}" in found
+        assert f"pip install 'lodestar-kg[{extra}]'" in found

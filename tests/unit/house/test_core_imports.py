@@ -1,0 +1,63 @@
+"""The core imports no package of an extra; an import of one that is missing ends in one line that names the extra."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from lodestar.engine.errors import MissingExtraError
+from lodestar.engine.extras import EXTRAS, missing_extra, naming_extras, require_extra
+
+from tests.places import ROOT
+
+BLOCKED = """
+import sys
+from tests.core_modules import EXTRA_MODULES, import_core
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRA_MODULES:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+assert not EXTRA_MODULES & set(sys.modules), "imported with Engine"
+sys.meta_path.insert(0, Blocked())
+num_core, needed = import_core()
+print(num_core, len(needed))
+"""
+
+
+def test_no_module_of_the_core_imports_an_extra() -> None:
+    ran = subprocess.run([sys.executable, "-c", BLOCKED], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-2_000:]
+    num_core, num_needed = map(int, ran.stdout.split())
+    assert num_core > 3 * num_needed > 0
+
+
+def test_the_table_is_what_pyproject_says() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        declared = tomllib.load(file)["project"]["optional-dependencies"]
+    assert {extra.name for extra in EXTRAS} == set(declared) - {"all"}
+    for extra in EXTRAS:
+        told = {each.split(";")[0].split(">")[0].strip() for each in declared[extra.name]}
+        assert set(extra.distributions) == {name for name in told if not name.startswith("lodestar-kg")}
+
+
+def test_a_missing_package_names_its_extra() -> None:
+    with pytest.raises(MissingExtraError) as raised, naming_extras("the reranker x"):
+        raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
+    assert str(raised.value) == (
+        "the reranker x needs torch, which is not installed; the extra `train` brings it: "
+        "pip install 'lodestar-kg[train]'"
+    )
+    assert missing_extra(ModuleNotFoundError("No module named 'mine'", name="mine")) is None
+    with pytest.raises(ModuleNotFoundError, match="mine"), naming_extras():
+        raise ModuleNotFoundError("No module named 'mine'", name="mine")
+
+
+def test_an_extra_is_required_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lodestar.engine.extras._is_installed", lambda name: name != "peft")
+    require_extra("train", "this")
+    with pytest.raises(MissingExtraError, match=r"a LoRA needs peft.*lodestar-kg\[lora\]"):
+        require_extra("lora", "a LoRA")
