@@ -276,5 +276,5 @@ class Incoming(EmbeddedServer):
         avoided = {BOLT_PORT, HTTP_PORT, *self.target.remembered_ports}
         return avoided | self.target._avoided_ports() | super()._avoided_ports()
 
-    def _for_us_alone(self) -> bool:
+    def _ends_with_parent(self) -> bool:
         return threading.current_thread() is threading.main_thread()
