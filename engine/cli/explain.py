@@ -125,10 +125,10 @@ def command(
     for option, file in files:
         check_output(option, file, reads=read_by(flags), force=force)
     settings, recipe = settings_and_recipe(flags)
-    question_value = Question(question, topics)
+    query = Question(question, topics)
     if growing_part(recipe) is not None:
         with Engine(settings, recipe=recipe) as engine:
-            growth = engine.growth(question_value)
+            growth = engine.growth(query)
         if as_json:
             echo(json.dumps(growth_data(growth), ensure_ascii=False))
         else:
@@ -136,7 +136,7 @@ def command(
         _write((svg, growth_svg(growth)), (html, growth_page(growth)))
         return
     with Engine(settings, recipe=recipe) as engine:
-        explanation = engine.explain(question_value, top_k=top_k)
+        explanation = engine.explain(query, top_k=top_k)
     if as_json:
         echo(json.dumps(explanation_data(explanation), ensure_ascii=False))
     else:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from ...models.one_line import one_line
 from .. import recipes
 from ..errors import InputError, UsageError
-from ..forms.forming import Forming
+from ..forms.forming import FormRetriever
 from ..pipeline import Pipeline
 from ..resolving import fill_dataclass, key_and_value, put
 from ..resources import GraphResources
@@ -76,7 +76,7 @@ class Recipe:
             self.check()
             retriever = join_parts(self.stages, self.parts, graph)
         if self.forms:
-            retriever = Forming(retriever, linker, graph.catalogue.stored_as)
+            retriever = FormRetriever(retriever, linker, graph.catalogue.stored_as)
         return Pipeline(linker, retriever, answerer)
 
     def _answerer(self, graph: GraphResources) -> Answerer:

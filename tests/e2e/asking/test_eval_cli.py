@@ -184,7 +184,11 @@ def test_noise_is_drawn_with_the_filter_and_without(lodestar: Lodestar, question
     ("arguments", "code", "fault"),
     [
         (["none.jsonl"], 3, "none.jsonl: no such file"),
-        (["{questions}", "--noise", "10,x"], 2, "--noise: expected numbers from 1 to 1,000, such as 10,20,30, found '10,x'"),
+        (
+            ["{questions}", "--noise", "10,x"],
+            2,
+            "--noise: expected numbers from 1 to 1,000, such as 10,20,30, found '10,x'",
+        ),
         (["{questions}", "--recipe", "nova"], 2, "no recipe is called 'nova'"),
         (["{questions}", "--recipe", "star"], 2, "expected the folder of a checkpoint of kind star, found none"),
         (["{questions}", "--recipe", "star", "--set", "star.checkpoint=none"], 8, "expected a checkpoint"),

@@ -17,7 +17,10 @@ from lodestar.engine.errors import UsageError
             ["mine", "q.jsonl", "--questions", "5", "--out", "o"],
             "--questions: needs --from-graph",
         ),
-        (["mine", "--from-graph", "--limit", "5", "--out", "o"], "--split, --format, --limit: cannot be used with --from-graph"),
+        (
+            ["mine", "--from-graph", "--limit", "5", "--out", "o"],
+            "--split, --format, --limit: cannot be used with --from-graph",
+        ),
         (
             ["mine", "q.jsonl", "--paraphrase", "--out", "o"],
             "--paraphrase: needs --from-graph",
