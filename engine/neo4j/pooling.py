@@ -1,4 +1,4 @@
-"""The request that pools scores of retrieved triples along shortest paths, in the database."""
+"""Pool scores of retrieved triples along shortest paths, in the database."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .templates import template
 def pool_scores(
     questions: Sequence[TripleColumns], scores: Sequence[Sequence[float]], position: float, *, use_maximum: bool
 ) -> Request[list[list[float]]]:
-    """The pooled score of each triple of each question; what the graph does not have is a path of its own.
+    """Return the pooled score of each triple of each question; a triple that is not in the graph is its own path.
 
-    scores: of each question's triples, in order. position: a of the bonus. use_maximum: s_p is the maximum, not the
-    mean.
+    scores: of each question's triples, in order. position: a of the bonus. use_maximum: s_p is the maximum instead of
+    the mean.
     """
 
     def decode(rows: Sequence[Row]) -> list[list[float]]:
