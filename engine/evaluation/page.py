@@ -1,4 +1,4 @@
-"""Draw the figures of a run as an HTML page."""
+"""Draw the metrics of a run as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SIZE = (5.2, 3.2)
 
 
 def hits_by_hops(by_hops: Mapping[str, Any]) -> str:
-    """Hits@1 of answers and of paths by the number of hops, with 95 % intervals."""
+    """Plot Hits@1 of answers and of paths by number of hops, with 95 % intervals."""
     figure, axes = _new("Hits@1 by hops", "hops (n questions)", "Hits@1")
     hops = list(by_hops)
     for offset, (metric, label, colour) in enumerate(
@@ -53,7 +53,7 @@ def hits_by_hops(by_hops: Mapping[str, Any]) -> str:
 
 
 def recall_by_k(figures: Mapping[str, Any]) -> str:
-    """Recall at k of answers and, where a set has them, of gold paths and triples."""
+    """Plot recall at k of answers and, if the set has them, of gold paths and triples."""
     figure, axes = _new("Recall at k of the retrieved paths", "k", "recall")
     for kind, label, colour in (
         ("answer_recall", "answers", _BLUE),
@@ -77,7 +77,7 @@ def recall_by_k(figures: Mapping[str, Any]) -> str:
 
 
 def latency_by_stage(stages: Mapping[str, Any]) -> str:
-    """Median and 95th percentile of the seconds of each stage."""
+    """Plot median and 95th percentile of the seconds of each stage."""
     figure, axes = _new("Seconds by stage: median, line to the 95th percentile", "seconds", "")
     names = list(stages)[::-1]
     axes.barh(names, [stages[name]["p50_s"] for name in names], color=_BLUE)
@@ -87,7 +87,7 @@ def latency_by_stage(stages: Mapping[str, Any]) -> str:
 
 
 def calibration(bins: Sequence[Mapping[str, float]]) -> str:
-    """Confidence against the share that is right; the area of a point is the number of answers."""
+    """Plot confidence against the share of right answers; the area of a point is the number of answers."""
     figure, axes = _new("Calibration of answers", "mean confidence", "share right")
     most = max((each["num"] for each in bins), default=1)
     axes.plot([0, 1], [0, 1], color=_GREY, lw=1, ls="--")
@@ -105,9 +105,9 @@ def calibration(bins: Sequence[Mapping[str, float]]) -> str:
 
 
 def risk_coverage(selective: Mapping[str, Any]) -> str:
-    """Share of wrong answers by the share of questions that is answered, the surest first."""
-    asked = f"{selective['n']:,} questions, {selective['num_unanswerable']:,} without an answer"
-    figure, axes = _new("Risk by coverage", f"share answered ({asked})", "share of answers that are wrong")
+    """Plot the share of wrong answers by the share of answered questions, most confident first."""
+    population = f"{selective['n']:,} questions, {selective['num_unanswerable']:,} without an answer"
+    figure, axes = _new("Risk by coverage", f"share answered ({population})", "share of answers that are wrong")
     curve = selective["curve"]
     axes.plot([point["coverage"] for point in curve], [point["risk"] for point in curve], color=_BLUE)
     if kept := selective["false_answers"]:
@@ -122,7 +122,7 @@ def risk_coverage(selective: Mapping[str, Any]) -> str:
 
 
 def misses(kinds: Mapping[str, Any]) -> str:
-    """Where wrong first answers were lost, as shares of all of them."""
+    """Plot where wrong first answers were lost, as shares of all of them."""
     figure, axes = _new("Where wrong answers were lost", "share of wrong first answers", "")
     names = list(kinds)[::-1]
     bars = axes.barh(names, [kinds[name]["share"] for name in names], color=_ORANGE)
@@ -131,8 +131,8 @@ def misses(kinds: Mapping[str, Any]) -> str:
 
 
 def noise_curves(curves: Sequence[Mapping[str, Any]], metric: str) -> str:
-    """A figure by the amount of noise, a line for each recipe, with 95 % intervals."""
-    figure, axes = _new("F1 by pieces of noise among the evidence", "pieces of noise", "F1")
+    """Plot a metric by the amount of noise, one line for each recipe, with 95 % intervals."""
+    figure, axes = _new("F1 by number of noise items in the evidence", "noise items", "F1")
     for curve, colour in zip(curves, (_BLUE, _ORANGE, _GREY), strict=False):
         nums = [point["num"] for point in curve["points"]]
         each = [point["figures"][metric] for point in curve["points"]]
@@ -161,14 +161,14 @@ def _svg(figure: Figure) -> str:
 
 
 def report_page(report: Mapping[str, Any]) -> str:
-    """Return the page's text."""
+    """Return the HTML of the page."""
     kinds = report["misses"]["kinds"]
-    calibration = report["calibration"]
-    drawn = [
+    confidences = report["calibration"]
+    plots = [
         hits_by_hops(report["by_hops"]) if report["by_hops"] else "",
         recall_by_k(report["figures"]),
         latency_by_stage(report["cost"]["stages"]) if report["cost"]["stages"] else "",
-        calibration(calibration["bins"]) if calibration else "",
+        calibration(confidences["bins"]) if confidences else "",
         risk_coverage(report["selective"]) if report["selective"] and report["selective"]["curve"] else "",
         misses(kinds) if kinds else "",
     ]
@@ -178,7 +178,7 @@ def report_page(report: Mapping[str, Any]) -> str:
         title=escape(f"{report['what']['dataset']['name']}: {report['what']['recipe']['name']}"),
         lead=escape(lead(report)),
         figures=_rows(figure_rows(report)),
-        plots="\n".join(drawn),
+        plots="\n".join(plots),
         misses=_rows(
             (kind, f"{found['num']:,}", f"{found['share']:.3f}", _places(found["places"]))
             for kind, found in kinds.items()
