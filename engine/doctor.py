@@ -174,7 +174,7 @@ def _llm(settings: Settings) -> Finding:
 
     if settings.llm_prompt:
         load_prompt(Path(settings.llm_prompt))
-        chat = ChatGateway.of(replace(settings, llm_cache=""))  # do not create the cache
+    chat = ChatGateway.of(replace(settings, llm_cache=""))  # do not create the cache
     try:
         listed = chat.models(min(settings.llm_timeout_s, LLM_TIMEOUT_S))
     finally:

@@ -21,7 +21,7 @@ from ..settings import Settings
 from ..whole_file import write_whole
 from . import page as plots
 from .baselines import Noise
-from .metrics.uncertainty import bootstrap_interval, test_pairs
+from .metrics.uncertainty import bootstrap_interval, compare_pairs
 from .runs import Run, RunOptions, run_all
 
 NOISE = "noise"
@@ -236,7 +236,7 @@ def _point(clean: NoiseRun, noisy: NoiseRun) -> dict[str, Any]:
         mean = sum(values) / len(values)
         figures[metric] = {"mean": mean, "low": interval.low, "high": interval.high, "n": len(values)}
     before, after = ([record.scores[LOSS] for record in each.run.records] for each in (clean, noisy))
-    lost = test_pairs(before, after, seed=seed)
+    lost = compare_pairs(before, after, seed=seed)
     loss = {"mean": lost.difference, "low": lost.interval.low, "high": lost.interval.high, "p": lost.p_value}
     return {"num": noisy.num, "figures": figures, "loss": loss}
 

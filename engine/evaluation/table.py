@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from .metrics.uncertainty import Paired, test_pairs
+from .metrics.uncertainty import Paired, compare_pairs
 from .record import Record
 
 _FIRST = (
@@ -177,7 +177,7 @@ def compare_runs(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Com
     if any(not set(COMPARED) <= record.scores.keys() for record in (*a, *b)):
         raise UsageError(f"expected the figures {', '.join(COMPARED)} of every question: run it again")
     tests = {
-        metric: test_pairs(
+        metric: compare_pairs(
             [mine.scores[metric] for mine, _ in pairs], [theirs.scores[metric] for _, theirs in pairs], seed=seed
         )
         for metric in COMPARED

@@ -1,6 +1,6 @@
-"""Show how GRIL grew its subgraph, hop by hop.
+"""Show how GRIL grew its subgraph, layer by layer, as text, SVG or HTML.
 
-Kept edges are drawn through, pruned ones dashed and pale. No style sheet, no script, no font of its own.
+Kept edges are solid, pruned ones dashed and pale. The output needs no style sheet, script or font.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..values import Entity, LinkedQuestion, Question, Topic
 from .page import markup, text_width
 
 MAX_EDGES = 24
-"""Of a layer that are shown: the most attended to; how many more there were is said."""
+"""The most edges of a layer to show, by attention; the number of others is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrownEdge:
-    """An edge as it was walked: from `source` to `target`, along the relation or against it."""
+    """A walked edge from `source` to `target`; `inverse` if against the relation's direction."""
 
     source: Entity
     relation: str
@@ -35,7 +35,7 @@ class GrownEdge:
 
 @dataclass(frozen=True, slots=True)
 class GrownLayer:
-    """The edges of a layer, the most attended to first, and how many were kept and pruned that are not among them."""
+    """The shown edges of a layer by descending attention, and the numbers of other kept and pruned edges."""
 
     edges: tuple[GrownEdge, ...]
     more_kept: int
@@ -44,7 +44,7 @@ class GrownLayer:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How the subgraph of a question grew."""
+    """The growth of a question's subgraph."""
 
     question: Question
     topics: tuple[Topic, ...]
@@ -52,7 +52,7 @@ class Growth:
 
 
 def show_layer(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer:
-    """Return a layer of these edges, the most attended to first; of equal ones by name."""
+    """Return a layer with the edges of highest attention; ties by name."""
     ranked = sorted(edges, key=lambda e: (-e.attention, e.source.id, e.relation, e.inverse, e.target.id))
     left_out = ranked[max_edges:]
     kept = sum(edge.kept for edge in left_out)
@@ -60,7 +60,7 @@ def show_layer(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer
 
 
 def growth_data(growth: Growth) -> dict[str, object]:
-    """Return it as plain data for JSON."""
+    """Return the growth as plain data for JSON."""
     return {
         "question": growth.question.text,
         "topics": [{"id": topic.entity.id, "name": topic.entity.name} for topic in growth.topics],
@@ -88,7 +88,7 @@ def growth_data(growth: Growth) -> dict[str, object]:
 
 
 def growth_lines(growth: Growth) -> list[str]:
-    """Return it as lines of text: of each layer the edges that are shown, pruned ones marked."""
+    """Return the growth as lines of text: the shown edges of each layer, pruned ones marked."""
     lines = []
     for number, layer in enumerate(growth.layers, start=1):
         lines.append(f"layer {number}")
@@ -98,17 +98,17 @@ def growth_lines(growth: Growth) -> list[str]:
             text = f"{edge.source.label} {relation} {edge.target.label}"
             lines.append(f"  {100 * edge.attention:5.1f} %  {one_line(text, 200)}{pruned}")
         if layer.more_kept or layer.more_pruned:
-            lines.append(f"  and {layer.more_kept:,} more that were kept, {layer.more_pruned:,} more that were pruned")
+            lines.append(f"  and {layer.more_kept:,} more kept, {layer.more_pruned:,} more pruned")
     return lines
 
 
 def growing_part(recipe: Recipe) -> Gril | None:
-    """Return the part of a recipe that grows a subgraph, None where there is none."""
+    """Return the part of a recipe that grows a subgraph, None if there is none."""
     return next((part for part in recipe.parts.values() if isinstance(part, Gril)), None)
 
 
 def growth_of(evidence: Evidence[Item], retriever: GrowingRetriever) -> Steps[Growth]:
-    """Return how the subgraph of the evidence's question grew; it is read once more."""
+    """Return the growth of the subgraph of the evidence's question; the subgraph is read again."""
     linked = LinkedQuestion(evidence.question, evidence.topics)
     batch, found = yield from retriever.grow([linked])
     layers = []
@@ -132,7 +132,7 @@ def growth_of(evidence: Evidence[Item], retriever: GrowingRetriever) -> Steps[Gr
 WIDTH, MARGIN = 960, 24
 ROW = 26
 LEFT, RIGHT = 250, 700
-"""Where sources end and targets begin."""
+"""Right edge of the sources, left edge of the targets."""
 NAME_SIZE, RELATION_SIZE = 13, 10
 MAX_STROKE = 12.0
 INK, DIM, RULE, KEPT, PRUNED = "#1d2429", "#5f6b74", "#d9dee2", "#1f69b0", "#c07a3a"
@@ -140,7 +140,7 @@ FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 
 
 def growth_svg(growth: Growth) -> str:
-    """Return the picture's text."""
+    """Return the growth as SVG."""
     body: list[str] = []
     y = MARGIN + 18.0
     body.append(_text(MARGIN, y, _cut(growth.question.text, 18, WIDTH - 2 * MARGIN), size=18, bold=True))
@@ -151,7 +151,7 @@ def growth_svg(growth: Growth) -> str:
     for number, layer in enumerate(growth.layers, start=1):
         drawn, y = _layer(number, layer, y)
         body += drawn
-    note = "an edge is as wide as its share of its source's attention; dashed ones were pruned"
+    note = "the width of an edge is its share of its source's attention; dashed edges were pruned"
     body.append(_text(MARGIN, y + 16, note, size=11, fill=DIM))
     y += 36
     return "\n".join(
@@ -167,7 +167,7 @@ def growth_svg(growth: Growth) -> str:
 
 
 def growth_page(growth: Growth) -> str:
-    """Return the picture as an HTML page that needs nothing else."""
+    """Return the picture as a self-contained HTML page."""
     return (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -179,14 +179,14 @@ def growth_page(growth: Growth) -> str:
 
 
 def _layer(number: int, layer: GrownLayer, top: float) -> tuple[list[str], float]:
-    """Return the elements of a layer's panel, and where the next one begins."""
+    """Return the elements of a layer's panel, and the top of the next one."""
     body = [f'<path d="M{MARGIN} {top:.1f}H{WIDTH - MARGIN}" stroke="{RULE}"/>']
     kept = sum(edge.kept for edge in layer.edges) + layer.more_kept
     pruned = len(layer.edges) - kept + layer.more_kept + layer.more_pruned
     body.append(_text(MARGIN, top + 20, f"Layer {number}: {kept:,} kept, {pruned:,} pruned", size=13, bold=True))
     y = top + 40
     sources, targets = (_places([getattr(e, end) for e in layer.edges], y) for end in ("source", "target"))
-    for edge in reversed(layer.edges):  # the most attended to on top
+    for edge in reversed(layer.edges):  # highest attention on top
         body += _edge(edge, sources[edge.source], targets[edge.target])
     for entity, place in sources.items():
         body.append(_text(LEFT - 8, place + 4, _cut(entity.label, NAME_SIZE, LEFT - MARGIN - 8), anchor="end"))
@@ -194,7 +194,7 @@ def _layer(number: int, layer: GrownLayer, top: float) -> tuple[list[str], float
         body.append(_text(RIGHT + 8, place + 4, _cut(entity.label, NAME_SIZE, WIDTH - MARGIN - RIGHT - 8)))
     y += ROW * max(len(sources), len(targets), 1)
     if layer.more_kept or layer.more_pruned:
-        more = f"and {layer.more_kept:,} more that were kept, {layer.more_pruned:,} more that were pruned"
+        more = f"and {layer.more_kept:,} more kept, {layer.more_pruned:,} more pruned"
         body.append(_text(MARGIN, y, more, size=11, fill=DIM))
         y += 16
     return body, y + 4
@@ -231,7 +231,7 @@ def _text(
 
 
 def _cut(text: str, size: float, width: float) -> str:
-    """Return a text that is no wider, in one line."""
+    """Return the text cut to a width, on one line."""
     line = " ".join(text.split())
     while line and text_width(line, size) > width:
         line = line.removesuffix("…")[:-1] + "…"

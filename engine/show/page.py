@@ -1,7 +1,7 @@
-"""Draw an explanation as an HTML page.
+"""Draw an explanation as SVG and as an HTML page.
 
-A row for each path: its rank and scores, the question's words shaded by what `[QSP]` attended to, the path's words by
-what `[PSP]` attended to, the ends it leads to. The numbers under the words are per cent.
+Each path has a row: its rank and scores, the question's words shaded by `[QSP]`'s attention, the path's words shaded by
+`[PSP]`'s, and its ends. The numbers under the words are per cent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NO_CHARACTERS = "\ufffe\uffff"
 
 
 def markup(text: str) -> str:
-    """Return text escaped for XML and HTML; what could steer a reader's eye or is not allowed there becomes U+FFFD."""
+    """Return text escaped for XML and HTML; invisible control characters and forbidden ones become U+FFFD."""
     return escape(
         "".join(
             "\ufffd" if c in _NO_CHARACTERS or (unicodedata.category(c) in _INVISIBLE and c not in _JOINERS) else c
@@ -34,7 +34,7 @@ def markup(text: str) -> str:
 
 
 def ends_named(chain: Chain) -> str:
-    """Return the names of a chain's ends, the first few with the number of all others; not yet escaped."""
+    """Return the names of a chain's first ends and the number of others; not yet escaped."""
     named = [_cut_name(end.label) for end in chain.ends[:MAX_ENDS]]
     more = len(chain.ends) - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more else "")
@@ -63,12 +63,12 @@ _WIDTHS = {
 _USUAL = 0.556
 _UNKNOWN = 0.62
 _RESERVE = 1.12
-"""Verdana and DejaVu Sans, which stand in where Helvetica is missing, are that much wider."""
+"""Verdana and DejaVu Sans, the replacements of Helvetica, are wider by this factor."""
 _BOLD = 1.08
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return about how wide a text is at most, in the unit of `size`: Helvetica's widths with a reserve."""
+    """Return an upper estimate of a text's width in the unit of `size`: Helvetica's widths with a reserve."""
     return size * _RESERVE * (_BOLD if bold else 1.0) * sum(map(_width, unicodedata.normalize("NFD", text)))
 
 
@@ -93,13 +93,13 @@ MAX_WORD_WIDTH = 600
 
 INK, DIM, RULE = "#1d2429", "#5f6b74", "#d9dee2"
 QUESTION_HUE, PATH_HUE = "#5c9bd8", "#f0a050"
-"""Light enough that dark words are read on them, told apart by the colour-blind."""
+"""Light enough for dark text, and distinguishable for the colour-blind."""
 
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 
 
 def svg(explanation: Explanation) -> str:
-    """Return the picture's text."""
+    """Return the explanation as SVG."""
     body: list[str] = []
     y = MARGIN + 16.0
     for line in _wrap_text(explanation.question.text, 18, WIDTH - 2 * MARGIN, bold=True):
@@ -127,7 +127,7 @@ def svg(explanation: Explanation) -> str:
 
 
 def _row(rank: int, path: ExplainedPath, explanation: Explanation, top: float) -> tuple[list[str], float]:
-    """Return the elements of a path's row, and where the next one begins."""
+    """Return the elements of a path's row, and the top of the next one."""
     body = [f'<path d="M{MARGIN} {top:.1f}H{WIDTH - MARGIN}" stroke="{RULE}"/>']
     y = top + 16
     body.append(_label(MARGIN, y + 18, f"{rank}", size=20, bold=True))
@@ -169,7 +169,7 @@ def _words(words: Sequence[Word], y: float, most: float, hue: str) -> Iterator[s
 
 
 def _lines(words: Sequence[Word]) -> Iterator[list[Word]]:
-    """Yield the words in lines that are no wider than the picture."""
+    """Yield the words in lines that fit the picture."""
     line: list[Word] = []
     x = float(WORDS_X)
     for word in words:
@@ -220,7 +220,7 @@ def _label(x: float, y: float, text: str, *, size: float = 13, bold: bool = Fals
 
 
 def _wrap_text(text: str, size: float, width: float, *, bold: bool = False) -> list[str]:
-    """Return a text in lines of at most `width`; a word that is wider is cut into parts."""
+    """Return a text in lines of at most `width`; a wider word is split."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -237,7 +237,7 @@ def _wrap_text(text: str, size: float, width: float, *, bold: bool = False) -> l
 
 
 def explanation_page(explanation: Explanation) -> str:
-    """Return the page's text."""
+    """Return the explanation as an HTML page."""
     text = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     rows = [_table_row(rank, path, explanation) for rank, path in enumerate(explanation.paths, start=1)]
     none = f'<li><span></span><span class="by">{markup(explanation.note or "no path was found")}</span></li>'

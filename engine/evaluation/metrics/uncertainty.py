@@ -129,7 +129,7 @@ def macro_by(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
     return fsum(means.values()) / len(means)
 
 
-def test_pairs(
+def compare_pairs(
     a: Sequence[float],
     b: Sequence[float],
     *,

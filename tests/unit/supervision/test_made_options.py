@@ -42,7 +42,10 @@ from lodestar.engine.errors import UsageError
         ),
         (["train", "star", "--out", "o"], "--dataset: expected questions, found none"),
         (["train", "star", "--dataset", "q", "--out", "o"], "--dev: expected questions, found none"),
-        (["train", "star", "--dataset", "q", "--dev", "d", "--questions", "9", "--out", "o"], "--questions: only"),
+        (
+            ["train", "star", "--dataset", "q", "--dev", "d", "--questions", "9", "--out", "o"],
+            "--questions: needs --from-graph",
+        ),
     ],
 )
 def test_one_line(arguments: list[str], line: str) -> None:
