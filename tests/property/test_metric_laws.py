@@ -35,7 +35,7 @@ from lodestar.engine.evaluation.metrics.paths import (
     reciprocal_rank,
     triple_recall_at_k,
 )
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, macro_by, compare_pairs
+from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs, macro_by
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath
 
 from tests.examples import examples

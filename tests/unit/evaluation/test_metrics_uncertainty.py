@@ -12,9 +12,9 @@ from lodestar.engine.evaluation.metrics.uncertainty import (
     bootstrap_interval,
     bootstrap_ratio_interval,
     bootstrap_statistic_interval,
+    compare_pairs,
     macro_by,
     means_by,
-    compare_pairs,
 )
 
 
