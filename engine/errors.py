@@ -1,35 +1,35 @@
-"""Every error that Lodestar raises on purpose, and the exit code the command line ends with.
+"""Define every error that Lodestar raises on purpose, with the exit code of the command line.
 
     LodestarError                      1
     ├── UsageError                     2   the question or option cannot be used
     ├── InputError                     3   a file is not what was expected (place and line in the message)
     ├── DatabaseError                  4   Neo4j answered with an error
     │   ├── DatabaseUnavailableError   4   nothing listens at the address
-    │   ├── AuthenticationError        4   user or password refused
-    │   ├── UnsupportedVersionError    4   a Neo4j that Lodestar does not support
-    │   ├── QueryTimeoutError          4   a query ran past its timeout
+    │   ├── AuthenticationError        4   Neo4j refused the user or the password
+    │   ├── UnsupportedVersionError    4   Lodestar does not support this version of Neo4j
+    │   ├── QueryTimeoutError          4   a query exceeded its timeout
     │   └── LoadInProgressError        4   another load is running on this graph
-    ├── GraphError                     5   the graph lacks what is asked for (empty, no index, unknown relation)
-    │   ├── EntityNotFoundError        5   no entity with this id, or no known entity in the question
-    │   └── UnknownRelationError       5   the graph has a relation that the catalogue, as it was read, has not
+    ├── GraphError                     5   the graph lacks something that is needed (empty, no index, unknown relation)
+    │   ├── EntityNotFoundError        5   no entity has this id, or the question mentions no known entity
+    │   └── UnknownRelationError       5   the graph has a relation that is not in the catalogue read earlier
     ├── ServerError                    6   the embedded Neo4j could not be started, stopped or reset
     │   └── PortTakenError             6   another process listens at the port
     ├── DownloadError                  7   a file could not be fetched or is not the pinned one
     ├── EncoderError                   8   the sentence encoder could not be loaded
-    │   └── CheckpointError            8   a trained scorer is missing, damaged, or of another graph
+    │   └── CheckpointError            8   a trained scorer is missing, damaged, or was trained on another graph
     ├── LLMError                       9   the language model failed, refused or sent something unreadable
     ├── StorageError                  10   a disk or the memory has no room, or a folder cannot be written
     └── MissingExtraError             11   a package is not installed that an extra of Lodestar brings
 
 A message says what was expected, what was found, where, and what to do next, in one line.
-Interrupted by Ctrl-C the command line ends with 130.
+After Ctrl-C the command line exits with 130.
 """
 
 from __future__ import annotations
 
 
 class LodestarError(Exception):
-    """Root of the errors that are answers to a situation and not bugs."""
+    """Root of all errors that a user can act on; anything else is a bug."""
 
     exit_code = 1
 
@@ -65,7 +65,7 @@ class UnsupportedVersionError(DatabaseError):
 
 
 class QueryTimeoutError(DatabaseError):
-    """A query ran past its timeout and was ended."""
+    """A query exceeded its timeout and was ended."""
 
 
 class LoadInProgressError(DatabaseError):
@@ -73,17 +73,17 @@ class LoadInProgressError(DatabaseError):
 
 
 class GraphError(LodestarError):
-    """The graph lacks what was asked for."""
+    """The graph lacks something that is needed."""
 
     exit_code = 5
 
 
 class EntityNotFoundError(GraphError):
-    """No entity has this id, or no known entity is in the question."""
+    """No entity has this id, or the question mentions no known entity."""
 
 
 class UnknownRelationError(GraphError):
-    """The graph has a relation that is not in the catalogue as it was read: more was loaded since then."""
+    """The graph has a relation that is not in the catalogue read earlier: more was loaded since then."""
 
 
 class ServerError(LodestarError):
@@ -93,11 +93,11 @@ class ServerError(LodestarError):
 
 
 class PortTakenError(ServerError):
-    """Another process listens at the port that was asked for."""
+    """Another process listens at the requested port."""
 
 
 class DownloadError(LodestarError):
-    """A file could not be fetched, or what came is not the pinned file."""
+    """A file could not be fetched, or the fetched file is not the pinned one."""
 
     exit_code = 7
 
@@ -119,7 +119,7 @@ class LLMError(LodestarError):
 
 
 class StorageError(LodestarError):
-    """A disk or the memory has no room for what is to be written, or a folder cannot be written."""
+    """The disk or the memory is full, or a folder cannot be written."""
 
     exit_code = 10
 

@@ -1,4 +1,4 @@
-"""Hold questions with right answers, and look these up in the graph."""
+"""Hold questions with their gold answers, and look these answers up in the graph."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .values import Question
 
 @dataclass(frozen=True, slots=True)
 class GoldAnswer:
-    """One right answer: an entity's id, the names it goes by, or both; never neither.
+    """One gold answer: an entity's id, its names, or both.
 
-    A right answer that is no entity (a number, a date) has its text as the only name.
+    An answer that is no entity (a number, a date) has its text as the only name.
     """
 
     id: str | None = None
@@ -31,9 +31,9 @@ class GoldAnswer:
 
 @dataclass(frozen=True, slots=True)
 class GoldPath:
-    """A reasoning path that leads to an answer, as annotators wrote it: in walking order, directions unsaid.
+    """A reasoning path to an answer, as annotators wrote it: in walking order, without directions.
 
-    `entities` is one longer than `relations`, or empty where only the relations are known.
+    `entities` is one longer than `relations`, or empty if only the relations are known.
     """
 
     relations: tuple[str, ...]
@@ -46,12 +46,12 @@ class GoldPath:
 
 @dataclass(frozen=True, slots=True)
 class GoldQuestion:
-    """A question with its topic entities (ids, or names where the set gives no ids) and its right answers.
+    """A question with its topic entities (ids, or names if the set gives no ids) and its gold answers.
 
-    `answers` is empty where the right thing to do is to abstain. `num_hops` is None where the set does not say it.
-    `triples` are those that the set holds for relevant: (head, relation, tail), by id or name as the set has them.
-    `without` names relations that it is asked without (`evaluation.unanswerable`). `options` are what is chosen from,
-    where it is a choice; one of them is the answer's name.
+    `answers` is empty if the question should be abstained from. `num_hops` is None if the set does not give it.
+    `triples` are the set's relevant triples (head, relation, tail), by id or name as in the set. `without` are the
+    excluded relations (`evaluation.unanswerable`). `options` are the choices of a multiple-choice question; one of them
+    is the answer's name.
     """
 
     id: str
@@ -66,13 +66,13 @@ class GoldQuestion:
     options: tuple[str, ...] = ()
 
     def asked(self, topic_entities: tuple[str, ...]) -> Question:
-        """Return the question as the engine is asked it, starting from these entities (none: they are linked)."""
+        """Return the question for the engine, starting from these entities; without any, the linker finds them."""
         return Question(self.text, topic_entities, self.id, self.without, self.options)
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """The questions of one file, in its order; ids are distinct. `sha256` is of the file's bytes as they are."""
+    """The questions of one file in its order, with distinct ids. `sha256` is of the file's bytes."""
 
     name: str
     format: str
@@ -80,7 +80,7 @@ class QuestionSet:
     questions: tuple[GoldQuestion, ...]
 
     def sampled(self, limit: int | None, seed: int) -> tuple[GoldQuestion, ...]:
-        """Return a sample in the order of the set; all of them without a limit or where it is larger."""
+        """Return a random sample in the order of the set, or all questions if there is no limit or it is larger."""
         if limit is None or limit >= len(self.questions):
             return self.questions
         chosen = random.Random(seed).sample(range(len(self.questions)), limit)  # noqa: S311 - a sample, no secret
@@ -94,10 +94,10 @@ MAX_SHOWN_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class KnownAnswers:
-    """Questions whose right answers go by what the graph has.
+    """Questions whose gold answers were looked up in the graph.
 
-    num_answers: distinct right answers that have an id. num_unknown: those of them that are no entity of the graph;
-    these go by name, by the value where they are written as literals.
+    num_answers: distinct gold answers with an id. num_unknown: those whose id is no entity of the graph; they are
+    matched by name, or by their value if they are written as literals.
     """
 
     questions: tuple[GoldQuestion, ...]
@@ -106,7 +106,7 @@ class KnownAnswers:
 
     @property
     def warning(self) -> str:
-        """What to tell who asked, where hardly an answer is an entity of the graph; else an empty text."""
+        """A warning for the user if most of the gold answers are no entities of the graph, else an empty text."""
         if not self.num_answers or self.num_unknown <= self.num_answers // 2:
             return ""
         named = (
@@ -122,10 +122,10 @@ class KnownAnswers:
 
 
 def with_known_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> KnownAnswers:
-    """Look right answers up.
+    """Look gold answers up in the graph.
 
-    One without a name gets the graph's; one whose id is no entity of the graph goes by that text, or by its value where
-    it is a literal: an N-Triples term, ``value^^type``, or the bare value.
+    An answer without a name gets the graph's name. An answer whose id is no entity of the graph is matched by that
+    text, or by its value if it is a literal: an N-Triples term, ``value^^type``, or the bare value.
     """
     ids = dict.fromkeys(a.id for question in questions for a in question.answers if a.id)
     known: dict[str, str | None] = {}
@@ -137,7 +137,7 @@ def with_known_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> K
 
 
 def with_topic_ids(questions: Sequence[GoldQuestion], gateway: Gateway) -> tuple[GoldQuestion, ...]:
-    """Look up the topics that are given by name alone: they become the ids that go by exactly this name."""
+    """Give questions whose topics are only names the ids of the entities with exactly these names."""
     names = dict.fromkeys(n for q in questions if not q.topic_ids for n in q.topic_names)
     named: dict[str, tuple[str, ...]] = {}
     for some in in_requests(names, A_REQUEST, len):

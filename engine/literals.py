@@ -1,4 +1,4 @@
-"""Literals as they are written: the N-Triples term of a value, and the value of a term."""
+"""Write literals as N-Triples terms, and read their values back."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def literal_term(value: str, datatype: str | None = None, language: str | None =
 
 
 def iri_text(text: str) -> str:
-    """Return a text with what an IRI cannot have escaped."""
+    """Return a text with the characters escaped that an IRI cannot contain."""
     return _NOT_IN_AN_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", text)
 
 
 def lexical_value(text: str) -> str:
-    """Return the value of a literal that is written as an N-Triples term or as ``value^^type``; other text as it is."""
+    """Return the value of a literal written as an N-Triples term or as ``value^^type``; return other text unchanged."""
     if term := _TERM.fullmatch(text):
         return _ESCAPE.sub(_unescape, term[1])
     typed = _TYPED.fullmatch(text)

@@ -35,7 +35,7 @@ def code_sha256() -> str:
 
 
 def commit() -> str | None:
-    """Return the commit of the checkout the code is in, ``+`` behind it where files were changed; None outside one."""
+    """Return the commit of the checkout, with ``+`` appended if files were changed; None outside a checkout."""
     if not (ROOT / ".git").exists():
         return None
     try:
@@ -49,9 +49,9 @@ def commit() -> str | None:
 def provenance(
     engine: Engine, recipe: Recipe, questions: QuestionSet, limit: int | None, topics: str, *, unanswerable: bool
 ) -> dict[str, Any]:
-    """Return all that a run is, in two parts: `what` decides the figures, `where` may change what they cost.
+    """Return everything that identifies a run, in two parts: `what` decides the figures, `where` may change their cost.
 
-    Two runs of the same `what` give the same figures; only a language model may answer otherwise.
+    Two runs with the same `what` give the same figures, except where a language model answers differently.
     """
     gateway = engine.gateway()
     state = gateway.fetch(read_graph_state())
@@ -71,7 +71,7 @@ def provenance(
                 "num_entities": state.num_entities,
             },
             "recipe": recipe.as_json(),
-            **({"against": others} if (others := _others(recipe)) else {}),
+            **({"against": others} if (others := _other_recipes(recipe)) else {}),
             "topics": topics,
             "unanswerable": unanswerable,
             "checkpoints": _checkpoints(recipe),
@@ -90,7 +90,7 @@ def provenance(
 
 
 def _checkpoints(recipe: Recipe) -> dict[str, str]:
-    """Return, by part, the hash of a checkpoint's description (of each that is there), which has those of its files."""
+    """Return for each part the hash of its checkpoint's descriptions, which contain the hashes of the other files."""
     folders = {name: getattr(part, "checkpoint", "") for name, part in recipe.parts.items()}
     return {
         name: " ".join(file_sha256(file) for file in sorted(Path(folder).glob("*.json")))
@@ -99,14 +99,14 @@ def _checkpoints(recipe: Recipe) -> dict[str, str]:
     }
 
 
-def _others(recipe: Recipe) -> dict[str, Any]:
-    """Return, by part, the recipe whose answers it integrates."""
+def _other_recipes(recipe: Recipe) -> dict[str, Any]:
+    """Return for each part the recipe whose answers it integrates."""
     others = {name: part.other_recipe() for name, part in recipe.parts.items() if isinstance(part, FI)}
     return {name: other.as_json() for name, other in others.items() if other}
 
 
 def machine() -> dict[str, Any]:
-    """Return processor, cores, memory and accelerator."""
+    """Return processor, cores, memory and GPU."""
     import psutil
 
     torch = sys.modules.get("torch")  # what was not imported computed nothing

@@ -1,4 +1,4 @@
-"""Options from plain data: frozen dataclasses filled from TOML and from ``KEY=VALUE``, every unknown name refused."""
+"""Fill frozen dataclasses of options from TOML and from ``KEY=VALUE``; every unknown name is an error."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .errors import UsageError
 T = TypeVar("T")
 
 MAX_BITS = 63
-"""Of a whole number: no option is larger, and larger ones are no floats."""
+"""Of a whole number; larger ones do not fit a float exactly enough for any option."""
 
 
 def fill_dataclass(kind: type[T], data: Mapping[str, Any], where: str) -> T:
-    """Return a dataclass with the values of plain data, inner dataclasses included; what is not given has its default.
+    """Return a dataclass filled from plain data, inner dataclasses included; missing values get their defaults.
 
-    Raises `UsageError`, beginning with `where`, for an option that there is not, a value of the wrong kind or out of
-    its range (a `ValueError` of the dataclass).
+    Raises `UsageError`, beginning with `where`, for an unknown option or a value of the wrong type or out of range (a
+    `ValueError` of the dataclass).
     """
     hints = get_type_hints(kind)
     names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
@@ -38,19 +38,19 @@ def fill_dataclass(kind: type[T], data: Mapping[str, Any], where: str) -> T:
 
 
 MAX_DOTS = 10
-"""Of a key; options are two tables deep at most."""
+"""Of a key; options are at most two tables deep."""
 
 
-def change(data: dict[str, Any], said: str, example: str) -> None:
-    """Put ``KEY=VALUE`` into plain data, dots in the key leading into tables; see `key_and_value`."""
-    put(data, *key_and_value(said, example), f"--set {said}")
+def change(data: dict[str, Any], text: str, example: str) -> None:
+    """Put ``KEY=VALUE`` into plain data; dots in the key lead into tables. See `key_and_value`."""
+    put(data, *key_and_value(text, example), f"--set {text}")
 
 
-def key_and_value(said: str, example: str) -> tuple[str, Any]:
-    """Return the parts of ``KEY=VALUE``; VALUE is TOML, else text. `example` is what a `UsageError` shows."""
-    key, equals, value = said.partition("=")
+def key_and_value(text: str, example: str) -> tuple[str, Any]:
+    """Return key and value of ``KEY=VALUE``. VALUE is read as TOML, else as text. A `UsageError` shows `example`."""
+    key, equals, value = text.partition("=")
     if not equals or not all(key.split(".")) or key.count(".") > MAX_DOTS:
-        raise UsageError(f"--set: expected KEY=VALUE, as {example}, found {said!r}")
+        raise UsageError(f"--set: expected KEY=VALUE, as {example}, found {text!r}")
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):
@@ -58,7 +58,7 @@ def key_and_value(said: str, example: str) -> tuple[str, Any]:
 
 
 def put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
-    """Put a value into plain data under a key with dots, which lead into tables."""
+    """Put a value into plain data under a key whose dots lead into tables."""
     *tables, last = key.split(".")
     for table in tables:
         data = data.setdefault(table, {})
@@ -81,7 +81,7 @@ def _value(wanted: Any, value: Any, name: str, where: str) -> Any:
             return None
         (wanted,) = (kind for kind in get_args(wanted) if kind is not type(None))
     if type(value) is int and wanted in (int, float) and value.bit_length() > MAX_BITS:
-        raise UsageError(f"{where}: expected a number for {name}, found one of very many digits")
+        raise UsageError(f"{where}: expected a number for {name}, found one with too many digits")
     if wanted is float and type(value) is int:
         return float(value)
     if isinstance(value, float) and not math.isfinite(value):

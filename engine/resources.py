@@ -1,4 +1,4 @@
-"""What the stages of a pipeline share: each opened when a stage first asks for it, checked in this one place."""
+"""Open models, indexes and vectors for the stages of a pipeline, each once, and check them."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _log = logging.getLogger(__name__)
 
 
 class Resources:
-    """One holder for each engine; threads may share it.
+    """Hold what the stages share; one for each engine, safe to use from several threads.
 
-    What does not depend on the graph is opened once in its life: the encoder and the vectors it made, checkpoints, the
-    language model's gateway. `of_graph` gives what belongs to one edition of the graph.
+    The encoder with its vectors, checkpoints and the language model's gateway do not depend on the graph and are opened
+    once. `of_graph` returns what belongs to one edition of the graph.
     """
 
     def __init__(self, settings: Settings, connection: Connection) -> None:
@@ -54,7 +54,7 @@ class Resources:
         self._stores: list[VectorStore] = []
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """Return what was made under this key, or make it. One thread makes it, the others wait."""
+        """Return the value for this key; the first call makes it, other threads wait for it."""
         with self._turn:
             if key not in self._opened:
                 self._opened[key] = make()
@@ -62,43 +62,46 @@ class Resources:
             return made
 
     def provide(self, value: object) -> None:
-        """Hand in what cannot be opened from here, for parts that ask for its type with `provided`."""
+        """Store a value that cannot be opened from here; a part gets it by its type with `provided`."""
         with self._turn:
             self._opened["provided", type(value)] = value
 
     def provided(self, type_: type[T], part: str) -> T:
-        """Return what was handed in; raise `UsageError` where nothing was: `part` cannot be used here."""
+        """Return the stored value of this type. Raises `UsageError` if there is none, because `part` cannot work
+        without it.
+        """
         value: T | None = self._opened.get(("provided", type_))
         if value is None:
             raise UsageError(
-                f"part {part}: it needs the questions of a set and the whole graph: use it in `lodestar eval`"
+                f"part {part}: needs the questions of a set and the whole graph: use it in `lodestar eval`"
             )
         return value
 
     @property
     def encoder(self) -> SentenceEncoder:
-        """The sentence encoder, loaded; raises `EncoderError` where it cannot be."""
-        return self.once("encoder", self._loaded_encoder)
+        """The loaded sentence encoder. Raises `EncoderError` if it cannot be loaded."""
+        return self.once("encoder", self._load_encoder)
 
     @property
     def vectors(self) -> TextVectors:
-        """The vectors of all texts that were encoded so far."""
-        return self.once("vectors", lambda: self._kept_vectors(self.encoder))
+        """The vectors of all texts encoded so far."""
+        return self.once("vectors", lambda: self._cached_vectors(self.encoder))
 
     @property
     def chat(self) -> ChatGateway:
-        """The gateway to the language model; raises `LLMError` where none is configured."""
+        """The gateway to the language model. Raises `LLMError` if none is configured."""
         return self.once("chat", lambda: ChatGateway.of(self.settings, self.causal_lm))
 
     @property
     def chat_opened(self) -> ChatGateway | None:
-        """The same where a stage has asked for it, else None."""
+        """The gateway to the language model if a stage has opened it, else None."""
         return self._opened.get("chat")
 
     def describe(self, folder: str, *kinds: str | AnyKind) -> tuple[AnyKind, ModelDescription]:
-        """Return the kind of a checkpoint, one of `kinds` or any installed one, and what it says of itself.
+        """Return the kind of a checkpoint and its description. The kind is one of `kinds`, or any installed one without
+        them.
 
-        Raises `CheckpointError` where there is none of these, or it is damaged.
+        Raises `CheckpointError` if the checkpoint is missing, damaged or of another kind.
         """
 
         def read() -> tuple[AnyKind, ModelDescription]:
@@ -108,10 +111,10 @@ class Resources:
         return self._checkpoint(("description", folder, *kinds), read)
 
     def model(self, folder: str, *kinds: str | AnyKind, language_model: str = "") -> Any:
-        """Return what scores with a checkpoint, opened by the checkpoint's own kind, every file of it checked.
+        """Return the scorer of a checkpoint, opened by the checkpoint's own kind after every file is checked.
 
-        kinds: those that are expected. language_model: of a LoRA, where its language model is, if not where it was
-        trained. Raises `CheckpointError` where the checkpoint cannot be read or is of another kind.
+        kinds: the expected kinds. language_model: for a LoRA, the place of its language model if it has moved since
+        training. Raises `CheckpointError` if the checkpoint cannot be read or is of another kind.
         """
         kind, _ = self.describe(folder, *kinds)
         with naming_extras(f"the checkpoint {folder}, of kind {kind.name},"):
@@ -120,23 +123,25 @@ class Resources:
             return self._checkpoint(key, lambda: kind.open(Path(folder), opening))
 
     def vectors_of(self, encoder: str) -> TextVectors:
-        """Return the vectors of an encoder, which may be another than the settings'."""
+        """Return the vectors of an encoder, which need not be the one of the settings."""
         if encoder == self.settings.encoder:
             return self.vectors
-        return self.once(("vectors", encoder), lambda: self._kept_vectors(SentenceEncoder(encoder, device=self.device)))
+        return self.once(
+            ("vectors", encoder), lambda: self._cached_vectors(SentenceEncoder(encoder, device=self.device))
+        )
 
     def vectors_for(self, description: ModelDescription) -> TextVectors:
-        """Return the vectors of the encoder that a checkpoint reads texts with.
+        """Return the vectors of the encoder that a checkpoint was trained with.
 
-        A checkpoint may come from anywhere: raises `CheckpointError` for an encoder that no setting names, or whose
-        weights are others than those that it was trained with.
+        A checkpoint may come from anywhere. Raises `CheckpointError` if no setting names its encoder, or if the
+        encoder's weights differ from those used in training.
         """
         name = description.encoder
         more = (each.strip() for each in self.settings.encoders.split(","))
         if name not in {self.settings.encoder, *more, *BUNDLED}:
             raise CheckpointError(
                 f"a checkpoint of kind {description.kind} reads texts with the encoder {one_line(repr(name), 200)}, "
-                "which no setting names: where you trust it, add it to the setting encoders (LODESTAR_ENCODERS)"
+                "which no setting names: if you trust it, add it to the setting encoders (LODESTAR_ENCODERS)"
             )
         vectors = self.vectors_of(name)
         digest = vectors.encoder.weights_digest
@@ -148,14 +153,14 @@ class Resources:
         return vectors
 
     def causal_lm(self, name: str) -> CausalLM:
-        """Return a language model that runs here, loaded when it is first asked."""
+        """Return a language model that runs on this machine, loaded on first use."""
         from ..models.language.causal_lm import CausalLM
 
         require_extra("train", f"the language model {name} on this machine")
         return self.once(("causal", name), lambda: CausalLM(name, device=self.device))
 
     def reranker(self, name: str) -> CrossEncoder:
-        """Return a cross-encoder, loaded; raises `EncoderError` where it cannot be."""
+        """Return a loaded cross-encoder. Raises `EncoderError` if it cannot be loaded."""
         from ..models.reranker import RerankerUnavailableError, load_reranker
 
         def load() -> CrossEncoder:
@@ -169,7 +174,7 @@ class Resources:
 
     @property
     def device(self) -> str:
-        """Where networks compute; raises `UsageError` for a device that is not there."""
+        """The device that networks compute on. Raises `UsageError` if it does not exist."""
         try:
             with naming_extras(f"device {self.placement.device}"):
                 return self.placement.torch_device
@@ -177,18 +182,18 @@ class Resources:
             raise UsageError(f"device: {error}") from error
 
     def of_graph(self, catalogue: Catalogue, edition: Edition | None = None) -> GraphResources:
-        """Return the resources of the graph with this catalogue; its edition, where it is known, dates what is kept."""
+        """Return the resources of the graph with this catalogue. A known edition tells which cached data is current."""
         return GraphResources(self, catalogue, edition)
 
     def close(self) -> None:
-        """Give the language model's connections back, and the files of vectors."""
+        """Close the language model's connections and the vector files."""
         if (chat := self.chat_opened) is not None:
             chat.close()
         for store in self._stores:
             store.close()
 
     def _checkpoint(self, key: object, read: Callable[[], T]) -> T:
-        """Return a checkpoint that was opened before, or read it; raise `CheckpointError` where it cannot be."""
+        """Return an open checkpoint, or read it. Raises `CheckpointError` if it cannot be read."""
 
         def opened() -> T:
             try:
@@ -198,15 +203,15 @@ class Resources:
 
         return self.once(key, opened)
 
-    def _kept_vectors(self, encoder: SentenceEncoder) -> TextVectors:
-        """Return vectors that are kept in the home folder from one run to the next, where it is sure whose they are."""
+    def _cached_vectors(self, encoder: SentenceEncoder) -> TextVectors:
+        """Return vectors that are cached in the home folder, if the encoder's weights can be identified."""
         store = None
         if encoder.weights_digest is not None:
             store = VectorStore(self.settings.home_dir / "vectors" / f"{encoder.weights_digest}.sqlite")
             self._stores.append(store)
         return TextVectors(encoder, store=store)
 
-    def _loaded_encoder(self) -> SentenceEncoder:
+    def _load_encoder(self) -> SentenceEncoder:
         device = None if self.placement.device == "auto" else self.device
         encoder = SentenceEncoder(self.settings.encoder, device=device)
         try:
@@ -218,7 +223,7 @@ class Resources:
 
 
 class GraphResources:
-    """What belongs to one edition of a graph, beside the engine's own `resources`."""
+    """Hold what belongs to one edition of a graph, beside the engine's own `resources`."""
 
     def __init__(self, resources: Resources, catalogue: Catalogue, edition: Edition | None = None) -> None:
         self.shared = resources
@@ -238,43 +243,43 @@ class GraphResources:
 
     @cached_property
     def type_words(self) -> frozenset[str]:
-        """Single words that name a type of things: domains and ranges of relations, and what relations lead to."""
+        """Single words that name a type: the domain or range of a relation, or the last word of a relation."""
         types = {type_words(type_) for r in self.catalogue.relations for type_ in (r.domain, r.range)}
         ends = {words.properties[-1] for words in self.words.values()}
         return frozenset(word for word in types | ends if word and " " not in word)
 
     @cached_property
     def entity_index(self) -> EntityIndex | None:
-        """The entity index, mapped from disk; None where none was made, or by another encoder.
+        """The entity index, memory-mapped; None if there is none, or if another encoder made it.
 
-        One that was made before the graph's last load is used, with a warning: what it gives that the graph has no
-        more is left out, what came since is not in it.
+        An index older than the graph's last load is used with a warning. Entities that have since left the graph are
+        dropped; new entities are not in it.
         """
         from .indexes.relation_index import index_folder
 
         folder = index_folder(self.shared.settings, self.shared.connection)
         if not (folder / "entities.json").exists():
             return None
-        from .indexes.entity_index import open_entity_index  # with FAISS, which is slow to import
+        from .indexes.entity_index import open_entity_index  # FAISS is slow to import
 
         index = open_entity_index(folder, self.shared.encoder)
         if index is not None and self.edition not in (None, index.meta.edition):
             _log.warning(
-                "the graph has changed since its entity index was made: what came since is found by its words alone; "
+                "the graph has changed since its entity index was made: new entities are found by their words alone; "
                 "`lodestar index entities` adds it"
             )
         return index
 
     @property
     def index(self) -> RelationIndex:
-        """The relation index, from disk where it is current, else built."""
+        """The relation index, read from disk if current, else built."""
         with self._turn:
             return self._index
 
     def model(self, folder: str, *kinds: str | AnyKind, any_graph: bool = False, language_model: str = "") -> Any:
-        """Return what scores with a checkpoint, see `Resources.model`.
+        """Return the scorer of a checkpoint, see `Resources.model`.
 
-        Raises `CheckpointError` where it was trained on a graph with other relations, but for `any_graph`.
+        Raises `CheckpointError` if it was trained on a graph with other relations, unless `any_graph` is set.
         """
         if not any_graph:
             self._check_trained_here(folder, self.shared.describe(folder, *kinds)[1])
@@ -292,7 +297,7 @@ class GraphResources:
 
     @cached_property
     def _index(self) -> RelationIndex:
-        from .indexes.relation_index import index_folder, open_index  # with FAISS, which is slow to import
+        from .indexes.relation_index import index_folder, open_index  # FAISS is slow to import
 
         shared = self.shared
         folder = index_folder(shared.settings, shared.connection)

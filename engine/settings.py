@@ -1,8 +1,8 @@
-"""Where things are: one frozen record, resolved from flags, environment, file and defaults, in that order.
+"""Resolve settings from flags, environment, file and defaults, in that order, into one frozen record.
 
 The file is ``lodestar.toml`` in the user's configuration folder, or the one that ``LODESTAR_CONFIG`` names. The working
-folder is not looked at: whoever wrote a folder could send the user's password or key to an address of their own.
-Secrets are read from the environment only, so the file can be shown to anyone.
+folder is ignored: whoever wrote it could send the user's password or key to their own address. Secrets come from the
+environment only, so you can show the file to anyone.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a command or an `Engine` needs to know about its surroundings.
+    """Settings of a command or an `Engine`.
 
-    Every field but the secrets can stand in ``lodestar.toml`` under its own name, and in the environment as
-    ``LODESTAR_<NAME>``. ``uri`` left empty means the embedded server called ``name``.
+    Every field but the secrets can be set in ``lodestar.toml`` under its own name, and in the environment as
+    ``LODESTAR_<NAME>``. An empty ``uri`` means the embedded server called ``name``.
     """
 
     uri: str = ""
@@ -59,12 +59,12 @@ class Settings:
 
     @property
     def home_dir(self) -> Path:
-        """The folder of embedded servers, relation indexes and everything else that is kept."""
+        """The folder of embedded servers, indexes and all other stored data."""
         return Path(self.home) if self.home else Path(platformdirs.user_data_dir(APPLICATION))
 
     @property
     def cache_dir(self) -> Path:
-        """The folder of downloads that can be fetched again."""
+        """The folder of downloads, which can be fetched again."""
         if self.cache:
             return Path(self.cache)
         return Path(self.home) / "cache" if self.home else Path(platformdirs.user_cache_dir(APPLICATION))
@@ -76,7 +76,7 @@ _SECRETS = {
 }
 _OPENAI_KEY = "OPENAI_API_KEY"
 OPENAI_ENV = ("openai", "any")
-"""Who gets what the environment says for OpenAI: OpenAI's own address alone, or whatever address is set."""
+"""Which addresses may receive the OpenAI settings of the environment: only OpenAI's own, or any."""
 _PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#%\[\]\\]+)(:\d{1,5})?/?(\?[^#]*)?")
 """Host, port and the routing context of a database address."""
 _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
@@ -89,10 +89,10 @@ _ALIASES = {
 
 
 def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings: flags over environment over file over defaults.
+    """Return the settings: flags override the environment, which overrides the file, which overrides the defaults.
 
-    Flags that are ``None`` count as not given. Raises `InputError` for a file that is not TOML or names an
-    unknown setting, `UsageError` for a value of the wrong kind.
+    Flags that are ``None`` count as not given. Raises `InputError` for a file that is not TOML or has an unknown
+    setting, `UsageError` for a value of the wrong type.
     """
     if unknown := [name for name in flags or {} if name not in {setting.name for setting in fields(Settings)}]:
         known = ", ".join(setting.name for setting in fields(Settings))
@@ -116,9 +116,10 @@ def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] |
 
 
 def sends_openai_env(settings: Settings) -> bool:
-    """Return whether the language model gets what the environment says for OpenAI: key, organisation, headers.
+    """Return whether the language model receives the OpenAI settings of the environment: key, organisation, headers.
 
-    It is at OpenAI's own address, or the setting `llm_openai_env` is ``any``; and no network in between could read it.
+    True if the address is OpenAI's own, or the setting `llm_openai_env` is ``any``; in both cases only over HTTPS or
+    the loopback, so that no network in between can read them.
     """
     if not settings.llm_base_url:
         return True
@@ -133,19 +134,19 @@ def sends_openai_env(settings: Settings) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether what is sent to a host stays on this machine."""
+    """Return whether data sent to this host stays on this machine."""
     return bool(_LOOPBACK.fullmatch(host))
 
 
 def check_address(uri: str) -> None:
-    """Raise `UsageError` for a database address of another form, or one with a user or a password in it.
+    """Raise `UsageError` for a malformed database address, or one that contains a user or a password.
 
-    No message shows the address: what does not fit may be a password.
+    No message shows the address, because the wrong part may be a password.
     """
     scheme, slashes, place = uri.partition("://")
     if scheme not in SCHEMES or not slashes:
         expected = ", ".join(f"{each}://" for each in SCHEMES)
-        raise UsageError(f"database address: expected one of {expected}, found another beginning")
+        raise UsageError(f"database address: expected one of {expected}, found another scheme")
     if "@" in place:
         raise UsageError(
             "database address: expected no user and no password in it, found some: set LODESTAR_USER and "
@@ -153,7 +154,7 @@ def check_address(uri: str) -> None:
         )
     if not _PLACE.fullmatch(place) or ("?" in place and not scheme.startswith("neo4j")):
         raise UsageError(
-            f"database address: expected {scheme}://HOST or {scheme}://HOST:PORT, found something else behind "
+            f"database address: expected {scheme}://HOST or {scheme}://HOST:PORT, found something else after "
             f"{scheme}://: set LODESTAR_USER and LODESTAR_PASSWORD for the user and the password"
         )
 
@@ -198,7 +199,7 @@ def _whole_number(name: str, value: object) -> int:
 
 
 def config_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the settings file in force, if there is one."""
+    """Return the path of the settings file, or None if there is none."""
     if named := environ.get("LODESTAR_CONFIG"):
         return Path(named)
     path = Path(platformdirs.user_config_dir(APPLICATION)) / "lodestar.toml"
@@ -210,7 +211,7 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        content = tomllib.loads(read_text(path, "the file of settings"))
+        content = tomllib.loads(read_text(path, "the settings file"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
     known = {setting.name for setting in fields(Settings)} - set(_SECRETS)

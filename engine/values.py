@@ -1,4 +1,4 @@
-"""The values that stages pass on: frozen, compared by content, free of any database."""
+"""Define the values that stages pass on: frozen, compared by content, independent of any database."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ T_co = TypeVar("T_co", covariant=True)
 
 MAX_QUESTION_CHARS = 10_000
 MAX_TOPICS_CHARS = 20_000
-"""Of all ids of a question's topics together: what becomes a query's parameter is bounded."""
+"""Of all topic ids of a question together, because they become one query parameter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A node of the graph; its identity is its id. `name` is None for an unnamed mediator (Freebase's CVT).
+    """A node of the graph, identified by its id. `name` is None for an unnamed mediator (Freebase's CVT).
 
-    Of a literal the id is its canonical N-Triples term and the name its value; a path may end in one, no path goes on.
+    The id of a literal is its canonical N-Triples term, its name the value. A path may end in a literal but not pass
+    through one.
     """
 
     id: str
@@ -30,12 +31,12 @@ class Entity:
 
     @property
     def is_mediator(self) -> bool:
-        """Whether it has no name to be shown by."""
+        """Whether the entity has no name to show."""
         return not self.name and not self.is_literal
 
     @property
     def label(self) -> str:
-        """What a reader sees: a literal's value as it is, a name with its underscores opened, never a bare id.
+        """The text that a reader sees: a literal's value, or a name with spaces for underscores; never a bare id.
 
         An ellipsis for a mediator, a pair of quotes for the empty value.
         """
@@ -46,11 +47,10 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it was asked; `topic_entities` are ids or names the asker gave, empty where the linker is to
-    find them.
+    """A question. `topic_entities` are ids or names from the user; if empty, the linker finds the topics.
 
-    `without` names relations that the search is to do without, as if the graph had no triple of them. `options` are
-    what is to be chosen from, where it is a choice.
+    `without` are excluded relations: the search behaves as if the graph had no triple of them. `options` are the
+    choices of a multiple-choice question.
     """
 
     text: str
@@ -76,7 +76,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """(head, relation, tail): its own identity, so that parallel relations stay apart."""
+    """A triple (head, relation, tail). Parallel relations between two entities are distinct triples."""
 
     head: Entity
     relation: str
@@ -85,7 +85,7 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One relation of a relation path; `inverse` when walked from tail to head."""
+    """One relation of a relation path; `inverse` if walked from tail to head."""
 
     relation: str
     inverse: bool = False
@@ -113,9 +113,9 @@ class RelationPath:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A reasoning path: triples that meet end to end, with the direction in which each is walked.
+    """A reasoning path: triples joined end to end, with the direction in which each is walked.
 
-    Raises `ValueError` when a triple does not start where the one before it ended.
+    Raises `ValueError` if a triple does not start where the one before it ended.
     """
 
     triples: tuple[Triple, ...]
@@ -130,12 +130,12 @@ class Path:
 
     @property
     def entities_before(self) -> tuple[Entity, ...]:
-        """Where each step starts."""
+        """The start of each step."""
         return tuple(t.tail if inv else t.head for t, inv in zip(self.triples, self.inverses, strict=True))
 
     @property
     def entities_after(self) -> tuple[Entity, ...]:
-        """Where each step ends."""
+        """The end of each step."""
         return tuple(t.head if inv else t.tail for t, inv in zip(self.triples, self.inverses, strict=True))
 
     @property
@@ -145,7 +145,7 @@ class Path:
 
     @property
     def end(self) -> Entity:
-        """The entity the path leads to."""
+        """The last entity of the path."""
         return self.entities_after[-1]
 
     @property
@@ -163,7 +163,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Scored(Generic[T_co]):
-    """A value with the score a stage gave it; what the score means is said by the stage."""
+    """A value with its score; the stage that gave the score defines its meaning."""
 
     value: T_co
     score: float
@@ -186,7 +186,7 @@ class Topic:
     matched_name: str = ""
     probability: float | None = 1.0
     span: tuple[int, int] | None = None
-    """Where the mention stands in the question: its first character, and the one after its last."""
+    """Start and end of the mention in the question, in characters; the end is exclusive."""
     kind: str = ""
     """What it is, in a word or two (country); empty where nothing tells."""
     features: tuple[float, ...] = field(default=(), compare=False, repr=False)
@@ -194,13 +194,13 @@ class Topic:
 
     @property
     def is_given(self) -> bool:
-        """Whether the asker named it, by id or name."""
+        """Whether the user named it, by id or name."""
         return not self.matched_name
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedQuestion:
-    """A question with the topic entities that were found for it, best first; none where nothing is known."""
+    """A question with its linked topic entities, best first; empty if none was found."""
 
     question: Question
     topics: tuple[Topic, ...]
@@ -208,12 +208,12 @@ class LinkedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEntity:
-    """One answer: in the evidence, the model's own (`origin` = ``model``) and then without an id, or on both's word."""
+    """One answer: from the evidence (``graph``), from the model alone (``model``, without an id), or from ``both``."""
 
     name: str
     id: str | None
     confidence: float | None
-    """None where nothing says how likely it is: neither a calibration nor the words of a model."""
+    """None if neither a calibration nor the model gives a confidence."""
     origin: Literal["graph", "model", "both"]
     evidence: tuple[int, ...]
     """Indexes into the evidence's items."""
@@ -221,7 +221,7 @@ class AnswerEntity:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """What a language model counted: tokens of its prompt and of its completion."""
+    """Token counts reported by a language model, of the prompt and of the completion."""
 
     prompt: int
     completion: int
@@ -231,6 +231,6 @@ def check_finite(scores: npt.NDArray[np.floating[Any]], scorer: str, *, log_prob
     """Raise `CheckpointError` unless all scores are finite; a log-probability may be minus infinity."""
     if not np.all(np.isfinite(scores) | (np.isneginf(scores) if log_probabilities else False)):
         raise CheckpointError(
-            f"expected finite scores of {scorer}, found one that is infinite or no number: its weights are damaged, or "
+            f"expected finite scores of {scorer}, found an infinite one or NaN: its weights are damaged, or "
             "its training has diverged: train or fetch it again"
         )

@@ -24,7 +24,7 @@ from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.integrating import Integrating
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import GoldIds, judge_answer
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, test_pairs
+from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
 from lodestar.engine.evaluation.noise import Injecting
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.answer import Answer
@@ -173,7 +173,7 @@ def table_of_noise(
             noisy = staged(Injecting(graph.graph, gold, num, SEED), evidence)
             kept = staged(way, noisy) if way else noisy
             by_noise.append(f1_of(dev, answers([each.cut_to(KEPT_CHAINS) for each in kept])))
-        test = test_pairs(by_noise[0], by_noise[-1], seed=SEED)
+        test = compare_pairs(by_noise[0], by_noise[-1], seed=SEED)
         lost_without = lost_without or test.difference
         lost = f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}]"
         means = " | ".join(shown(values) for values in by_noise)
@@ -189,7 +189,7 @@ def filters(graph: GraphResources, checkpoint: str) -> list[tuple[str, Reorganis
 
 def row(name: str, values: Sequence[float], base: Sequence[float]) -> str:
     """Return a row of the table of answers."""
-    test = test_pairs(values, base, seed=SEED)
+    test = compare_pairs(values, base, seed=SEED)
     low, high = test.interval.low, test.interval.high
     return f"| {name} | {shown(values)} | {test.difference:+.3f} [{low:+.3f}, {high:+.3f}] | {test.p_value:.4f} |"
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import GoldIds
-from lodestar.engine.evaluation.metrics.uncertainty import test_pairs
+from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import as_kind
 from lodestar.engine.evidence.evidence import Evidence
@@ -116,7 +116,7 @@ def main() -> None:
     for name, pooling in VARIANTS.items():
         figures = figures_of(smoothed(found, pooling, coarse=COARSE), golds, totals)
         print(row(f"reselect, {name}", figures), flush=True)
-        few_against_many.append((name, test_pairs(figures[:, 0].tolist(), plain[:, len(CUTS) - 1].tolist())))
+        few_against_many.append((name, compare_pairs(figures[:, 0].tolist(), plain[:, len(CUTS) - 1].tolist())))
     print()
     for name, test in few_against_many:
         low, high = test.interval.low, test.interval.high

@@ -30,7 +30,7 @@ from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import GoldIds
 from lodestar.engine.evaluation.metrics.answers import Predicted, strict_scores
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, test_pairs
+from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import to_chains, triples_of
 from lodestar.engine.evidence.chain import Chain
@@ -209,7 +209,7 @@ def print_paired(one: Path, other: Path) -> None:
             for id_ in first
             if id_ in second and None not in (_figure(first[id_], place), _figure(second[id_], place))
         ]
-        found = test_pairs(*map(list, zip(*pairs, strict=True)))
+        found = compare_pairs(*map(list, zip(*pairs, strict=True)))
         interval = f"[{found.interval.low:+.3f}, {found.interval.high:+.3f}]"
         print(f"{name:<12}{found.difference:+.3f} {interval}, p {found.p_value:.3f}, n {len(pairs)}")
 

@@ -1,4 +1,4 @@
-"""`lodestar ask`: questions to answers."""
+"""Answer questions from the graph (`lodestar ask`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .terminal import echo
 @question_options
 @click.option("--llm", is_flag=True, help="Let a language model answer from the evidence (see docs/llm.md).")
 @click.option(
-    "--forms", is_flag=True, help="Take how many, yes/no, most, more than, both, or, not apart (docs/forms.md)."
+    "--forms", is_flag=True, help="Handle forms: how many, yes/no, most, more than, both, or, not (docs/forms.md)."
 )
 @click.option("--paths", "max_paths", type=click.IntRange(0), default=3, show_default=True, help="Items to print.")
 @click.option("--browse", is_flag=True, help="Open the retrieved paths in Neo4j Browser.")
@@ -33,7 +33,7 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Answer questions from the graph, with the evidence the answers rest on.
+    """Answer questions from the graph, and show the evidence for the answers.
 
     \b
     Examples:

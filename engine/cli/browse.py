@@ -1,4 +1,4 @@
-"""`lodestar browse`: retrieved paths in Neo4j Browser."""
+"""Open retrieved paths in Neo4j Browser (`lodestar browse`)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @question_options
-@click.option("--clear", is_flag=True, help="Remove every picture from the database, and do nothing else.")
+@click.option("--clear", is_flag=True, help="Only remove all pictures from the database.")
 @click.option("--no-open", is_flag=True, help="Print the links without opening the web browser.")
-@click.option("--growth", is_flag=True, help="How the subgraph of each question grew, of a recipe with the part gril.")
+@click.option("--growth", is_flag=True, help="Show how the subgraph of each question grew (recipe with the part gril).")
 @click.option("--browser-url", help="Browser's address (default: the server's own, with http and port 7474).")
 @click.option("--paths", "max_paths", type=click.IntRange(1, 50), help="Paths to draw (default: 3).")
 @click.option("--entity-paths", "max_instances", type=click.IntRange(1, 50), help="Entity paths of each (default: 5).")
@@ -43,9 +43,9 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Open the paths retrieved for questions in Neo4j Browser: ranked, scored, and nothing else of the graph.
+    """Open the paths retrieved for questions in Neo4j Browser: ranked, scored, without the rest of the graph.
 
-    The paths are written beside the graph, under labels of their own, until --clear. Asking again replaces a picture.
+    The paths are stored beside the graph, under separate labels, until --clear. Asking again replaces a picture.
 
     \b
     Examples:
@@ -89,7 +89,7 @@ def _show_growth(
 
 
 def open_in_browser(engine: Engine, found: Sequence[Evidence[Item]]) -> None:
-    """Write the evidence for Browser, print the links on standard error and open the first."""
+    """Write the evidence for Browser, print the links to standard error and open the first."""
     view = _view(engine, None)
     links = [link for _, link in _show(view, found)]
     for link in links:
@@ -115,7 +115,7 @@ def _embedded_status(engine: Engine) -> Status:
 
 
 def _show(view: BrowserView, found: Sequence[Evidence[Item]]) -> list[tuple[Evidence[Item], str]]:
-    """Write those that found something; say of the others that there is nothing to show."""
+    """Write evidence that has items, and print why the rest has nothing to show."""
     from .terminal import printable
 
     links = []
@@ -129,7 +129,7 @@ def _show(view: BrowserView, found: Sequence[Evidence[Item]]) -> list[tuple[Evid
 
 
 def _open(engine: Engine, links: Sequence[str], style_link: str | None, *, no_open: bool) -> None:
-    """Say what the reader has to do, and open the first link."""
+    """Print what the reader must do, and open the first link."""
     from ..show.browser import open_link
 
     if not links:

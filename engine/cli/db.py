@@ -1,4 +1,4 @@
-"""`lodestar db`: a Neo4j of your own, without Docker or a system Java."""
+"""Start, stop, show or reset an embedded Neo4j (`lodestar db`), without Docker or a system Java."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def command() -> None:
     """Start, stop, show or reset a Neo4j of your own.
 
-    Neo4j Community 5.26 with Browser runs as a process of its own and listens on this machine only. The first start
-    downloads it (140 MB). Servers of different names run side by side, each with a graph of its own.
+    Neo4j Community 5.26 with Browser runs in its own process and listens on this machine only. The first start
+    downloads it (140 MB). Servers with different names run side by side, each with its own graph.
 
     \b
     Example:
@@ -48,7 +48,7 @@ def start(
     heap_mb: int | None,
     pagecache_mb: int | None,
 ) -> None:
-    """Start the server, unless it runs already; download Neo4j if need be.
+    """Start the server, unless it is already running; download Neo4j if needed.
 
     \b
     Example:
@@ -64,7 +64,7 @@ def start(
 @server_options
 @json_option
 def stop(name: str | None, home: str | None, as_json: bool) -> None:
-    """Stop the server; its graph stays. Fine when it is not running.
+    """Stop the server; its graph stays. Does nothing if it is not running.
 
     \b
     Example:
@@ -102,7 +102,7 @@ def status(name: str | None, home: str | None, as_json: bool, with_others: bool)
 @json_option
 @click.pass_context
 def reset(ctx: click.Context, name: str | None, home: str | None, as_json: bool, yes: bool) -> None:
-    """Stop the server and delete its graph, settings and password. What was downloaded stays.
+    """Stop the server and delete its graph, settings and password. Downloads stay.
 
     \b
     Example:
@@ -116,7 +116,7 @@ def reset(ctx: click.Context, name: str | None, home: str | None, as_json: bool,
         return
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError(f"reset deletes {instance.home.folder}: give --yes to do so without being asked")
+            raise UsageError(f"reset deletes {instance.home.folder}: give --yes to skip the question")
         if not click.confirm(f"Delete the graph {instance.name!r} in {instance.home.folder}?", err=True):
             echo("nothing deleted", err=True)
             ctx.exit(1)

@@ -1,4 +1,4 @@
-"""`lodestar demo`: the whole way, from nothing to answers."""
+"""Load a small world and answer questions about it (`lodestar demo`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..evidence.answer import Answer
 
 DEMO_NAME = "demo"
-"""The embedded server of the demonstration: a graph of its own, so that nobody's data is touched."""
+"""The embedded server of the demo: a separate graph, so your data stays untouched."""
 
 QUESTIONS = (
     "What is the capital of Peru?",
@@ -24,7 +24,7 @@ QUESTIONS = (
     "Nairobi is the capital of which country?",
     "Who is the president of Kenya?",
 )
-"""One hop; two hops; several answers; against the direction of the relation; not in the graph."""
+"""One hop; two hops; several answers; inverse of the relation; not in the graph."""
 
 FORMS = (
     "How many official languages does Switzerland have?",
@@ -38,16 +38,16 @@ FORMS = (
     "Which countries border France but not Germany?",
     "How big is Bolivia?",
 )
-"""One of each form (docs/forms.md)."""
+"""One question of each form (docs/forms.md)."""
 
 
 @click.command()
 @json_option
 @server_options
 def command(as_json: bool, **flags: Any) -> None:
-    """Load a small world into a Neo4j of its own, ask five questions and ten of other forms, show the answers.
+    """Load a small world into a separate Neo4j, ask five questions and ten of other forms, and show the answers.
 
-    Safe to run again: what is there already is used.
+    You can run it again: it reuses what it finds.
 
     \b
     Example:
@@ -68,22 +68,22 @@ def command(as_json: bool, **flags: Any) -> None:
     from ..values import Question
     from .render import answer_lines
 
-    _say(f"1. Neo4j, embedded, called {settings.name!r}")
+    _print_status(f"1. Neo4j, embedded, called {settings.name!r}")
     instance = Instance.of(settings)
     status = instance.start()
-    _say(f"   {status.version} at {status.bolt_uri}")
+    _print_status(f"   {status.version} at {status.bolt_uri}")
 
-    _say("2. The world: countries, capitals, borders, currencies, languages, cities")
+    _print_status("2. The world: countries, capitals, borders, currencies, languages, cities")
     with Gateway(loading_connection(settings)) as gateway:
         source = source_class("geonames")()
         with progress_bar(source.name) as (progress, _):
             report = load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)
-    _say(f"   {report}")
+    _print_status(f"   {report}")
 
-    _say("3. The sentence encoder")
+    _print_status("3. The sentence encoder")
     with Engine(settings, options={"forms": True}, connection=instance.connection()) as engine:
         engine.prepare()
-        _say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
+        _print_status(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
         answers: list[Answer] = []
         for text in QUESTIONS + FORMS:
             question = Question(text)
@@ -95,8 +95,10 @@ def command(as_json: bool, **flags: Any) -> None:
         link = BrowserView(engine.gateway(), status.browser_url).show(answers[1].evidence)
     echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
     echo(f"  user neo4j, password in {status.password_file}", err=as_json)
-    _say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')
+    _print_status(
+        f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}'
+    )
 
 
-def _say(line: str) -> None:
+def _print_status(line: str) -> None:
     echo(line, err=True)

@@ -1,4 +1,4 @@
-"""`lodestar doctor`: one screen of what is there and what is not."""
+"""Check the installation and print one screen of findings (`lodestar doctor`)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", 
 
 
 @click.command()
-@click.option("--checkpoint", metavar="FOLDER", help="A trained model of any kind that is to be used on this graph.")
+@click.option("--checkpoint", metavar="FOLDER", help="A trained model of any kind to check against this graph.")
 @json_option
 @database_options
 def command(checkpoint: str | None, as_json: bool, **flags: Any) -> None:
-    """Say what is there, what is missing, and what to do about it.
+    """Check what works, what is missing, and what to do about it.
 
-    Ends with 1 when something that is needed is missing.
+    Exits with 1 if something required is missing.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`lodestar entities`: what a text mentions."""
+"""Find the entities that a text mentions (`lodestar entities`)."""
 
 from __future__ import annotations
 

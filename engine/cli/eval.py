@@ -1,4 +1,4 @@
-"""`lodestar eval`: figures that can be trusted."""
+"""Evaluate recipes on question sets, compare runs and show misses (`lodestar eval`)."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ _SHOWN_QUESTIONS = 10
 
 
 class Runs(click.Group):
-    """What is done with runs are commands; where a question set stands in the place of one, a run is made."""
+    """Dispatch to a subcommand; if the first argument is a question set, to the subcommand `run`."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named, or that which makes a run."""
+        """Return the named command, or `run`."""
         if args[0] in self.commands:
             return super().resolve_command(ctx, args)
         return "run", self.commands["run"], args
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Leave options that stand before the question set to the command that makes a run."""
+        """Pass options that come before the question set to `run`."""
         is_option = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names
         return super().parse_args(ctx, ["run", *args] if is_option else args)
 
 
 @click.group(cls=Runs)
 def command() -> None:
-    """Ask every question of a set, and report figures with their intervals.
+    """Ask every question of a set, and report metrics with their intervals.
 
     \b
     Example:
@@ -63,21 +63,19 @@ def command() -> None:
 @command.command()
 @click.argument("dataset")
 @walking_options
-@click.option("--split", help="Of a folder of question sets: the split to ask, as dev.")
-@click.option("--format", "format_name", help="The set's format, where it cannot be told by looking.")
-@click.option("--limit", type=click.IntRange(1), help="Ask a sample of so many questions, the same for a seed.")
+@click.option("--split", help="The split to ask, such as dev, if the set is a folder.")
+@click.option("--format", "format_name", help="The set's format, if it cannot be detected.")
+@click.option("--limit", type=click.IntRange(1), help="Ask a random sample of this size; it is always the same.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Questions at a time.")
-@click.option("--link", is_flag=True, help="Link topic entities, instead of taking those that the set gives.")
-@click.option(
-    "--unanswerable", is_flag=True, help="Ask each question again without the relations that lead to its answers."
-)
-@click.option("--no-diagnosis", is_flag=True, help="Do not say why answers are wrong: saves reading the whole graph.")
+@click.option("--link", is_flag=True, help="Link topic entities instead of using those of the set.")
+@click.option("--unanswerable", is_flag=True, help="Also ask each question with the relations to its answers excluded.")
+@click.option("--no-diagnosis", is_flag=True, help="Do not diagnose wrong answers; saves reading the whole graph.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
-@click.option("--fresh", is_flag=True, help="Begin anew where the folder keeps a run.")
+@click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
+@click.option("--prices", nargs=2, type=Finite(), metavar="PROMPT COMPLETION", help="Price of a million tokens.")
 @click.option(
-    "--prices", nargs=2, type=Finite(), metavar="PROMPT COMPLETION", help="Price of a million tokens of each."
+    "--noise", metavar="10,20,30", help="Also ask with these amounts of noise, with and without the recipe's filter."
 )
-@click.option("--noise", metavar="10,20,30", help="Ask with so much noise, too, with the recipe's filter and without.")
 @json_option
 @database_options
 def run(
@@ -96,7 +94,7 @@ def run(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Ask every question of a set. The same command again finishes a run that was interrupted.
+    """Ask every question of a set. Run the same command again to finish an interrupted run.
 
     \b
     Example:
@@ -112,7 +110,7 @@ def run(
     settings, recipe = settings_and_recipe(flags)
     nums = _amounts(noise) if noise is not None else []
     if nums and prices:
-        raise UsageError("--prices: expected a run without --noise, whose report has no cost")
+        raise UsageError("--prices: cannot be used with --noise, whose report has no cost")
     path = choose_file(dataset, split)
     questions = read_questions(path, format_name)
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}{'-noise' if nums else ''}"
@@ -130,14 +128,14 @@ def run(
 @click.argument("report", metavar="RUN")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Questions at a time.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the second run (default: RUN-again).")
-@click.option("--fresh", is_flag=True, help="Begin anew where the folder keeps a run.")
+@click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
 @ALLOW_PARTS
 @json_option
 @database_options
 def rerun(
     report: str, workers: int, out: Path | None, fresh: bool, allow_parts: bool, as_json: bool, **flags: Any
 ) -> None:
-    """Make a run again from its report, and say whether the figures are the same. Ends with code 5 when they are not.
+    """Repeat a run from its report, and check that the figures are the same. Exits with 5 if they are not.
 
     \b
     Example:
@@ -155,7 +153,7 @@ def rerun(
     what, again = before["what"], before.get("again")
     if again is None:
         raise InputError(
-            f"{report}: its report does not say which file its questions are in: make it anew with `lodestar eval run`"
+            f"{report}: its report does not name the file of its questions: run it again with `lodestar eval run`"
         )
     with report_understood(report):
         read = (str(again["dataset"]), again["format"], str(what["dataset"]["name"]), what["dataset"]["limit"])
@@ -167,7 +165,7 @@ def rerun(
     if folder.exists() and folder.samefile(kept):
         raise UsageError(f"--out {folder}: this command reads that run: name another folder")
     if (folder / "report.json").exists() and not fresh:
-        raise UsageError(f"{folder} keeps a finished run: name another --out, or give --fresh to begin anew")
+        raise UsageError(f"{folder} holds a finished run: name another --out, or give --fresh to start again")
     _check_folder(folder, dataset)
     options = RunOptions(
         folder,
@@ -183,7 +181,7 @@ def rerun(
     _print(now, folder, as_json=as_json)
     changed = [part for part in what if what[part] != now["what"][part]]
     different = [m for m, figure in before["figures"].items() if now["figures"].get(m) != figure]
-    depends = f"; other than then: {', '.join(changed)}" if changed else ""
+    depends = f"; changed since then: {', '.join(changed)}" if changed else ""
     if different:
         raise GraphError(
             f"{len(different)} of {len(before['figures'])} figures differ, the first: {different[0]}{depends}"
@@ -237,7 +235,7 @@ def compare(a: str, b: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("report", metavar="RUN")
-@click.option("--kind", help="Of misses, as pruned; all of them without.")
+@click.option("--kind", help="Show only misses of this kind, such as pruned.")
 @click.option("--limit", type=click.IntRange(1), default=5, show_default=True, help="Questions to show.")
 @click.option("--browse", is_flag=True, help="Retrieve them again and open the paths in Neo4j Browser.")
 @ALLOW_PARTS
@@ -246,7 +244,7 @@ def compare(a: str, b: str, as_json: bool) -> None:
 def show(
     report: str, kind: str | None, limit: int, browse: bool, allow_parts: bool, as_json: bool, **flags: Any
 ) -> None:
-    """Show questions whose first answer is wrong, with what was found for them.
+    """Show questions whose first answer is wrong, with their best paths.
 
     \b
     Example:
@@ -307,7 +305,7 @@ def _make_run(
     prices: tuple[float, float] | None,
     settings: Settings,
 ) -> dict[str, Any]:
-    """Make or finish a run, and write its report."""
+    """Start or continue a run, and write its report."""
     from ..evaluation.report import report_of, write_report
     from ..evaluation.runs import run_all
     from ..progress import progress_bar
@@ -320,7 +318,7 @@ def _make_run(
 
 
 def _check_folder(folder: Path, dataset: str, *, is_noise: bool = False, fresh: bool = False) -> None:
-    """Raise `UsageError` where a run would replace its question set, or noise curves what no run made."""
+    """Raise `UsageError` if a run would replace its question set, or noise curves a file that no run wrote."""
     from ..errors import UsageError
     from ..evaluation.noise_curve import PAGE, REPORT
     from ..evaluation.runs import OUTPUTS
@@ -332,17 +330,17 @@ def _check_folder(folder: Path, dataset: str, *, is_noise: bool = False, fresh: 
     if is_noise and not fresh and not list(folder.glob("*/run.json")):
         for file in there:
             if file.name in (REPORT, PAGE):
-                raise UsageError(f"{file}: no run made it: name another --out, or give --fresh to replace it")
+                raise UsageError(f"{file}: no run wrote it: name another --out, or give --fresh to replace it")
 
 
-def _amounts(said: str) -> list[int]:
-    """Return amounts of noise, ascending; raise `UsageError` for what are none."""
+def _amounts(text: str) -> list[int]:
+    """Return the amounts of noise, ascending. Raises `UsageError` for invalid ones."""
     from ..errors import UsageError
     from ..evaluation.baselines import MAX_NOISE
 
-    words = [word.strip() for word in said.split(",")]
+    words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= MAX_NOISE for word in words):
-        raise UsageError(f"--noise: expected numbers from 1 to {MAX_NOISE:,}, as 10,20,30, found {said!r}")
+        raise UsageError(f"--noise: expected numbers from 1 to {MAX_NOISE:,}, such as 10,20,30, found {text!r}")
     return sorted(set(map(int, words)))
 
 
@@ -355,7 +353,7 @@ def _print_noise(
     *,
     as_json: bool,
 ) -> None:
-    """Make or finish the runs of noise curves, and write their report."""
+    """Start or continue the runs of noise curves, and write their report."""
     from ..evaluation.noise_curve import (
         HEADER,
         PAGE,

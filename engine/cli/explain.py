@@ -1,4 +1,4 @@
-"""`lodestar explain`: show which words a score came from."""
+"""Show which words a score came from (`lodestar explain`)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .terminal import echo, printable
 
 QUESTION_SHADES = (None, 195, 153, 117, 75, 33)
 PATH_SHADES = (None, 230, 223, 216, 215, 208)
-"""Backgrounds by weight, the lightest first, of the 256 colours of a terminal; black is read on each."""
+"""Background colours by weight, lightest first, from a terminal's 256 colours; black text is readable on each."""
 
 BLACK = 16
 
 
 def explanation_lines(explanation: Explanation, *, colour: bool) -> Iterator[str]:
-    """Yield the question, each path with its words weighted, and what the shades or numbers mean."""
+    """Yield the question, each path with weighted words, and the legend."""
     yield click.style(printable(explanation.question.text), bold=True)
     if not explanation.paths:
         yield f"  {printable(explanation.note or 'no path was found')}"
@@ -59,11 +59,11 @@ def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
         yield click.style(f"  {printable(explanation.note)}", dim=True)
     has_attention = explanation.labels[0] == "[QSP]"
     cross = ", s that of the cross-attentive scorer alone" if has_attention else ""
-    yield click.style(f"  score is what the search ranks by{cross}", dim=True)
+    yield click.style(f"  score: what the search ranks by{cross}", dim=True)
     if not colour and has_attention:
-        yield "  [QSP]: attention over the question, [PSP]: over the path; in brackets per cent, of 100 a line"
+        yield "  [QSP]: attention over the question, [PSP]: over the path; in brackets per cent, 100 a line"
     elif not colour:
-        yield "  question: what the score loses without a word, path: what its likeness loses; per cent, of 100 a line"
+        yield "  question: what the score loses without a word, path: what the similarity loses; per cent, 100 a line"
     if not colour:
         return
     for label, what, most, shades in (
@@ -96,10 +96,10 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Show what the scores of a question's best paths rest on, word by word.
+    """Show which words the scores of a question's best paths depend on.
 
-    For each path what a checkpoint with the cross-attentive scorer attends to: [QSP] in the question, [PSP] in the path
-    (STAR, section 5.4). Of other scorers, what the score loses when a word is left out. With the recipe gril: how the
+    A checkpoint with the cross-attentive scorer shows its attention: [QSP] in the question, [PSP] in the path
+    (STAR, section 5.4). Other scorers show what the score loses without a word. The recipe gril shows how the
     subgraph grew and was pruned, layer by layer.
 
     \b
@@ -120,10 +120,10 @@ def command(
     if html is not None:
         check_output("--html", html, reads=read_by(flags), force=force)
     settings, recipe = settings_and_recipe(flags)
-    asked = Question(question, topics)
+    query = Question(question, topics)
     if growing_part(recipe) is not None:
         with Engine(settings, recipe=recipe) as engine:
-            growth = engine.growth(asked)
+            growth = engine.growth(query)
         if as_json:
             echo(json.dumps(growth_data(growth), ensure_ascii=False))
         else:
@@ -131,7 +131,7 @@ def command(
         _write(html, growth_page(growth))
         return
     with Engine(settings, recipe=recipe) as engine:
-        explanation = engine.explain(asked, top_k=top_k)
+        explanation = engine.explain(query, top_k=top_k)
     if as_json:
         echo(json.dumps(explanation_data(explanation), ensure_ascii=False))
     else:

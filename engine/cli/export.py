@@ -1,4 +1,4 @@
-"""`lodestar export`: a graph into files."""
+"""Export a graph to files (`lodestar export`)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     "--format",
     "format_",
     type=click.Choice(["tsv", "ntriples", "parquet"]),
-    help="Format (default: what FILE's name ends with says; tsv to standard output).",
+    help="Format (default: by the end of FILE's name; tsv for standard output).",
 )
-@click.option("--names", "names_path", metavar="FILE", help="Write names too, to a file of their own (TSV, parquet).")
-@click.option("--base", metavar="IRI", help="N-Triples: what is put before ids that are no IRIs (default: Freebase's).")
-@click.option("--id-names", is_flag=True, help="N-Triples: write an only name, too, that is the id again.")
-@click.option("--load", type=click.IntRange(1), help="Only what the load of this number states (see `lodestar stats`).")
+@click.option("--names", "names_path", metavar="FILE", help="Also write names, to this file (TSV, parquet).")
+@click.option("--base", metavar="IRI", help="N-Triples: prefix for ids that are no IRIs (default: Freebase's).")
+@click.option(
+    "--id-names", is_flag=True, help="N-Triples: also write a name that equals the id, if it is the only one."
+)
+@click.option(
+    "--load", type=click.IntRange(1), help="Only the triples of the load with this number (see `lodestar stats`)."
+)
 @FORCE
 @json_option
 @database_options
@@ -45,7 +49,7 @@ def command(
 ) -> None:
     """Write the graph to FILE, or to standard output (-): TSV, N-Triples or parquet, in a total order.
 
-    A name that ends with .gz is packed. FILE appears whole or not at all. --json prints a report with SHA-256.
+    A name that ends with .gz is compressed. FILE is written atomically. --json prints a report with SHA-256.
 
     \b
     Examples:
@@ -76,11 +80,11 @@ def command(
 
 
 def _check(request: ExportRequest, *, as_json: bool) -> None:
-    """Raise `UsageError` for what cannot be done, or would not be fit to read on standard output."""
+    """Raise `UsageError` for an impossible request, or for output that is not readable on a terminal."""
     format_ = request.checked_format()
     if "-" not in (request.path, request.names_path):
         return
     if as_json:
         raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")
     if format_ == "parquet" and sys.stdout and sys.stdout.isatty():
-        raise UsageError("parquet is not fit for a terminal: give a FILE")
+        raise UsageError("parquet is not readable on a terminal: give a FILE")

@@ -1,4 +1,4 @@
-"""`lodestar index`: what a graph is searched by, without loading it again."""
+"""Update the indexes of a graph without loading it again (`lodestar index`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .terminal import echo
 
 @click.group()
 def command() -> None:
-    """Bring what a graph is searched by up to date, without loading it again.
+    """Update the indexes of a graph without loading it again.
 
     \b
     Example:
@@ -26,10 +26,10 @@ def command() -> None:
 @json_option
 @database_options
 def names(as_json: bool, **flags: Any) -> None:
-    """Write anew what entities are found by: their names, aliases and initials. Loads do this by themselves.
+    """Rebuild the search names of all entities: names, aliases and initials. Loads do this by themselves.
 
-    For a graph that an earlier version loaded, or that lost its name index. Questions are answered meanwhile. Safe to
-    run again where it was interrupted.
+    Use it for a graph that an earlier version loaded, or that lost its name index. Questions are answered in the
+    meantime. You can run it again after an interruption.
 
     \b
     Example:
@@ -56,10 +56,10 @@ def names(as_json: bool, **flags: Any) -> None:
 @json_option
 @database_options
 def entities(max_entities: int, as_json: bool, **flags: Any) -> None:
-    """Make the entity index: vectors of names, for words that no name agrees with ("peruvian" for Peru).
+    """Build the entity index: vectors of names, for words that no name matches ("peruvian" for Peru).
 
-    Questions use it from then on, where their words alone find nothing good. What has not changed since it was last
-    made is not encoded again; interrupted, it goes on where it was. docs/linking.md has what it takes.
+    Questions then use it when their words alone find nothing good. Only what changed since the last time is encoded;
+    after an interruption the same command continues. docs/linking.md gives time and size.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`lodestar load`: a knowledge graph into Neo4j."""
+"""Load a knowledge graph into Neo4j (`lodestar load`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .terminal import echo
 
 
 class Formats(click.Group):
-    """The formats are commands; where a file stands in the place of one, its format is found by looking at it."""
+    """Dispatch to the command of a format; if the first argument is a file, its format is detected."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the format or the file to the front, where options stand before it."""
+        """Move the format or the file before the options."""
         at = self._first_argument(args)
         return super().parse_args(ctx, args if at is None else [args[at], *args[:at], *args[at + 1 :]])
 
     def _first_argument(self, args: list[str]) -> int | None:
-        """Return where the first word stands that is neither an option nor the value of one, None where none does."""
+        """Return the index of the first word that is neither an option nor an option's value, or None."""
         values = {
             name: 0 if isinstance(param, click.Option) and (param.is_flag or param.count) else param.nargs
             for each in self.commands.values()
@@ -36,7 +36,7 @@ class Formats(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command of the format that is named, or of the file that is."""
+        """Return the command of the named format, or of the named file's format."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         from ...loaders.formats.by_name import detect
@@ -50,8 +50,8 @@ class Formats(click.Group):
 def command() -> None:
     """Load a knowledge graph into Neo4j.
 
-    Give a file, and its format is found by looking at it; or name the format first. The same load again changes
-    nothing, and finishes one that was interrupted. Faults in the input are found before anything is written.
+    Give a file, and its format is detected; or name the format first. Loading the same again changes
+    nothing, or finishes an interrupted load. Errors in the input are found before anything is written.
 
     \b
     Example:
@@ -61,9 +61,9 @@ def command() -> None:
     """
 
 
-_names = click.option("--names", metavar="FILE", help="Names: id, name, and aliases if any, parted by tabs.")
+_names = click.option("--names", metavar="FILE", help="Names: id, name, and aliases if any, separated by tabs.")
 _columns = click.option(
-    "--columns", metavar="H,R,T", help="Columns of head, relation and tail: numbers from 1, or names of the header."
+    "--columns", metavar="H,R,T", help="Columns of head, relation and tail: numbers from 1, or names in the header."
 )
 _header = click.option(
     "--header", type=click.Choice(["auto", "yes", "no"]), default="auto", show_default=True, help="Is there a header?"
@@ -72,21 +72,21 @@ _literals = click.option(
     "--literals/--no-literals",
     default=True,
     show_default=True,
-    help='Take tails like 1983^^http://…#gYear and "text"@en for literals.',
+    help='Take tails like 1983^^http://…#gYear and "text"@en as literals.',
 )
 _values = click.option(
     "--values",
     type=click.Choice(["auto", "all", "none"]),
     default="auto",
     show_default=True,
-    help="Which tails become literals that --names does not name and that are no head: numbers, dates, yes and no and "
-    "text of several words (auto), all, or none.",
+    help="Which tails that are no head and not in --names become literals: numbers, dates, yes and no and text of "
+    "several words (auto), all, or none.",
 )
 _languages = click.option(
     "--languages",
     default="en",
     show_default=True,
-    help="Languages of names, the preferred first: en,es; * is all others.",
+    help="Languages of names, preferred first: en,es; * is all others.",
 )
 
 
@@ -95,14 +95,14 @@ _languages = click.option(
 @_names
 @_columns
 @_header
-@click.option("--separator", default="\t", help="What parts the columns (default: a tab).")
+@click.option("--separator", default="\t", help="What separates the columns (default: a tab).")
 @_literals
 @_values
 @load_options
 def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
     """Load triples from a TSV file: head, relation, tail; gzip or plain; - is standard input.
 
-    Ids and relations are stored as they are. In the names file, further columns and further lines for an id are
+    Ids and relations are stored as they are. In the names file, more columns and more lines for an id are
     aliases; names of ids that are in no triple are ignored.
 
     \b
@@ -120,12 +120,12 @@ def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
 @_names
 @_columns
 @_header
-@click.option("--separator", default=",", show_default=True, help="What parts the columns.")
+@click.option("--separator", default=",", show_default=True, help="What separates the columns.")
 @_literals
 @_values
 @load_options
 def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
-    """Load triples from a CSV file, with quotes where a column has a comma; one line a triple.
+    """Load triples from a CSV file, with quotes around a column that has a comma; one triple a line.
 
     \b
     Example:
@@ -153,12 +153,12 @@ def parquet(kg: str, names: str | None, **flags: Any) -> None:
 @command.command()
 @click.argument("kg")
 @_languages
-@click.option("--noise", metavar="FILE", help="Rules for what is left out, in the place of the usual ones.")
+@click.option("--noise", metavar="FILE", help="Rules for what to leave out, instead of the default ones.")
 @load_options
 def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
     """Load the raw Freebase RDF dump or a part of it: gzip or plain; - is standard input.
 
-    Names and aliases in the chosen languages become names; relations that are no knowledge (keys, notability,
+    Names and aliases in the chosen languages become names; relations that carry no knowledge (keys, notability,
     permissions …) are left out by rules that `--noise` replaces.
 
     \b
@@ -171,9 +171,7 @@ def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
 
 @command.command()
 @click.argument("kg")
-@click.option(
-    "--base", multiple=True, metavar="IRI", help="What ids and relations lose at their start; can be repeated."
-)
+@click.option("--base", multiple=True, metavar="IRI", help="Prefix to strip from ids and relations; can be repeated.")
 @click.option(
     "--name-relation", multiple=True, metavar="IRI", help="Relation of names (default: rdfs:label and others)."
 )
@@ -216,7 +214,7 @@ def metaqa(kg: str, **flags: Any) -> None:
 @click.argument("kg")
 @load_options
 def pathquestion(kg: str, **flags: Any) -> None:
-    """Load PathQuestion's kb.txt: head, relation and tail parted by tabs, where ids are names.
+    """Load PathQuestion's kb.txt: head, relation and tail separated by tabs, where ids are names.
 
     \b
     Example:
@@ -231,7 +229,7 @@ def pathquestion(kg: str, **flags: Any) -> None:
 def rog(kg: str, **flags: Any) -> None:
     """Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.
 
-    Each triple is stored once, however many questions have it. Names are ids, Freebase MIDs stay unnamed.
+    Each triple is stored once, even if several questions have it. Ids are names; Freebase MIDs stay unnamed.
 
     \b
     Example:
@@ -259,7 +257,7 @@ def graphml(kg: str, **flags: Any) -> None:
 @click.option("--pipeline", metavar="NAME", help="spaCy pipeline that finds concepts: en_core_web_sm, or a folder.")
 @click.option("--gliner", metavar="NAME", help="GLiNER model that finds concepts, by name or folder.")
 @click.option("--labels", metavar="TYPE,…", help="Types of entities that --gliner looks for, as drug,disease.")
-@click.option("--concepts", metavar="FILE", help="Names of concepts, one a line, that are looked for instead.")
+@click.option("--concepts", metavar="FILE", help="Names of concepts to look for instead, one a line.")
 @click.option(
     "--snippet-length",
     type=click.IntRange(40, 8_000),
@@ -279,9 +277,9 @@ def graphml(kg: str, **flags: Any) -> None:
 def text(
     documents: str, pipeline: str | None, gliner: str | None, labels: str | None, concepts: str | None, **flags: Any
 ) -> None:
-    """Make a graph of text: a folder (.txt, .md, .html, .jsonl), or one such file; - is standard input.
+    """Build a graph from text: a folder (.txt, .md, .html, .jsonl), or one such file; - is standard input.
 
-    Texts are cut into snippets; concepts that a snippet mentions together are joined, and lead to it. Concepts are what
+    Texts are cut into snippets; concepts in the same snippet are linked to each other and to it. Concepts are what
     --pipeline (with the extra `text`) or --gliner recognises, the names in --concepts, or else phrases that recur.
 
     \b
@@ -313,7 +311,7 @@ def _list(text: str | None) -> list[str] | None:
 
 
 def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str) -> None:
-    """Load a source of this kind; `own` are the options that are the format's and not every load's."""
+    """Load a source of this kind; `own` are the options of the format, which not every load has."""
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.loading import load, load_embedded
     from ...loaders.loads.preview import preview

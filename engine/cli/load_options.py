@@ -1,4 +1,4 @@
-"""Options that every format of `lodestar load` shares: what becomes of the graph, which part, which writer."""
+"""Define the options that every format of `lodestar load` shares: mode, subset, writer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MODE = (
-    click.option("--append", is_flag=True, help="Add to what the graph holds."),
-    click.option("--replace", is_flag=True, help="Put this in the place of what the graph holds."),
+    click.option("--append", is_flag=True, help="Add to the graph."),
+    click.option("--replace", is_flag=True, help="Replace the graph."),
     click.option(
         "--force",
         is_flag=True,
-        help="Load again though this content is loaded already, and overwrite the file of --rejects.",
+        help="Load again even if this content is already loaded, and overwrite the file of --rejects.",
     ),
     click.option(
         "--writer",
@@ -39,12 +39,12 @@ _REJECTS = (
     click.option(
         "--max-rejects",
         type=click.IntRange(min=0),
-        help="Lines that may be rejected before the load is given up (default: 0; freebase: 1000).",
+        help="Most rejected lines before the load fails (default: 0; freebase: 1000).",
     ),
     click.option(
         "--rejects",
         type=click.Path(dir_okay=False),
-        help="File to write the rejected lines to, with number and reason.",
+        help="File for the rejected lines, with number and reason.",
     ),
 )
 _SUBSET = (
@@ -59,7 +59,7 @@ _SUBSET = (
     click.option(
         "--max-degree",
         type=click.IntRange(min=1),
-        help="Leave out the triples of entities with more; with --around such entities are not walked on from.",
+        help="Leave out the triples of entities with more; with --around do not continue from such entities.",
     ),
 )
 
@@ -73,7 +73,7 @@ def load_options(function: F) -> F:
 
 
 def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
-    """Take the shared options out of `flags` and return them."""
+    """Remove the shared options from `flags` and return them."""
     from ...loaders.loads.loading import LoadOptions
     from ...loaders.reading.byte_file import ByteFile
     from ...loaders.stage.rejects import check_place
@@ -100,7 +100,7 @@ def _subset(flags: dict[str, Any]) -> Subset:
 
     around, hops, relations = flags.pop("around"), flags.pop("hops"), flags.pop("relations")
     if hops is not None and not around:
-        raise UsageError("--hops says how far --around reaches: give --around as well")
+        raise UsageError("--hops sets how far --around reaches: give --around as well")
     domains = flags.pop("domains")
     return Subset(
         around=tuple(around),

@@ -1,4 +1,4 @@
-"""`lodestar loads`: what was loaded into a graph, and how to take it out again."""
+"""List the loads of a graph, or delete one (`lodestar loads`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .terminal import echo, printable
 
 @click.group()
 def command() -> None:
-    """List what was loaded into the graph, or delete a load.
+    """List the loads of the graph, or delete one.
 
     \b
     Example:
@@ -29,7 +29,7 @@ def command() -> None:
 @json_option
 @database_options
 def list_(as_json: bool, **flags: Any) -> None:
-    """List the loads of the graph by number, with what their manifests say.
+    """List the loads of the graph by number, from their manifests.
 
     \b
     Example:
@@ -60,9 +60,9 @@ def list_(as_json: bool, **flags: Any) -> None:
 @database_options
 @click.pass_context
 def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: Any) -> None:
-    """Delete what a load alone brought: its triples, names, relations and entities; what others state too stays.
+    """Delete a load: its triples, names, relations and entities, except those that other loads also contain.
 
-    Safe to run again where it was interrupted.
+    You can run it again after an interruption.
 
     \b
     Example:
@@ -83,7 +83,7 @@ def delete(ctx: click.Context, /, load: str, yes: bool, as_json: bool, **flags: 
         if not yes:
             if not sys.stdin.isatty():
                 raise UsageError(
-                    f"this deletes load {manifest.number} ({manifest.source}): give --yes to do so unasked"
+                    f"this deletes load {manifest.number} ({manifest.source}): give --yes to skip the question"
                 )
             if not click.confirm(f"Delete load {manifest.number} ({manifest.source})?", err=True):
                 echo("nothing deleted", err=True)

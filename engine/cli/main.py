@@ -1,4 +1,4 @@
-"""The `lodestar` command: finds the verb's file, runs it, prints errors as one line."""
+"""Run the `lodestar` command: import a verb's module on use, and print errors in one line."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ MAX_MESSAGE_CHARS = 1_500
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 VERBS = {
-    "ask": ("ask", "Answer questions from the graph, with the paths the answers rest on."),
+    "ask": ("ask", "Answer questions from the graph, and show the paths behind the answers."),
     "browse": ("browse", "Open retrieved paths in Neo4j Browser."),
     "db": ("db", "Start, stop, show or reset a Neo4j of your own."),
-    "demo": ("demo", "Load a small world, ask fifteen questions, show the answers."),
-    "doctor": ("doctor", "Say what is there, what is missing, and what to do about it."),
+    "demo": ("demo", "Load a small world, ask fifteen questions, and show the answers."),
+    "doctor": ("doctor", "Check what works, what is missing, and what to do about it."),
     "entities": ("entities", "Find the entities that a text mentions."),
-    "eval": ("eval", "Ask every question of a set, and report figures with their intervals."),
-    "explain": ("explain", "Show what a trained scorer attended to in a question and its paths."),
+    "eval": ("eval", "Ask every question of a set, and report metrics with their intervals."),
+    "explain": ("explain", "Show which words of a question and its paths a score came from."),
     "export": ("export", "Write the graph to files: TSV, N-Triples or parquet."),
-    "index": ("index", "Bring what a graph is searched by up to date, without loading it again."),
+    "index": ("index", "Update the indexes of a graph without loading it again."),
     "load": ("load", "Load a knowledge graph into Neo4j."),
-    "loads": ("loads", "List what was loaded into the graph, or delete a load."),
-    "mine": ("mine", "Find the paths that a retriever is trained on."),
+    "loads": ("loads", "List the loads of the graph, or delete one."),
+    "mine": ("mine", "Mine training paths for a retriever."),
     "recipes": ("recipes", "List recipes and parts, with all their options."),
-    "refine": ("refine", "Choose the supervision of questions from their candidate pools."),
+    "refine": ("refine", "Select training supervision from candidate pools."),
     "relations": ("relations", "Find the relations nearest to a text."),
     "retrieve": ("retrieve", "Find and rank the reasoning paths for questions."),
     "train": ("train", "Train a scorer on questions with answers."),
     "stats": ("stats", "Show what the graph holds: sizes, degrees, relations, hubs, components."),
     "verify": ("verify", "Check the graph against the manifests of its loads."),
 }
-"""Where each verb's file is, and what it is for."""
+"""The module and purpose of each verb."""
 
 
 class Verbs(click.Group):
-    """Imports a verb's module when the verb is used, so that --help answers at once."""
+    """Import a verb's module when the verb is used, so that --help is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the verbs in alphabetical order."""
@@ -80,10 +80,10 @@ def main() -> None:
 
 
 def run() -> None:
-    """Run the command line; errors that are answers become one line and an exit code."""
+    """Run the command line; a `LodestarError` becomes one line and an exit code."""
     show_warnings()
     signal.signal(signal.SIGTERM, _end)
-    _escape_what_cannot_be_written()
+    _escape_unencodable()
     try:
         code = _call_command()
     except LodestarError as error:
@@ -107,34 +107,34 @@ def run() -> None:
         echo("lodestar: ended by a signal" if _signals else "lodestar: interrupted", err=True)
         sys.exit(128 + (_signals[-1] if _signals else signal.SIGINT))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what could not be written would be tried again at the exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would write the rest again at exit
         sys.exit(1)
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
-        sys.stdout = io.StringIO()  # what could not be written would be tried again at the exit
+        sys.stdout = io.StringIO()  # else Python would write the rest again at exit
         place = f" ({error.filename})" if error.filename else ""
         echo(f"lodestar: no room left for the output{place}: write it to another disk or make room", err=True)
         sys.exit(StorageError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _escape_what_cannot_be_written() -> None:
-    """Write a character that the terminal's encoding lacks as JSON would: in JSON it stays what it is."""
+def _escape_unencodable() -> None:
+    """Escape a character that the terminal's encoding lacks as JSON would, so that JSON output stays equivalent."""
 
-    def escaped(error: UnicodeError) -> tuple[str, int]:
+    def escape(error: UnicodeError) -> tuple[str, int]:
         if not isinstance(error, UnicodeEncodeError):
             raise error
         return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
-    codecs.register_error("lodestar", escaped)
+    codecs.register_error("lodestar", escape)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="lodestar")
 
 
 _signals: list[int] = []
-"""Those that asked the process to end: things are put away as after Ctrl-C."""
+"""The signals received; the command then cleans up as after Ctrl-C."""
 
 
 def _end(number: int, _frame: object) -> None:
@@ -143,7 +143,7 @@ def _end(number: int, _frame: object) -> None:
 
 
 def _call_command() -> object:
-    """Call the command; what fails while things are put away after Ctrl-C is no news, and raised as the interrupt."""
+    """Call the command; an error during the clean-up after Ctrl-C is raised as the interrupt."""
     try:
         return main(standalone_mode=False, color=None if in_colour() else False)
     except Exception as error:
@@ -153,9 +153,9 @@ def _call_command() -> object:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an error came of an interrupt, or while one was handled, whatever cause it names itself."""
+    """Return whether an error was caused by an interrupt, or raised while one was handled."""
     found = [error] if error is not None else []
-    for each in found:  # grows while it is walked
+    for each in found:  # grows during the loop
         found += [
             other
             for other in (each.__cause__, each.__context__)

@@ -1,4 +1,4 @@
-"""`lodestar mine`: a question set to training paths."""
+"""Mine a question set for training paths (`lodestar mine`)."""
 
 from __future__ import annotations
 
@@ -20,38 +20,39 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("dataset", metavar="[QUESTIONS]", required=False)
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write, as mined.jsonl.gz."
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="File to write, such as mined.jsonl.gz.",
 )
 @FORCE
-@click.option(
-    "--from-graph", is_flag=True, help="Make the questions, too: from the graph alone, in place of QUESTIONS."
-)
-@click.option("--questions", type=click.IntRange(1), help="Made questions (default: 3,000).")
+@click.option("--from-graph", is_flag=True, help="Generate the questions from the graph, in place of QUESTIONS.")
+@click.option("--questions", type=click.IntRange(1), help="Number of generated questions (default: 3,000).")
 @LENGTHS
 @PARAPHRASE
-@click.option("--split", help="Of a folder of question sets: the split to mine, as train.")
-@click.option("--format", "format_name", help="The set's format, where it cannot be told by looking.")
+@click.option("--split", help="The split to mine, such as train, if the set is a folder.")
+@click.option("--format", "format_name", help="The set's format, if it cannot be detected.")
 @click.option("--max-hop", type=click.IntRange(1, 4), default=2, show_default=True, help="Longest path in hops.")
-@click.option("--limit", type=click.IntRange(1), help="Mine a sample of so many questions, the same for a seed.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the sample and of the random negatives.")
+@click.option("--limit", type=click.IntRange(1), help="Mine a random sample of this size.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample and of the random negatives.")
 @click.option(
     "--negatives",
     type=click.IntRange(0, 100),
     default=5,
     show_default=True,
-    help="Similar and random relations in the place of each hop of a right path.",
+    help="Negatives for each hop of a positive path: similar and random relations.",
 )
 @RETURN_TO_TOPIC
 @click.option(
     "--pool",
     is_flag=True,
-    help="Write ReG's candidate pools instead: shortest paths and neighbourhoods (docs/reg.md); of the options above "
-    "--split, --format, --limit and --seed count.",
+    help="Write ReG's candidate pools instead: shortest paths and neighbourhoods (docs/reg.md); uses only the options "
+    "--split, --format, --limit and --seed.",
 )
 @click.option(
     "--batch-size",
     type=click.IntRange(1, 1024),
-    help="Questions at a time (default: 32; of three hops 8, of four 2).",
+    help="Questions at a time (default: 32; with three hops 8, with four 2).",
 )
 @json_option
 @database_options
@@ -75,7 +76,7 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Find the paths that a retriever is trained on: right ones, and wrong ones that are hard to tell from them.
+    """Mine training paths for a retriever: positives, and hard negatives.
 
     \b
     Example:
@@ -115,15 +116,15 @@ def command(
     )
     path = dataset and choose_file(dataset, split)
     check_output("--out", out, reads=[path] if path else (), force=force)
-    asked = _sample_questions(path, format_name, limit, seed) if path else None
-    if asked and pool:
-        _pool(asked, out, batch_size, settings_from(**flags), as_json=as_json)
+    source_set = _sample_questions(path, format_name, limit, seed) if path else None
+    if source_set and pool:
+        _pool(source_set, out, batch_size, settings_from(**flags), as_json=as_json)
         return
     started_s = time.perf_counter()
-    name = asked.name if asked else "the graph"
+    name = source_set.name if source_set else "the graph"
     with Engine(settings_from(**flags)) as engine, progress_bar(name, "mining") as (progress, say):
-        asked = asked or make_questions(engine, making, progress=progress, say=say)
-        mining = mine_file(asked, engine, out, options, batch_size=batch_size, progress=progress)
+        source_set = source_set or make_questions(engine, making, progress=progress, say=say)
+        mining = mine_file(source_set, engine, out, options, batch_size=batch_size, progress=progress)
     seconds = time.perf_counter() - started_s
     if as_json:
         echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(mining.counts)}))
@@ -164,24 +165,24 @@ def check_source(
     only_read: Sequence[object],
     pool: bool,
 ) -> None:
-    """Raise `UsageError` unless there is either a question set or --from-graph, with the options of just that one."""
+    """Raise `UsageError` unless either a question set or --from-graph is given, with options that fit."""
     from ..errors import UsageError
 
     if (dataset is None) is not from_graph:
         found = "both" if from_graph else "neither"
         raise UsageError(
-            f"expected a question set or --from-graph, found {found}: name a file, or let questions be made"
+            f"expected a question set or --from-graph, found {found}: name a file, or generate questions from the graph"
         )
     if questions is not None and not from_graph:
-        raise UsageError("--questions: only questions made from the graph have it: add --from-graph, or use --limit")
+        raise UsageError("--questions: needs --from-graph; for a question set use --limit")
     if lengths is not None and not from_graph:
-        raise UsageError("--lengths: only questions made from the graph have it: add --from-graph")
+        raise UsageError("--lengths: needs --from-graph")
     if paraphrase and not from_graph:
-        raise UsageError("--paraphrase: only questions made from the graph have it: add --from-graph")
+        raise UsageError("--paraphrase: needs --from-graph")
     if from_graph and any(value is not None for value in only_read):
-        raise UsageError("--split, --format, --limit: of a question set, and there is none: use --questions")
+        raise UsageError("--split, --format, --limit: cannot be used with --from-graph; use --questions")
     if from_graph and pool:
-        raise UsageError("--pool: of a question set: give one in the place of --from-graph")
+        raise UsageError("--pool: needs a question set instead of --from-graph")
 
 
 def _sample_questions(path: str, format_name: str | None, limit: int | None, seed: int) -> QuestionSet:

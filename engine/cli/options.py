@@ -1,4 +1,4 @@
-"""Options that several verbs share, and the way they become settings."""
+"""Define the options that several verbs share, and turn them into settings and a recipe."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _QUESTIONS = (
 )
 _TOP_K = (click.option("--top-k", type=int, help="Items of evidence per question (default: 10)."),)
 RETURN_TO_TOPIC = click.option(
-    "--return-to-topic", is_flag=True, help="What the question is about may be its answer (default: it is not)."
+    "--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no)."
 )
 PARAPHRASE = click.option(
     "--paraphrase",
     is_flag=True,
-    help="With --from-graph: a language model rewords the made questions (docs/llm.md; its budget holds).",
+    help="With --from-graph: a language model rewords the questions, within its budget (docs/llm.md).",
 )
 
 
@@ -51,7 +51,7 @@ class Finite(click.FloatRange):
         super().__init__(0, sys.float_info.max)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number."""
+        """Parse the number."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"expected a finite number, found {value!r}", param, ctx)
@@ -60,40 +60,44 @@ class Finite(click.FloatRange):
 
 MAX_PATH_CHARS = 4_096
 SEED = click.IntRange(0, 2**32 - 1)
-"""Of whatever is left to chance."""
+"""Range of a random seed."""
 
 
-def _weights(_context: click.Context, _option: click.Parameter, said: str | None) -> tuple[float, ...] | None:
+def _weights(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[float, ...] | None:
     try:
-        return None if said is None else tuple(float(weight) for weight in said.split(","))
+        return None if text is None else tuple(float(weight) for weight in text.split(","))
     except ValueError as error:
-        raise click.BadParameter(f"expected weights as 1,3,3, found {str(said)[:100]!r}") from error
+        raise click.BadParameter(f"expected weights such as 1,3,3, found {str(text)[:100]!r}") from error
 
 
 LENGTHS = click.option(
     "--lengths",
     metavar="W1,W2,…",
     callback=_weights,
-    help="With --from-graph: how many questions have one hop, two, …, as weights (default: 5,4,3,1; where people ask "
-    "for what is far away 1,3,3,1).",
+    help="With --from-graph: weights of questions with one hop, two, … (default: 5,4,3,1; 1,3,3,1 if people ask "
+    "for distant things).",
 )
 ALLOW_PARTS = click.option(
-    "--allow-parts", is_flag=True, help="Import code that a recipe names as a part of its own (see `lodestar recipes`)."
+    "--allow-parts", is_flag=True, help="Allow a recipe to import its own parts as code (see `lodestar recipes`)."
 )
 _RECIPE = (
     click.option(
         "--recipe", help="A recipe's name, a TOML file, or a line of parts such as 'star + merge' (lodestar recipes)."
     ),
-    click.option("--set", "changes", metavar="KEY=VALUE", multiple=True, help="Change an option, as star.max_hop=3."),
+    click.option(
+        "--set", "changes", metavar="KEY=VALUE", multiple=True, help="Change an option, such as star.max_hop=3."
+    ),
     ALLOW_PARTS,
-    click.option("--device", help="Where networks compute: cpu, cuda, mps (default: a GPU where there is one)."),
+    click.option("--device", help="Device for networks: cpu, cuda, mps (default: a GPU if there is one)."),
 )
 _WALKING = (
-    click.option("--beam-width", type=int, help="Paths carried on at each hop (default: 10)."),
+    click.option("--beam-width", type=int, help="Paths kept at each hop (default: 10)."),
     click.option("--max-hop", type=int, help="Longest path in hops between named entities (default: 2)."),
     RETURN_TO_TOPIC,
-    click.option("--checkpoint", metavar="FOLDER", help="Trained scorer to rank by (default: similarity, untrained)."),
-    click.option("--any-graph", is_flag=True, help="Use the checkpoint on a graph that it was not trained on."),
+    click.option(
+        "--checkpoint", metavar="FOLDER", help="Trained scorer to rank with (default: similarity, untrained)."
+    ),
+    click.option("--any-graph", is_flag=True, help="Allow a checkpoint that was trained on another graph."),
 )
 
 
@@ -108,21 +112,22 @@ def recipe_options(function: F) -> F:
 
 
 def search_options(function: F) -> F:
-    """Add --top-k, and what `walking_options` adds."""
+    """Add --top-k and the options of `walking_options`."""
     return _add(function, _TOP_K + _RECIPE + _WALKING)
 
 
 def walking_options(function: F) -> F:
-    """Add the options of a recipe, and its aliases: --beam-width, --max-hop, --return-to-topic, --checkpoint,
-    --any-graph."""
+    """Add the recipe options and their shortcuts: --beam-width, --max-hop, --return-to-topic, --checkpoint,
+    --any-graph.
+    """
     return _add(function, _RECIPE + _WALKING)
 
 
 def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False, forms: bool = False) -> tuple[Settings, Recipe]:
     """Return the settings and the recipe that the flags of a verb name.
 
-    The aliases change the first part that has such an option. Where no recipe is named --checkpoint means the recipe
-    star. Raises `UsageError` for an alias that the recipe has no option for.
+    A shortcut such as --max-hop sets the first part that has the option. Without --recipe, --checkpoint selects the
+    recipe star. Raises `UsageError` if no part of the recipe has the option.
     """
     from ..errors import UsageError
     from ..recipes.recipe import read_recipe
@@ -144,9 +149,9 @@ def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False, forms: bool
 
 
 def read_by(flags: dict[str, Any]) -> list[str]:
-    """Return the files that the flags of a recipe name, which no file that a verb writes may take the place of."""
-    said = [flags.get("recipe") or "", *(change.partition("=")[2] for change in flags.get("changes", ()))]
-    return [name for name in said if name and "\0" not in name and len(name) < MAX_PATH_CHARS]
+    """Return the files that the recipe's flags name, which a verb must not overwrite."""
+    names = [flags.get("recipe") or "", *(change.partition("=")[2] for change in flags.get("changes", ()))]
+    return [name for name in names if name and "\0" not in name and len(name) < MAX_PATH_CHARS]
 
 
 def server_options(function: F) -> F:
@@ -159,8 +164,8 @@ def database_options(function: F) -> F:
     return _add(function, _DATABASE + _SERVER)
 
 
-FORCE = click.option("--force", is_flag=True, help="Replace a file that is there already.")
-"""Of verbs that write a file."""
+FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
+"""For verbs that write a file."""
 
 
 def json_option(function: F) -> F:
@@ -169,7 +174,7 @@ def json_option(function: F) -> F:
 
 
 def settings_from(**flags: Any) -> Settings:
-    """Return the settings for these flags (None: not given).
+    """Return the settings of these flags (None: not given).
 
     Raises `UsageError` for a user or a database of the embedded server, which has one of each.
     """

@@ -1,4 +1,4 @@
-"""Questions from the command line, a file or standard input."""
+"""Read questions from the command line, a file or standard input."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MAX_CHARS = 200_000_000
 def questions_from(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> list[Question]:
     """Return the questions given as arguments and in `file` (`-` is standard input).
 
-    A line of a file is a question, or a JSON object with `question` and, if wanted, `id` and `topic_entities`, or
-    `topic_names`.
-    Blank lines are passed over. Raises `InputError` with file and line, `UsageError` when there is no question.
+    A line of a file is a question, or a JSON object with `question` and optionally `id` and `topic_entities` or
+    `topic_names`. Blank lines are skipped. Raises `InputError` with file and line, `UsageError` if there is no
+    question.
     """
     questions = [Question(text, tuple(topics)) for text in texts]
     if file is not None:
@@ -60,7 +60,7 @@ def _read_bounded(stream: IO[str], file: str) -> list[str]:
                 f"{file}:{len(lines) + 1}: expected a question in a line of at most {MAX_LINE_CHARS:,} characters"
             )
         if chars > MAX_CHARS:
-            raise InputError(f"{file}: expected questions of at most {MAX_CHARS:,} characters together: ask in parts")
+            raise InputError(f"{file}: expected questions of at most {MAX_CHARS:,} characters in total: split the file")
         lines.append(line)
     return lines
 

@@ -17,44 +17,43 @@ from .terminal import echo, printable
 
 
 def list_parts() -> list[dict[str, Any]]:
-    """Return the parts, as plain data: name, role, what it takes and gives, its options."""
+    """Return name, role, input, output and options of each part, as plain data."""
     known = (PARTS, LINKERS, ANSWERERS)
     return [_part_data(name, part_class(name, known=some)) for some in known for name in sorted(some)]
 
 
 def list_recipes() -> list[dict[str, Any]]:
-    """Return the recipes that come with Lodestar, each resolved."""
+    """Return the recipes that come with Lodestar, resolved, as plain data."""
     return [read_recipe(name).as_json() for name in recipe_names()]
 
 
 def file_contents(path: str) -> dict[str, Any]:
-    """Return what a recipe's file says and what it would load, as plain data; nothing of it is loaded.
+    """Return the content of a recipe file as plain data, without loading any code or model.
 
-    code: the parts of its own, as ``module:Class``, that need consent. options: what it changes, a checkpoint's folder
-    or a prompt's file among them.
-    Raises `InputError` for a file that is no TOML.
+    code: the file's own parts as ``module:Class``, which need consent. options: the options that it sets, such as a
+    checkpoint's folder or a prompt's file. Raises `InputError` if the file is not TOML.
     """
-    said = read_plain(path)
-    tables = {name: table for name, table in said.items() if isinstance(table, dict) and name != "parts"}
-    own = said.get("parts")
+    content = read_plain(path)
+    tables = {name: table for name, table in content.items() if isinstance(table, dict) and name != "parts"}
+    own = content.get("parts")
     own = {str(name): str(place) for name, place in own.items()} if isinstance(own, dict) else {}
     return {
-        "name": said["name"],
-        "description": str(said.get("description", "")),
-        "stages": str(said.get("stages", "")),
+        "name": content["name"],
+        "description": str(content.get("description", "")),
+        "stages": str(content.get("stages", "")),
         "code": foreign_code(own),
         "options": {f"{name}.{option}": value for name, table in tables.items() for option, value in table.items()},
     }
 
 
 def _part_data(name: str, kind: type[Part]) -> dict[str, Any]:
-    said = (kind.__doc__ or "").strip().split("\n\n")[0]
+    content = (kind.__doc__ or "").strip().split("\n\n")[0]
     return {
         "name": name,
         "role": kind.role,
         "takes": getattr(kind, "takes", None),
         "gives": getattr(kind, "gives", None),
-        "description": " ".join(said.split()),
+        "description": " ".join(content.split()),
         "checkpoint_kinds": [each if isinstance(each, str) else each.name for each in kind.kinds],
         "options": [
             {
@@ -79,10 +78,10 @@ def _default(option: Any) -> Any:
 @click.argument("names", metavar="[NAME|FILE.toml]...", nargs=-1)
 @json_option
 def command(names: tuple[str, ...], as_json: bool) -> None:
-    """List recipes and parts, with all options, their defaults and where these are from.
+    """List recipes and parts with all options, their defaults and sources.
 
-    A line of parts is a recipe: a + b gives what a found to b, a | b joins what both find. Of a recipe's file it shows
-    what the recipe would load, and loads nothing of it.
+    A recipe can be an expression of parts: a + b passes the results of a to b, a | b joins both results. For a recipe
+    file it shows what the recipe would load, without loading it.
 
     \b
     Examples:
@@ -120,15 +119,15 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         echo("\n".join(_part_lines(part)))
 
 
-def _file_lines(said: dict[str, Any]) -> Iterator[str]:
-    yield printable(f"Recipe {said['name']}: {said['stages'] or 'no stages'}")
-    if said["description"]:
-        yield printable(f"  {said['description']}")
-    for name, place in said["code"].items():
+def _file_lines(content: dict[str, Any]) -> Iterator[str]:
+    yield printable(f"Recipe {content['name']}: {content['stages'] or 'no stages'}")
+    if content["description"]:
+        yield printable(f"  {content['description']}")
+    for name, place in content["code"].items():
         yield printable(f"  loads code: {name} is {place} (only with --allow-parts)")
-    if not said["code"]:
-        yield "  loads no code but Lodestar's and that of installed parts"
-    for option, value in said["options"].items():
+    if not content["code"]:
+        yield "  loads only the code of Lodestar and of installed parts"
+    for option, value in content["options"].items():
         yield printable(f"  {option} = {json.dumps(value, ensure_ascii=False, default=str)}")
 
 

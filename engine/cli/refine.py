@@ -1,4 +1,4 @@
-"""`lodestar refine`: which chains of a candidate pool are the supervision of its questions."""
+"""Choose the supervision of questions from candidate pools (`lodestar refine`)."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ if TYPE_CHECKING:
     "--by",
     default="llm",
     show_default=True,
-    help="What chooses: llm, similarity, or the folder of a checkpoint that `lodestar train star` wrote.",
+    help="Refiner: llm, similarity, or the folder of a checkpoint of `lodestar train star`.",
 )
 @click.option(
-    "--join", type=click.Choice(("union", "intersection")), help="Join several refined pools, instead of refining one."
+    "--join", type=click.Choice(("union", "intersection")), help="Join several refined pools instead of refining one."
 )
 @click.option(
     "--log-odds",
     type=click.FloatRange(0),
     default=1.0,
     show_default=True,
-    help="Of a scorer: by how much a chosen path may be below the best one.",
+    help="For a scorer: how far below the best path a chosen path may score.",
 )
-@click.option("--retries", type=click.IntRange(0, 10), default=2, show_default=True, help="Of an unreadable reply.")
+@click.option(
+    "--retries", type=click.IntRange(0, 10), default=2, show_default=True, help="Retries after an unreadable reply."
+)
 @click.option("--max-calls", type=click.IntRange(0), help="Budget of calls (default: the setting llm_max_calls).")
 @click.option("--max-tokens", type=click.IntRange(0), help="Budget of tokens (default: the setting llm_max_tokens).")
 @json_option
@@ -54,10 +56,10 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Refine the supervision of questions: of a candidate pool, the chains that say what the question asks.
+    """Refine the supervision of questions: choose the chains of a candidate pool that match the question.
 
-    A language model (docs/llm.md) reads numbered chains and returns numbers. Its replies are kept beside the file, so
-    that the same command goes on where it was stopped, or out of budget. Without a language model a scorer chooses
+    A language model (docs/llm.md) reads numbered chains and returns numbers. Its replies are cached beside the file, so
+    the same command continues after a stop, or when the budget was spent. Without a language model a scorer chooses
     among the shortest paths.
 
     \b

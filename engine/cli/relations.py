@@ -1,4 +1,4 @@
-"""`lodestar relations`: the relation index."""
+"""Find the relations nearest to a text (`lodestar relations`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print answers, topics and paths as lines of text."""
+"""Format answers, topics and paths as lines of text."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from ..values import Entity, Path, Topic
 from .terminal import printable
 
 CLOSE = 0.3
-"""Of a topic's probability, what another entity of the same words needs to be named beside it."""
+"""Share of a topic's probability from which another entity with the same words is named beside it."""
 MAX_CLOSE = 2
 
 
 def about(evidence: Evidence[Item]) -> str:
-    """Return the topics that the items start from, those of triples all; as mentioned where that is another word."""
+    """Return the names of the topics that the items start from, with the mention where it differs."""
     return ", ".join(dict.fromkeys(_name_topic(topic) for topic in topics_of(evidence)))
 
 
 def close_ones(evidence: Evidence[Item]) -> str:
-    """Return the entities that the words of the topics may also mean, likeliest first; empty where nothing is close."""
-    taken = topics_of(evidence)
-    ids = {topic.entity.id for topic in taken}
+    """Return other entities that the topics' words may mean, most likely first; empty if none is close."""
+    topics = topics_of(evidence)
+    ids = {topic.entity.id for topic in topics}
     close = [
         other
         for other in evidence.topics
-        if other.entity.id not in ids and any(_is_close(other, topic) for topic in taken)
+        if other.entity.id not in ids and any(_is_close(other, topic) for topic in topics)
     ]
     return " or ".join(f"{_describe_topic(other)}, {other.entity.id}" for other in close[:MAX_CLOSE])
 
 
 def topics_of(evidence: Evidence[Item]) -> list[Topic]:
-    """Return the topics that the chains start from, in the order of the chains; of triples all topics."""
+    """Return the topics that the chains start from, in the order of the chains; for triples all topics."""
     known = {topic.entity.id: topic for topic in evidence.topics}
     if evidence.kind == "triple":
         return list(known.values())
@@ -48,8 +48,8 @@ def topics_of(evidence: Evidence[Item]) -> list[Topic]:
 
 
 def _name_topic(topic: Topic) -> str:
-    said = topic.mention and fold(topic.mention) != fold(topic.entity.label)
-    return _describe_topic(topic) + (f", “{topic.mention}”" if said else "")
+    differs = topic.mention and fold(topic.mention) != fold(topic.entity.label)
+    return _describe_topic(topic) + (f", “{topic.mention}”" if differs else "")
 
 
 def _describe_topic(topic: Topic) -> str:
@@ -67,22 +67,22 @@ MAX_ENDS = 5
 
 
 def answer_lines(answer: Answer, max_items: int, num_asked: int = 1, quotes: Quotes = ()) -> Iterator[str]:
-    """Yield the question, the answer, what it rests on, and what its batch of `num_asked` questions took.
+    """Yield the question, the answer, its evidence, and the cost of its batch of `num_asked` questions.
 
-    quotes: the snippets of its first items, in a graph made of text.
+    quotes: the snippets of the first items, in a graph made from text.
     """
     evidence = answer.evidence
     yield click.style(printable(evidence.question.text), bold=True)
     yield f"  {click.style(printable(answer.text), fg='green' if answer.found else 'yellow')}"
     own = [entity for entity in answer.entities if entity.origin == "model"]
     if own:
-        yield f"  not in the evidence, the model's own: {printable(', '.join(entity.name for entity in own))}"
+        yield f"  the model's own, not in the evidence: {printable(', '.join(entity.name for entity in own))}"
     if answer.found and answer.entities[0].origin != "model":
         ranks = ", ".join(str(index + 1) for index in answer.entities[0].evidence)
         kind = "path" if evidence.kind == "chain" else "triple"
         confidence = answer.entities[0].confidence if answer.confidence is None else answer.confidence
         how_sure = (
-            "no confidence (these scores have no calibration, so that nothing is abstained from)"
+            "no confidence (these scores have no calibration, so there is no abstention)"
             if confidence is None
             else f"confidence {confidence:.2f}"
         )
@@ -91,7 +91,7 @@ def answer_lines(answer: Answer, max_items: int, num_asked: int = 1, quotes: Quo
 
 
 def evidence_lines(evidence: Evidence[Item], max_items: int, num_asked: int = 1, quotes: Quotes = ()) -> Iterator[str]:
-    """Yield the ranked items with their snippets, the linked entities, and what its batch of questions took."""
+    """Yield the ranked items with their snippets, the linked entities, and the cost of the batch."""
     for rank, item in enumerate(evidence.items[:max_items], start=1):
         group = f"[{evidence.group(rank - 1) + 1}] " if evidence.groups else ""
         yield f"  {rank:>2}. {item.score:6.3f}  {group}{printable(item_line(item.value))}"
@@ -124,7 +124,7 @@ def chain_line(chain: Chain) -> str:
 
 
 def entity_path_line(path: Path) -> str:
-    """Return an entity path as text; the arrows show which way each relation points, IRIs by their last part."""
+    """Return an entity path as text; arrows show the direction of each relation, IRIs lose all but their last part."""
     triples = [
         replace(triple, relation=relation_words(triple.relation)) if "://" in triple.relation else triple
         for triple in path.triples
@@ -135,7 +135,7 @@ def entity_path_line(path: Path) -> str:
 
 
 def _show_entity(entity: Entity) -> str:
-    """Return the label of an entity, or a literal's value on one line, cut where it is long."""
+    """Return the label of an entity, or a literal's value on one line, cut if long."""
     return one_line(entity.label) if entity.is_literal else entity.label
 
 

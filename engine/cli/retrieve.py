@@ -1,4 +1,4 @@
-"""`lodestar retrieve`: questions to ranked paths, without an answer."""
+"""Retrieve ranked paths for questions, without an answer (`lodestar retrieve`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .terminal import echo
 @json_option
 @database_options
 def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], as_json: bool, **flags: Any) -> None:
-    """Find and rank the evidence for questions: reasoning paths, or triples where the recipe gives these.
+    """Find and rank the evidence for questions: reasoning paths, or triples, depending on the recipe.
 
     \b
     Examples:

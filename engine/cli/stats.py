@@ -1,4 +1,4 @@
-"""`lodestar stats`: a graph in figures."""
+"""Show the figures of a graph (`lodestar stats`)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def command(top: int, components: bool | None, as_json: bool, **flags: Any) -> N
 
 
 def bar(share: float) -> str:
-    """Return a bar for a share of the longest one, in eighths of a character, one at least."""
+    """Return a bar for a share of the longest one, in eighths of a character, at least one."""
     eighths = max(1, round(share * BAR_CHARS * 8))
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
@@ -78,9 +78,9 @@ def _tables(stats: GraphStats) -> Iterator[str]:
 
     yield _title("Loads")
     for load in stats.loads:
-        made = " by ".join(filter(None, (load.kind, load.writer)))
+        origin = " by ".join(filter(None, (load.kind, load.writer)))
         when = (load.finished or "").partition(".")[0].partition("Z")[0] or "not finished"
-        yield printable(f"  {load.number:>3}  {load.source}  ({made}): {load.num_triples:,} triples, {when}")
+        yield printable(f"  {load.number:>3}  {load.source}  ({origin}): {load.num_triples:,} triples, {when}")
     if stats.relations:
         yield _title("Top relations")
     for relation in stats.relations:
@@ -98,7 +98,7 @@ def _tables(stats: GraphStats) -> Iterator[str]:
 
 def _component_lines(components: Components | None) -> Iterator[str]:
     if components is None:
-        yield "  not counted: --components does, and reads every relationship"
+        yield "  not counted: use --components, which reads every relationship"
         return
     what = "1 component" if components.count == 1 else f"{components.count:,} components"
     yield f"  {what}, the largest of {components.largest:,} entities ({components.largest_share:.1%})"
@@ -107,13 +107,13 @@ def _component_lines(components: Components | None) -> Iterator[str]:
 
 
 def _plot(bins: Sequence[SizeBin]) -> Iterator[str]:
-    """Yield a line for each bin that is not empty, with a bar and its share of the whole."""
-    held = [found for found in bins if found.count]
-    longest = max(found.count for found in held)
-    total = sum(found.count for found in held)
-    spans = [f"{b.low:,}" if b.low == b.high else f"{b.low:,}–{b.high:,}" for b in held]
+    """Yield a line for each non-empty bin, with a bar and its share of the total."""
+    filled = [found for found in bins if found.count]
+    longest = max(found.count for found in filled)
+    total = sum(found.count for found in filled)
+    spans = [f"{b.low:,}" if b.low == b.high else f"{b.low:,}–{b.high:,}" for b in filled]
     width = max(map(len, spans))
-    for found, span in zip(held, spans, strict=True):
+    for found, span in zip(filled, spans, strict=True):
         drawn = bar(found.count / longest).ljust(BAR_CHARS)
         yield f"  {span:>{width}}  {drawn}  {found.count:>{len(f'{longest:,}')},}  {found.count / total:>6.1%}"
 

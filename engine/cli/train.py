@@ -1,4 +1,4 @@
-"""`lodestar train KIND`: train a model of your own, of any kind that is installed."""
+"""Train a model of any installed kind (`lodestar train KIND`)."""
 
 from __future__ import annotations
 
@@ -37,45 +37,48 @@ _SUPERVISION = click.option(
     multiple=True,
     default=("weak",),
     show_default=True,
-    help="What decides which triples are right: weak (all shortest paths), or a file that `lodestar refine` wrote of a "
-    "question set above; repeatable.",
+    help="Which triples are positives: weak (all shortest paths), or by a file of `lodestar refine` for one of "
+    "the question sets; repeatable.",
 )
 _OF_SOURCE: Mapping[LearnsFrom, Options] = {
     PATHS: (
         click.option(
             "--from-graph",
             is_flag=True,
-            help="Learn from questions made from the graph; without --dev some of them select the epoch.",
+            help="Train on questions generated from the graph; without --dev some of them are held out as dev.",
         ),
-        click.option("--questions", type=click.IntRange(2), help="With --from-graph: made questions (default: 3,000)."),
+        click.option(
+            "--questions", type=click.IntRange(2), help="With --from-graph: number of questions (default: 3,000)."
+        ),
         LENGTHS,
         PARAPHRASE,
         click.option(
-            "--max-hop", type=click.IntRange(1, 4), default=2, show_default=True, help="Of question sets: longest path."
+            "--max-hop",
+            type=click.IntRange(1, 4),
+            default=2,
+            show_default=True,
+            help="For question sets: longest path.",
         ),
         RETURN_TO_TOPIC,
-        click.option("--pairs", multiple=True, help="Question set over any graph whose relations are learned beside."),
+        click.option("--pairs", multiple=True, help="Question set over any graph, to also learn its relations."),
         click.option(
             "--any-graph",
             is_flag=True,
-            help="For graphs that it has never seen, too; without --dev one question in eight of each file selects the "
-            "epoch.",
+            help="Train for other graphs too; without --dev one question in eight of each file is held out as dev.",
         ),
-        click.option(
-            "--leave-out", multiple=True, help="Question set whose questions are not taken from --pairs, as --dev."
-        ),
+        click.option("--leave-out", multiple=True, help="Question set to exclude from --pairs, like --dev."),
     ),
     SUBGRAPHS: (_SUPERVISION,),
     POOLS: (_SUPERVISION,),
     LINKS: (),
 }
-"""Options of each data source, see `engine/training/sources.py`."""
+"""Options by data source, see `engine/training/sources.py`."""
 
 
 def _common(kind: AnyKind) -> Options:
-    """Return the options that every kind has."""
+    """Return the options of every kind."""
     is_optional = kind.learns_from == PATHS
-    mined = ", or what `lodestar mine` wrote" if is_optional else ""
+    mined = ", or a file of `lodestar mine`" if is_optional else ""
     encoder = [click.option("--encoder", help="Sentence encoder, by name or path (default: all-MiniLM-L6-v2).")]
     presets = [
         click.option(
@@ -83,7 +86,7 @@ def _common(kind: AnyKind) -> Options:
             type=click.Choice(tuple(kind.presets)),
             default=next(iter(kind.presets)),
             show_default=True,
-            help="Which defaults to begin from.",
+            help="Defaults to start from.",
         )
         for _ in [0]
         if kind.presets
@@ -94,16 +97,18 @@ def _common(kind: AnyKind) -> Options:
             "train_files",
             multiple=True,
             required=not is_optional,
-            help=f"Questions to learn from: a question set{mined}; repeatable.",
+            help=f"Training questions: a question set{mined}; repeatable.",
         ),
         click.option(
             "--dev",
             "dev_files",
             multiple=True,
             required=not is_optional,
-            help="Questions that select the epoch; repeatable.",
+            help="Dev questions, which select the epoch; repeatable.",
         ),
-        click.option("--limit", type=click.IntRange(1), help="Questions of each set, at most: a sample by the seed."),
+        click.option(
+            "--limit", type=click.IntRange(1), help="Most questions of each set: a random sample by the seed."
+        ),
         *_OF_SOURCE[kind.learns_from],
         click.option(
             "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
@@ -112,22 +117,24 @@ def _common(kind: AnyKind) -> Options:
         *presets,
         *map(_option_of_kind, kind.options),
         *(_option_of_kind(option) for option in _other_options(kind)),
-        click.option("--epochs", type=click.IntRange(1), help="Epochs of each network, at most."),
+        click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network."),
         click.option(
             "--precision",
             type=click.Choice(("fp32", "bf16", "fp16")),
-            help="What to compute in (default: that of the settings, else fp32).",
+            help="Precision (default: that of the settings, else fp32).",
         ),
-        click.option("--device", help="Where to compute: cpu, cuda, mps (default: a GPU where there is one)."),
+        click.option("--device", help="Device: cpu, cuda, mps (default: a GPU if there is one)."),
         click.option(
             "--seed",
             type=click.IntRange(0, 2**32 - 1),
             default=0,
             show_default=True,
-            help="Of everything that is left to chance.",
+            help="Random seed.",
         ),
-        click.option("--set", "changes", multiple=True, help="KEY=VALUE of the configuration, as training.patience=3."),
-        click.option("--fresh", is_flag=True, help="Begin anew, whatever was under way or finished in the folder."),
+        click.option(
+            "--set", "changes", multiple=True, help="KEY=VALUE of the configuration, such as training.patience=3."
+        ),
+        click.option("--fresh", is_flag=True, help="Start again, even if the folder has a finished training."),
         json_option,
         database_options,
     ]
@@ -141,13 +148,13 @@ def _option_of_kind(option: TrainingOption) -> Callable[[Any], Any]:
 
 
 def _other_options(kind: AnyKind) -> list[TrainingOption]:
-    """Return the options by which the command line selects another kind instead."""
+    """Return the options with which the command line selects another kind."""
     others = [load_kind(name) for name in dict.fromkeys(kind.with_option.values())]
     return [option for other in others for option in other.options if option.flag in kind.with_option]
 
 
 def train_command(name: str) -> click.Command:
-    """Return the command that trains a kind, by its name or as ``module:KIND``."""
+    """Return the command that trains a kind, given by name or as ``module:KIND``."""
     try:
         kind = load_kind(name)
     except LookupError as error:
@@ -159,7 +166,7 @@ def train_command(name: str) -> click.Command:
     for option in reversed(_common(kind)):
         train = option(train)
     examples = "\n".join(f"  {line}" for line in kind.examples)
-    text = f"{kind.summary}\n\nStopped, it continues where it was when the same command runs again." + (
+    text = f"{kind.summary}\n\nAfter a stop, run the same command again to continue." + (
         f"\n\n\b\nExamples:\n{examples}" if examples else ""
     )
     return click.command(kind.name, help=text)(train)
@@ -217,7 +224,7 @@ def _train(
 
 
 def _select_kind(kind: AnyKind, given: dict[str, Any], encoder: str | None) -> tuple[AnyKind, dict[str, Any]]:
-    """Return the kind that the options select, and what they set in its configuration; take them out of `given`."""
+    """Return the kind selected by the options, and their configuration values; removes them from `given`."""
     from ..errors import UsageError
 
     others = _other_options(kind)
@@ -225,7 +232,7 @@ def _select_kind(kind: AnyKind, given: dict[str, Any], encoder: str | None) -> t
     selecting = [option.flag for option in others if flags[option.flag]]
     if selecting:
         if encoder:
-            raise UsageError(f"--encoder: {selecting[0]} takes its place: leave one of them out")
+            raise UsageError(f"--encoder: {selecting[0]} replaces it: leave one of them out")
         kind = load_kind(kind.with_option[selecting[0]])
     values = {"encoder": encoder} if encoder else {}
     for option in kind.options:
@@ -241,7 +248,7 @@ def _name(option: TrainingOption) -> str:
 
 
 def _names(options: Options) -> list[str]:
-    """Return the names of the parameters that options make."""
+    """Return the parameter names of options."""
     command = click.command()(_with(options))
     return [parameter.name or "" for parameter in command.params]
 
@@ -257,7 +264,7 @@ def _with(options: Options) -> Callable[..., None]:
 
 @contextmanager
 def _watch(out: Path, figures: Sequence[str]) -> Iterator[Watcher]:
-    """Show a training under way; `figures` are said after each epoch."""
+    """Show the progress of a training, and print `figures` after each epoch."""
     from ...models.training.trainer import Watcher
     from ..progress import progress_bar
 
@@ -273,7 +280,7 @@ def _watch(out: Path, figures: Sequence[str]) -> Iterator[Watcher]:
 
 
 def _print_result(kind: AnyKind, description: ModelDescription, out: Path, *, as_json: bool) -> None:
-    """Print what a training led to, once for all processes."""
+    """Print the result of a training, once for all processes."""
     from ...models.training.loop import is_first_process
 
     if not is_first_process():
@@ -294,7 +301,7 @@ def _figures_text(figures: Mapping[str, float], names: Sequence[str]) -> str:
 
 
 class _Kinds(click.Group):
-    """Has a command for each kind, whose module is imported when the command is used."""
+    """Has a command for each kind; the kind's module is imported on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of all installed kinds."""
@@ -318,7 +325,7 @@ class _Kinds(click.Group):
 def command() -> None:
     """Train a scorer on questions with answers.
 
-    A kind of your own is named as module:KIND.
+    Name your own kind as module:KIND.
 
     \b
     Example:

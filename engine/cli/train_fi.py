@@ -1,4 +1,4 @@
-"""`lodestar train fi`: the thresholds of GraphRAG-FI's integration."""
+"""Fit the thresholds of GraphRAG-FI's integration (`lodestar train fi`)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .terminal import echo
 
 
 @click.command()
-@click.option("--dev", "file", required=True, help="Questions with answers, a question set.")
-@click.option("--against", help="A recipe whose answers take the place of the language model's own.")
-@click.option("--link", is_flag=True, help="Link topic entities, instead of taking those that the set gives.")
-@click.option("--limit", type=click.IntRange(1), help="Ask a sample of so many questions, the same for a seed.")
+@click.option("--dev", "file", required=True, help="Question set with answers.")
+@click.option("--against", help="A recipe whose answers replace the language model's own.")
+@click.option("--link", is_flag=True, help="Link topic entities instead of using those of the set.")
+@click.option("--limit", type=click.IntRange(1), help="Ask a random sample of this size; it is always the same.")
 @recipe_options
 @json_option
 @database_options
 def command(file: str, against: str | None, link: bool, limit: int | None, as_json: bool, **flags: Any) -> None:
-    """Fit how sure answers with the evidence and without it have to be.
+    """Fit the confidence thresholds of answers with and without the evidence.
 
-    The recipe has the part fi. Every question is asked on both sides; what is best on them is printed as --set takes
-    it, with F1 of the graph's answers alone, the other side's, and both merged whole.
+    The recipe needs the part fi. Every question is asked with and without evidence. The best thresholds are printed for
+    --set, with F1 of the graph's answers alone, the other side's, and both merged.
 
     \b
     Example:

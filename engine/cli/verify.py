@@ -1,4 +1,4 @@
-"""`lodestar verify`: is the graph what its manifests say."""
+"""Check the graph against the manifests of its loads (`lodestar verify`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .terminal import echo
 def command(as_json: bool, **flags: Any) -> None:
     """Count the graph again and compare it with its catalogue, its signatures and the manifests of its loads.
 
-    Every triple is read, and those of each load are compared by a checksum. Ends with code 5 when something is wrong.
+    It reads every triple and compares those of each load by a checksum. Exits with 5 if there is a fault.
 
     \b
     Example:
@@ -49,4 +49,4 @@ def command(as_json: bool, **flags: Any) -> None:
     if found.faults:
         faults = number_of(len(found.faults), "fault", "faults")
         raise GraphError(f"{checked}: {faults}, the first: {found.faults[0]}")
-    echo(f"{checked}: as the manifests say", err=True)
+    echo(f"{checked}: equal to the manifests", err=True)

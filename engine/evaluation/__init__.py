@@ -1,1 +1,1 @@
-"""Figures that can be trusted: questions with right answers, what was answered, and metrics over both."""
+"""Evaluate answers to questions with gold answers: runs, records, metrics and reports."""

@@ -1,4 +1,4 @@
-"""Rank paths by chance, length, PageRank or the right answers, as baselines to compare with."""
+"""Rank paths by chance, length, PageRank or the gold answers, as baselines to compare with."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .whole_graph import Nodes, WholeGraph
 
 
 class WholeGraphRetriever(ABC):
-    """A `Retriever` without a round trip: all it reads was read when it was made. Its scores have no calibration."""
+    """A `Retriever` over the graph in memory, without round trips. Its scores have no calibration."""
 
     gives: Kind = "chain"
 
@@ -39,7 +39,7 @@ class WholeGraphRetriever(ABC):
 
     @abstractmethod
     def search(self, question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[Chain]]:
-        """Return at most `top_k` chains from the topics, which are nodes of the graph, best first."""
+        """Return at most `top_k` chains from the topics (nodes of the graph), best first."""
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Chain]]]:
         """Return the chains of each question."""
@@ -56,10 +56,10 @@ TRIES_A_PATH = 20
 
 
 class RandomRetriever(WholeGraphRetriever):
-    """Walks from a random topic over a random number of hops, at each by one of the relations that lead on.
+    """Random walks from a random topic, of a random number of hops, by random relations.
 
-    Every relation is as likely as another, whatever the number of its triples. All scores are 0. The same seed and
-    question give the same paths.
+    Every relation of a node has the same probability, whatever its number of triples. All scores are 0. The same seed
+    and question give the same paths.
     """
 
     def __init__(self, graph: WholeGraph, max_hop: int, seed: int) -> None:
@@ -67,15 +67,15 @@ class RandomRetriever(WholeGraphRetriever):
         self._seed = seed
 
     def search(self, question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[Chain]]:
-        """Return distinct relation paths, fewer than `top_k` where chance finds no more."""
+        """Return distinct relation paths, fewer than `top_k` if the random walks find no more."""
         digest = hashlib.sha256(f"{self._seed}\n{question.id}\n{question.text}".encode()).digest()
-        chosen = random.Random(digest)  # noqa: S311 - chance is what is wanted here, not secrecy
+        random_state = random.Random(digest)  # noqa: S311 - no secret
         found: dict[tuple[int, RelationPath], Chain] = {}
         for _ in range(TRIES_A_PATH * top_k):
             if len(found) == top_k:
                 break
-            topic = chosen.choice(topics)
-            path, reached = self._walk(chosen, topic, chosen.randint(1, self.max_hop))
+            topic = random_state.choice(topics)
+            path, reached = self._walk(random_state, topic, random_state.randint(1, self.max_hop))
             ends = [
                 self.graph.entities[node]
                 for node in reached.tolist()
@@ -85,14 +85,14 @@ class RandomRetriever(WholeGraphRetriever):
                 found[topic, path] = chain_of(self.graph, topic, path, ends)
         return [Scored(path, 0.0) for path in found.values()]
 
-    def _walk(self, chosen: random.Random, topic: int, num_hops: int) -> tuple[RelationPath | None, Nodes]:
+    def _walk(self, random_state: random.Random, topic: int, num_hops: int) -> tuple[RelationPath | None, Nodes]:
         frontier = np.array([topic], dtype=np.int64)
         steps: list[Step] = []
         while sum(not step.to_mediator for step in steps) < num_hops:
             _, numbers, targets = self.graph.steps_from(frontier[~self.graph.is_literal[frontier]])
             if not len(numbers):
                 return None, frontier
-            number = chosen.choice(np.unique(numbers).tolist())
+            number = random_state.choice(np.unique(numbers).tolist())
             frontier = np.unique(targets[numbers == number])
             to_mediator = bool(self.graph.is_mediator[frontier].all())
             steps.append(Step(self.graph.relations[abs(number)], number < 0, to_mediator))
@@ -102,14 +102,14 @@ class RandomRetriever(WholeGraphRetriever):
 
 
 class EntityRetriever(WholeGraphRetriever):
-    """Ranks the entities within `max_hop` steps of a topic. Equal scores: by the entity's id."""
+    """Ranks the entities within `max_hop` steps of a topic; ties by the entity's id."""
 
     @abstractmethod
     def scores(self, topics: list[int], distances: Nodes, /) -> npt.NDArray[np.float64]:
-        """Return (num_nodes,), higher is better; `distances` is (num_topics, num_nodes), in steps."""
+        """Return (num_nodes,) scores, higher is better; `distances` is (num_topics, num_nodes), in steps."""
 
     def search(self, _question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[Chain]]:
-        """Return a shortest path, from the nearest topic, to each of the best entities."""
+        """Return a shortest path from the nearest topic to each of the best entities."""
         distances = np.array([distances_from(self.graph, topic, self.max_hop) for topic in topics])
         scores = self.scores(topics, distances)
         nearest = distances.argmin(axis=0)
@@ -125,7 +125,7 @@ class EntityRetriever(WholeGraphRetriever):
 
 
 class ShortestPathRetriever(EntityRetriever):
-    """The score is minus the sum of the distances from the topics, in steps.
+    """Scores an entity by minus the sum of its distances from the topics, in steps.
 
     Our own reading of "shortest path" as a baseline that does not know the answer.
     """
@@ -139,7 +139,8 @@ class ShortestPathRetriever(EntityRetriever):
 class OracleRetriever(WholeGraphRetriever):
     """Ranks relation paths by the F1 of their end sets, which is their score.
 
-    `gold` has the ids of the right answers by question id. A question without any, or none within reach, gets no path.
+    `gold` has the ids of the gold answers by question id. A question without any, or with none within reach, gets no
+    path.
     """
 
     def __init__(
@@ -164,9 +165,9 @@ DAMPING = 0.85
 
 
 class PageRankRetriever(EntityRetriever):
-    """The score is the probability that a walk which restarts at the topics is at the entity (Haveliwala, 2002).
+    """Scores an entity by the probability of a random walk with restarts at the topics (Haveliwala, 2002).
 
-    It restarts with probability 1 - `DAMPING`, at each topic as often; parallel triples count as often as they are.
+    It restarts with probability 1 - `DAMPING`, equally often at each topic; parallel triples count each.
     """
 
     def __init__(self, graph: WholeGraph, max_hop: int) -> None:
@@ -186,7 +187,7 @@ MAX_NOISE = 1_000
 
 @dataclass(frozen=True)
 class WholeSet:
-    """What baselines are given: the graph in memory, and the questions that will be asked."""
+    """The input of baselines: the graph in memory, and the questions of the evaluation."""
 
     gold: GoldIds
     questions: tuple[GoldQuestion, ...]
@@ -206,7 +207,7 @@ class Baseline(RetrieverPart):
     max_hop: int = option(2, "longest path in hops", source="as similarity", least=1, most=MAX_HOP)
 
     def retriever(self, graph: GraphResources) -> Retriever:
-        """Return the retriever; raise `UsageError` outside of an evaluation."""
+        """Return the retriever. Raises `UsageError` outside of an evaluation."""
         return self.over(graph.shared.provided(WholeSet, self.name))
 
     @abstractmethod
@@ -216,14 +217,14 @@ class Baseline(RetrieverPart):
 
 @dataclass(frozen=True)
 class Oracle(Baseline):
-    """The relation paths within reach whose ends agree best with the right answers: the ceiling."""
+    """The relation paths within reach whose ends agree best with the gold answers: the upper bound."""
 
     name: ClassVar[str] = "oracle"
 
-    return_to_topic: bool = option(False, "an entity that the question is about may be its answer")
+    return_to_topic: bool = option(False, "allow a topic entity as an answer")
 
     def over(self, given: WholeSet) -> Retriever:
-        """Return the oracle, which knows the right answers."""
+        """Return the oracle, which knows the gold answers."""
         gold = {question.id: given.gold.answers(question) for question in given.questions}
         return OracleRetriever(given.graph, self.max_hop, gold, return_to_topic=self.return_to_topic)
 
@@ -241,11 +242,11 @@ class PageRank(Baseline):
 
 @dataclass(frozen=True)
 class Random(Baseline):
-    """Relation paths taken by chance: the floor."""
+    """Random relation paths: the lower bound."""
 
     name: ClassVar[str] = "random"
 
-    seed: int = option(0, "of what chance draws")
+    seed: int = option(0, "seed of the random walks")
 
     def over(self, given: WholeSet) -> Retriever:
         """Return the retriever."""
@@ -254,7 +255,7 @@ class Random(Baseline):
 
 @dataclass(frozen=True)
 class Shortest(Baseline):
-    """Shortest paths only: the entities nearest to the topic entities."""
+    """Shortest paths to the entities nearest to the topic entities."""
 
     name: ClassVar[str] = "shortest"
 
@@ -265,21 +266,21 @@ class Shortest(Baseline):
 
 @dataclass(frozen=True)
 class Noise(ReorganiserPart):
-    """Puts hard paths of the same graph at random places among the evidence, to see what filters make of them."""
+    """Inserts hard negative paths of the same graph at random places in the evidence, to test filters."""
 
     name: ClassVar[str] = "noise"
     takes: ClassVar[Kind | None] = None
     gives: ClassVar[Kind | None] = None
 
-    num: int = option(10, "paths or triples of noise for each question", least=0, most=MAX_NOISE)
-    seed: int = option(0, "of what chance draws")
+    num: int = option(10, "paths or triples of noise per question", least=0, most=MAX_NOISE)
+    seed: int = option(0, "seed of the noise")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
-        """Return the stage; raise `UsageError` outside of an evaluation."""
+        """Return the stage. Raises `UsageError` outside of an evaluation."""
         given = graph.shared.provided(WholeSet, self.name)
         gold = {question.id: given.gold.answers(question) for question in given.questions}
         return Injecting(given.graph, gold, self.num, self.seed)
 
 
 OVER_THE_WHOLE_GRAPH = (Baseline, Noise)
-"""Parts that are handed a `WholeSet`."""
+"""Parts that need a `WholeSet`."""

@@ -1,7 +1,7 @@
-"""Find the stage at which a right answer was lost.
+"""Find the stage at which a gold answer was lost.
 
-Exact over the whole graph. Hops are counted as the beam search counts them: a step into unnamed mediators and the step
-out of it are one, and no path ends at a mediator or goes on from a literal.
+Exact over the whole graph. Hops are counted as in the beam search: a step into unnamed mediators and the step out of it
+are one hop, and no path ends at a mediator or continues from a literal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ReachablePath:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall of the end set against the right answers."""
+        """Harmonic mean of precision and recall of the end set against the gold answers."""
         return f1_of(self.precision, self.recall)
 
 
@@ -76,12 +76,12 @@ def _walk_paths(
     *,
     return_to_topic: bool,
 ) -> Iterator[ReachablePath]:
-    """Walk relation paths from one topic, depth first, as long as a gold node is near enough."""
+    """Walk relation paths from one topic, depth first, while a gold node is near enough."""
     start = np.array([topic], dtype=np.int64)
     stack: list[tuple[Nodes, tuple[Step, ...]]] = [(start, ())]
     while stack:
         frontier, steps = stack.pop()
-        steps_left = len(near) - 1 - (len(steps) + 1)  # after the one taken now
+        steps_left = len(near) - 1 - (len(steps) + 1)  # after this one
         for number, reached in _extend_frontier(graph, frontier, steps, near[steps_left]):
             to_mediator = bool(graph.is_mediator[reached].all())
             step = Step(graph.relations[abs(number)], inverse=number < 0, to_mediator=to_mediator)
@@ -101,7 +101,7 @@ def _walk_paths(
 def _extend_frontier(
     graph: WholeGraph, frontier: Nodes, steps: tuple[Step, ...], near_enough: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[int, Nodes]]:
-    """Yield every step that leaves a frontier towards nodes near enough, with all nodes it leads to."""
+    """Yield every step from a frontier towards nodes that are near enough, with all its targets."""
     _, numbers, targets = graph.steps_from(frontier[~graph.is_literal[frontier]])
     useful = np.isin(numbers, np.unique(numbers[near_enough[targets]]))
     numbers, targets = numbers[useful], targets[useful]
@@ -113,7 +113,7 @@ def _extend_frontier(
     for begin, end in zip(first, np.append(first[1:], len(numbers)), strict=True):
         number = int(numbers[begin])
         if steps and steps[-1].to_mediator and steps[-1] == Step(graph.relations[abs(number)], number > 0, True):
-            continue  # straight back out of a mediator
+            continue  # straight back from a mediator
         yield number, np.unique(targets[begin:end])
 
 
@@ -126,17 +126,17 @@ KINDS = (
     "not the first",
     "lost by the answerer",
 )
-"""In the order in which they are looked for:
+"""Kinds of misses, in the order of the checks:
 
-failed: an error or a timeout. not linked: none of the question's topic entities was started from. not in the graph: no
-right answer is. out of reach: no path of the hops allowed leads from a topic to one. pruned: such a path was given up
-at a hop, or did not come among the paths returned. not the first: a path with a right answer came back, behind others.
-lost by the answerer: the first path has a right answer, the first answer is none.
+failed: an error or a timeout. not linked: the search started from none of the question's topic entities. not in the
+graph: no gold answer is in the graph. out of reach: no path within the allowed hops leads from a topic to a gold
+answer. pruned: the search dropped such a path at a hop, or did not return it. not the first: a path with a gold answer
+was returned, but not first. lost by the answerer: the first path has a gold answer, the first answer is wrong.
 """
 
 
 class Diagnosis:
-    """Tells kinds of misses apart, exactly, over the whole graph."""
+    """Determine the kinds of misses, exactly over the whole graph."""
 
     def __init__(self, gold: GoldIds, max_hop: int, *, return_to_topic: bool = False) -> None:
         self.gold = gold
@@ -145,7 +145,7 @@ class Diagnosis:
         self._return_to_topic = return_to_topic
 
     def miss(self, question: GoldQuestion, answer: Answer) -> Miss:
-        """Return the kind of a question whose first answer is wrong or missing."""
+        """Return the kind of miss of a question whose first answer is wrong or missing."""
         evidence = answer.evidence
         started = [topic.entity.id for topic in evidence.topics]
         wanted = question.topic_ids
@@ -172,7 +172,7 @@ class Diagnosis:
 
 
 def _find_lost_hop(reached: Sequence[ReachablePath], walked: Sequence[tuple[str, RelationPath]]) -> int:
-    """Return the hop at which the search gave up the last of the paths that lead to a right answer."""
+    """Return the hop at which the search dropped the last of the paths to a gold answer."""
     kept = {(topic, _names(path)) for topic, path in walked}
     farthest = 1
     for found in reached:

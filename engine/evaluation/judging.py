@@ -1,4 +1,4 @@
-"""Compare an answer and its evidence with the right answers."""
+"""Compare an answer and its evidence with the gold answers."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from .whole_graph import WholeGraph
 
 
 class GoldIds:
-    """Finds the ids of right answers in the whole graph."""
+    """Find the ids of gold answers in the whole graph."""
 
     def __init__(self, graph: WholeGraph) -> None:
         self.graph = graph
         self._named = graph.named()
 
     def named(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the ids of the entities and literals that go by one of the names.
+        """Return the ids of the entities and literals with one of the names.
 
-        Where nothing goes by any of them as it is written, as answers are matched: case, punctuation, articles aside.
+        If no name matches exactly, match as for answers: without case, punctuation and articles.
         """
         if exactly := tuple(dict.fromkeys(id_ for name in names for id_ in self._named.get(name, ()))):
             return exactly
@@ -64,7 +64,7 @@ class GoldIds:
         return found
 
     def answers(self, question: GoldQuestion) -> tuple[str, ...]:
-        """Return the ids of the right answers that the graph has."""
+        """Return the ids of the gold answers that are in the graph."""
         found = [
             id_
             for answer in question.answers
@@ -75,16 +75,16 @@ class GoldIds:
 
 
 CUTS = (1, 2, 3, 5, 10)
-"""The k of every figure at k."""
+"""The k of all metrics at k."""
 NUM_PATHS = (3, 5, 7)
-"""The numbers of paths of STAR's table."""
+"""The numbers of paths in STAR's table."""
 MAX_ENDS = 20
 DIGITS = 6
-"""Of scores and confidences: further ones depend on which texts an encoder sees together."""
+"""Of scores and confidences; further digits depend on which texts are encoded together."""
 
 
 def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
-    """Return the record of a question that was answered, or that the system abstained from."""
+    """Return the record of a question that was answered or abstained from."""
     evidence = answer.evidence
     chains = to_chains(evidence).items
     predictions = [Predicted(entity.name, entity.id) for entity in answer.entities]
@@ -116,7 +116,7 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
 
 
 def record_failure(question: GoldQuestion, failure: str) -> Record:
-    """Return the record of a question that was not answered for an error: every figure is 0, none is left out."""
+    """Return the record of a question that failed with an error: every metric is 0, none is left out."""
     total = answer_counts([], question.answers)
     figures = {**_ranking([], question), **_paths([], question)}
     return Record(

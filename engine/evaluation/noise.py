@@ -1,7 +1,7 @@
-"""Add random chains to evidence.
+"""Insert hard negative paths into evidence, to measure how filters handle noise.
 
-GraphRAG-FI (section 5) injects noise too; its published code puts fixed strings of other topics first. Ours is hard:
-every second path has a topic of the question and a relation that none of its evidence begins with, the others have a
+GraphRAG-FI (section 5) injects noise too, but its published code prepends fixed strings about other topics. Ours is
+hard: half of the paths have a topic of the question and a relation that no evidence begins with, the others have a
 relation that the evidence begins with and another entity.
 """
 
@@ -22,7 +22,7 @@ from ..values import Entity, RelationPath, Scored, Step, Triple
 from .whole_graph import Nodes, WholeGraph
 
 MAX_LINKED_ENDS = 2_000
-"""So many ends of a chain come with their triples: as many as the search in the database reads at most."""
+"""The most ends of a chain that have their triples, as in the search in the database."""
 
 
 def chain_of(graph: WholeGraph, topic: int, relation_path: RelationPath, ends: Sequence[Entity]) -> Chain:
@@ -46,7 +46,7 @@ def chain_of(graph: WholeGraph, topic: int, relation_path: RelationPath, ends: S
 
 
 def shortest_path(graph: WholeGraph, topic: int, end: int, distances: Nodes) -> RelationPath:
-    """Return the relations of a shortest path, by all nodes' distances from the topic; ties: the smallest numbers."""
+    """Return the relations of a shortest path, given all nodes' distances from the topic; ties: smallest number."""
     steps: list[Step] = []
     node = end
     while node != topic:
@@ -61,7 +61,7 @@ def shortest_path(graph: WholeGraph, topic: int, end: int, distances: Nodes) -> 
 
 
 def distances_from(graph: WholeGraph, node: int, farthest: int) -> Nodes:
-    """Return the number of steps from a node to every node; `farthest` + 1 for those farther away."""
+    """Return the number of steps from a node to every node; `farthest` + 1 for more distant nodes."""
     levels = graph.within(np.array([node], dtype=np.int64), farthest)
     distances: Nodes = (farthest + 1) - np.sum(levels, axis=0)
     return distances
@@ -74,15 +74,15 @@ def _number(graph: WholeGraph, step: Step) -> int:
 
 TRIES_A_PATH = 20
 MAX_ENDS = 20
-"""Ends of a path of noise."""
+"""Most ends of a noise path."""
 
 
 class Injecting:
-    """A `Reorganiser` of either kind that puts `num` paths or triples of noise among each question's items.
+    """A `Reorganiser` of chains or triples that inserts `num` noise items into each question's evidence.
 
-    None of them leads to a right answer (`gold`: ids by question id). Each has the score and the group of the item that
-    it stands before, so that no score gives it away. The same seed and question give the same noise, and what a smaller
-    number gives is part of what a larger gives.
+    None of them leads to a gold answer (`gold`: ids by question id). Each has the score and the group of the item it
+    precedes, so that no score reveals it. The same seed and question give the same noise, and less noise is a subset of
+    more noise.
     """
 
     takes: Kind | None = None
@@ -95,23 +95,23 @@ class Injecting:
         self._seed = seed
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
-        """Return the evidence with its noise."""
+        """Return the evidence with noise."""
         yield from ()
-        return [self._injected(each) for each in evidence]
+        return [self._inject(each) for each in evidence]
 
-    def _injected(self, evidence: Evidence[Item]) -> Evidence[Any]:
+    def _inject(self, evidence: Evidence[Item]) -> Evidence[Any]:
         if not evidence.items:
             return evidence
         digest = hashlib.sha256(f"{self._seed}\n{evidence.question.id}\n{evidence.question.text}".encode()).digest()
-        chosen = random.Random(digest)  # noqa: S311 - chance is what is wanted here, not secrecy
+        random_state = random.Random(digest)  # noqa: S311 - no secret
         known: set[Item] = {item.value for item in evidence.items}
         items = [(item, evidence.group(place)) for place, item in enumerate(evidence.items)]
         wanted = len(items) + self._num
-        for chain in self._hard(evidence, chosen):
-            piece = chain if evidence.kind == "chain" else _a_triple(chain, chosen)
+        for chain in self._hard_negatives(evidence, random_state):
+            piece = chain if evidence.kind == "chain" else _a_triple(chain, random_state)
             if piece not in known:
                 known.add(piece)
-                place = chosen.randint(0, len(items))
+                place = random_state.randint(0, len(items))
                 neighbour, group = items[min(place, len(items) - 1)]
                 items.insert(place, (Scored(piece, neighbour.score), group))
             if len(items) == wanted:
@@ -119,27 +119,27 @@ class Injecting:
         groups = tuple(group for _, group in items) if evidence.groups else ()
         return replace(evidence, items=tuple(item for item, _ in items), groups=groups)
 
-    def _hard(self, evidence: Evidence[Item], chosen: random.Random) -> Iterator[Chain]:
-        """Yield wrong relations of the topics and wrong entities of the evidence's relations in turn."""
+    def _hard_negatives(self, evidence: Evidence[Item], random_state: random.Random) -> Iterator[Chain]:
+        """Yield alternately wrong relations of the topics and wrong entities of the evidence's relations."""
         graph = self._graph
         gold = {graph.numbers[id_] for id_ in self._gold.get(evidence.question.id, ())}
         topics = [graph.numbers[t.entity.id] for t in evidence.topics if t.entity.id in graph.numbers]
-        begun = sorted(self._begun(evidence))
+        begun = sorted(self._first_steps(evidence))
         _, steps, _ = graph.steps_from(np.array(topics, dtype=np.int64))
         others = [step for step in np.unique(steps).tolist() if step not in begun]
         for number in range(TRIES_A_PATH * self._num):
             if number % 2 == 0 and others:
-                start, step = chosen.choice(topics), chosen.choice(others)
+                start, step = random_state.choice(topics), random_state.choice(others)
             elif begun:
-                step = chosen.choice(begun)
-                start = self._another(step, chosen)
+                step = random_state.choice(begun)
+                start = self._another_entity(step, random_state)
             else:
                 continue
             if start not in gold and (chain := self._chain(start, step, gold)):
                 yield chain
 
-    def _begun(self, evidence: Evidence[Item]) -> set[int]:
-        """Return the steps, negative where inverse, that items begin with; of a triple, with its relation."""
+    def _first_steps(self, evidence: Evidence[Item]) -> set[int]:
+        """Return the steps that items begin with, negative if inverse; for a triple, its relation."""
         numbers = self._graph.relation_numbers
         topics = {topic.entity for topic in evidence.topics}
         begun: set[int] = set()
@@ -151,14 +151,14 @@ class Injecting:
                 begun.add(numbers.get(item.value.relation, 0) * (-1 if item.value.tail in topics else 1))
         return begun - {0}
 
-    def _another(self, step: int, chosen: random.Random) -> int:
-        """Return an entity that the step leads on from."""
+    def _another_entity(self, step: int, random_state: random.Random) -> int:
+        """Return a random entity that the step leads on from."""
         graph = self._graph
-        edge = chosen.choice(np.flatnonzero(graph.steps == step).tolist())
+        edge = random_state.choice(np.flatnonzero(graph.steps == step).tolist())
         return int(np.searchsorted(graph.starts, edge, side="right") - 1)
 
     def _chain(self, start: int, step: int, gold: set[int]) -> Chain | None:
-        """Return the path of this one step, None where it leads to a right answer or to nothing that has a name."""
+        """Return the path of this one step, None if it leads to a gold answer or to no named entity."""
         graph = self._graph
         _, steps, targets = graph.steps_from(np.array([start], dtype=np.int64))
         reached = targets[steps == step].tolist()
@@ -169,5 +169,5 @@ class Injecting:
         return chain_of(graph, start, relation_path, ends[:MAX_ENDS])
 
 
-def _a_triple(chain: Chain, chosen: random.Random) -> Triple:
-    return chosen.choice(chain.triples()[0])
+def _a_triple(chain: Chain, random_state: random.Random) -> Triple:
+    return random_state.choice(chain.triples()[0])

@@ -1,4 +1,4 @@
-"""Measure how much accuracy random evidence costs."""
+"""Measure how much accuracy noise in the evidence costs, with and without a filter."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from ..settings import Settings
 from ..whole_file import write_text_file
 from . import page as plots
 from .baselines import Noise
-from .metrics.uncertainty import bootstrap_interval, test_pairs
+from .metrics.uncertainty import bootstrap_interval, compare_pairs
 from .runs import Run, RunOptions, run_all
 
 NOISE = "noise"
 
 Progress = Callable[[str, int, int], None]
-"""Called with the name of a run and the number of its questions done and of all."""
+"""Called with the name of a run, the number of finished questions and the total."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseRun:
-    """A run with `num` pieces of noise among the evidence of each question."""
+    """A run with `num` noise items in each question's evidence."""
 
     num: int
     run: Run
@@ -40,7 +40,7 @@ class NoiseRun:
 
 @dataclass(frozen=True, slots=True)
 class NoiseCurve:
-    """The runs of one recipe, by their noise, the first without any."""
+    """The runs of one recipe by amount of noise, the first without noise."""
 
     name: str
     is_filtered: bool
@@ -55,32 +55,32 @@ def noise_curves(
     options: RunOptions,
     progress: Progress = lambda _name, _done, _total: None,
 ) -> list[NoiseCurve]:
-    """Ask every question without noise and with each of `nums`; where the recipe filters, without its filter as well.
+    """Run every question without noise and with each amount of `nums`; if the recipe has a filter, also without it.
 
-    Each run has a folder of its own in that of the options, and is taken up again where it was interrupted.
+    Each run has its own folder inside that of the options, and continues after an interruption.
     """
     resources = Resources(settings, connection_of(settings))
 
-    def made(asked: Recipe, folder: str, num: int) -> Run:
+    def run_variant(variant: Recipe, folder: str, num: int) -> Run:
         name = f"{folder}-{num}"
         own = replace(options, folder=options.folder / name)
         shown = partial(progress, name)
-        return run_all(questions, with_noise(asked, num), settings, own, shown, resources)
+        return run_all(questions, with_noise(variant, num), settings, own, shown, resources)
 
     return [
         NoiseCurve(
-            str(asked.stages),
+            str(variant.stages),
             is_filtered,
-            tuple(NoiseRun(num, made(asked, folder, num)) for num in (0, *nums)),
+            tuple(NoiseRun(num, run_variant(variant, folder, num)) for num in (0, *nums)),
         )
-        for asked, folder, is_filtered in _variants(recipe)
+        for variant, folder, is_filtered in _variants(recipe)
     ]
 
 
 def with_noise(recipe: Recipe, num: int) -> Recipe:
-    """Return the recipe with so much noise before its first filter, at its end where it has none.
+    """Return the recipe with noise before its first filter, or at its end if it has none.
 
-    A part `noise` that is there already is where it is, with its seed.
+    An existing part `noise` stays at its place, with its seed.
     """
     there = next((name for name, part in recipe.parts.items() if isinstance(part, Noise)), None)
     data = recipe.as_json()
@@ -92,7 +92,7 @@ def with_noise(recipe: Recipe, num: int) -> Recipe:
         data[NOISE] = {"num": num}
     else:
         data[there]["num"] = num
-    return Recipe.of(data, allow_parts=True)  # those of a recipe that is loaded
+    return Recipe.of(data, allow_parts=True)  # the recipe is already loaded
 
 
 def without_filter(recipe: Recipe) -> Recipe:
@@ -116,7 +116,7 @@ def _filters(recipe: Recipe) -> list[str]:
 
 
 def _after(node: Node) -> Iterator[str]:
-    """Yield the names of the parts that all evidence of a line passes, in order."""
+    """Yield the names of the parts that all evidence passes, in order."""
     if isinstance(node, Joined) and node.sign == "+":
         yield from _after(node.left)
         yield from _leaves(node.right)
@@ -131,7 +131,7 @@ def _leaves(node: Node) -> Iterator[str]:
 
 
 def _line(node: Node, names: Sequence[str]) -> Node:
-    """Return a line's retriever followed by these parts."""
+    """Return the retriever of an expression, followed by these parts."""
     while isinstance(node, Joined) and node.sign == "+":
         node = node.left
     for name in names:
@@ -150,20 +150,20 @@ HEADER = ("recipe", "noise", "F1", "95 % interval", "lost", "95 % interval", "Hi
 def noise_report(curves: Sequence[NoiseCurve]) -> dict[str, Any]:
     """Return the curves as plain data.
 
-    The loss of a point is the mean F1 without noise − that with it, over the same questions, with its interval. With a
-    filtered curve and one without, `loss_shares` has for each amount of noise the first loss as a share of the second,
-    null where the second is not above 0.
+    The loss of a point is the mean F1 without noise − that with noise, over the same questions, with its interval. With
+    a filtered and an unfiltered curve, `loss_shares` has for each amount of noise the first loss as a share of the
+    second, null if the second is not above 0.
     """
     first = curves[0].runs[0].run
-    drawn = [_curve(curve) for curve in curves]
+    curve_data = [_curve(curve) for curve in curves]
     report = {
         "format": FORMAT,
         **{part: first.provenance[part] for part in ("what", "where")},
         "num_questions": len(first.records),
-        "curves": drawn,
+        "curves": curve_data,
     }
-    if len(drawn) > 1:
-        with_filter, without = (curve["points"][1:] for curve in drawn)
+    if len(curve_data) > 1:
+        with_filter, without = (curve["points"][1:] for curve in curve_data)
         report["loss_shares"] = {
             str(one["num"]): one["loss"]["mean"] / other["loss"]["mean"] if other["loss"]["mean"] > 0 else None
             for one, other in zip(with_filter, without, strict=True)
@@ -178,16 +178,16 @@ def write_noise_report(folder: Path, report: Mapping[str, Any]) -> None:
 
 
 def noise_lead(report: Mapping[str, Any]) -> str:
-    """Return one line on what was asked of what."""
+    """Return the first line of the report: questions, topics and loss shares."""
     what = report["what"]
     shares = report.get("loss_shares", {})
-    told = "; ".join(f"{num}: {share:.2f}" for num, share in shares.items() if share is not None)
-    share = f"; with the filter the loss is that without times, by noise, {told}" if told else ""
+    parts = "; ".join(f"{num}: {share:.2f}" for num, share in shares.items() if share is not None)
+    share = f"; share of the unfiltered loss that remains with the filter, by noise: {parts}" if parts else ""
     return f"{report['num_questions']:,} questions of {what['dataset']['name']}, topics {what['topics']}{share}"
 
 
 def noise_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each point, as `HEADER` says."""
+    """Yield a row for each point, with the columns of `HEADER`."""
     for curve in report["curves"]:
         for point in curve["points"]:
             f1, hits, recall = (point["figures"][metric] for metric in METRICS)
@@ -205,7 +205,7 @@ def noise_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def noise_page(report: Mapping[str, Any]) -> str:
-    """Return the report as one HTML page that needs nothing else."""
+    """Return the report as one self-contained HTML page."""
     text = Path(__file__).with_name("noise.html").read_text(encoding="utf-8")
     rows = ("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in noise_rows(report))
     return Template(text).substitute(
@@ -236,7 +236,7 @@ def _point(clean: NoiseRun, noisy: NoiseRun) -> dict[str, Any]:
         mean = sum(values) / len(values)
         figures[metric] = {"mean": mean, "low": interval.low, "high": interval.high, "n": len(values)}
     before, after = ([record.scores[LOSS] for record in each.run.records] for each in (clean, noisy))
-    lost = test_pairs(before, after, seed=seed)
+    lost = compare_pairs(before, after, seed=seed)
     loss = {"mean": lost.difference, "low": lost.interval.low, "high": lost.interval.high, "p": lost.p_value}
     return {"num": noisy.num, "figures": figures, "loss": loss}
 

@@ -211,12 +211,12 @@ def _by_row(title: str, x_label: str, names: Sequence[str], most: float) -> _Plo
 def report_page(report: Mapping[str, Any]) -> str:
     """Return the page's text."""
     kinds = report["misses"]["kinds"]
-    calibration = report["calibration"]
+    calibrated = report["calibration"]
     drawn = [
         hits_by_hops(report["by_hops"]) if report["by_hops"] else "",
         recall_by_k(report["figures"]),
         latency_by_stage(report["cost"]["stages"]) if report["cost"]["stages"] else "",
-        calibration(calibration["bins"]) if calibration else "",
+        calibration(calibrated["bins"]) if calibrated else "",
         risk_coverage(report["selective"]) if report["selective"] and report["selective"]["curve"] else "",
         misses(kinds) if kinds else "",
     ]

@@ -21,7 +21,7 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class PathRecord:
-    """A retrieved path: `relations` in walking order, ``^`` before one walked from tail to head.
+    """A retrieved path: `relations` in walking order, with a leading ``^`` if inverse.
 
     `ends` are the ids of its first ends; `num_right` of its `num_ends` ends are right answers.
     """
@@ -34,12 +34,12 @@ class PathRecord:
     num_ends: int
     num_right: int
     text: str
-    """One entity path, to a right answer where there is one, as it is shown to a reader."""
+    """One entity path, to a right answer if there is one, as shown to a reader."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """One answer, in the order in which they were given."""
+    """One answer, in the order of the answers."""
 
     name: str
     id: str | None
@@ -49,7 +49,7 @@ class AnswerRecord:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Why the first answer is wrong: one of `diagnosis.KINDS`, with the hop of the loss or the rank of the find."""
+    """Why the first answer is wrong: one of `diagnosis.KINDS`, with the hop of the loss or the rank of the path."""
 
     kind: str
     place: int | None = None
@@ -57,9 +57,9 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One question of a run. A `failure` is the error in one line; such a question counts as answered wrongly.
+    """One question of a run. `failure` is an error in one line; a failed question counts as wrong.
 
-    `scores` are the figures of the question by metric, `rog_exceeded` whether the substring rule gave more than 1.
+    `scores` are the question's metrics, `rog_exceeded` tells whether the substring rule gave more than 1.
     """
 
     id: str
@@ -77,23 +77,23 @@ class Record:
     seconds: Mapping[str, float] = field(default_factory=dict)
     round_trips: Mapping[str, int] = field(default_factory=dict)
     confidence: float | None = None
-    """Of the answer as a whole, as the answerer holds it against its bounds; None where it knows none."""
+    """Confidence of the whole answer, which the answerer compares with its thresholds; None if unknown."""
     without: tuple[str, ...] = ()
-    """Relations that the question was asked without: it has no right answer then."""
+    """Excluded relations; with them excluded the question has no right answer."""
     num_prompt_tokens: int | None = None
     num_completion_tokens: int | None = None
 
     @property
     def shown_confidence(self) -> float | None:
-        """The confidence that stands beside the answer, in [0, 1]: its own, else the first entity's; None of none."""
+        """The confidence shown beside the answer, in [0, 1]: its own, else the first entity's; None without either."""
         if not self.answers:
             return None
-        told = self.answers[0].confidence if self.confidence is None else self.confidence
-        return None if told is None else min(max(told, 0.0), 1.0)
+        confidence = self.answers[0].confidence if self.confidence is None else self.confidence
+        return None if confidence is None else min(max(confidence, 0.0), 1.0)
 
     @property
     def abstained(self) -> bool:
-        """Whether the system said that it has no answer; a failure is no abstention."""
+        """Whether the system abstained; a failure is no abstention."""
         return not self.answers and self.failure is None
 
     def as_json(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Record:
 
 
 class RecordsFile:
-    """Adds records behind those that are there. A line that a kill cut short is taken off first."""
+    """Appends records to a file. A line that a kill cut short is removed first."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -110,11 +110,11 @@ class RecordsFile:
         self._file: IO[bytes] | None = None
 
     def read(self) -> list[Record]:
-        """Return the records that are whole, in the order they were written; raise `InputError` for what is none."""
+        """Return the complete records, in the order of writing. Raises `InputError` for an invalid line."""
         if not self.path.exists():
             return []
         records = []
-        for number, line in enumerate(self._whole(), start=1):
+        for number, line in enumerate(self._complete_lines(), start=1):
             try:
                 records.append(decode_dataclass(Record, line))
             except (ValueError, RecursionError) as error:
@@ -122,7 +122,7 @@ class RecordsFile:
         return records
 
     def add(self, record: Record) -> None:
-        """Write a record to the disk before returning; threads may share the file."""
+        """Write a record to the disk before returning; thread-safe."""
         line = json.dumps(record.as_json(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         with self._adding, storing(self.path):
             assert self._file
@@ -133,7 +133,7 @@ class RecordsFile:
     def __enter__(self) -> Self:
         with storing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            whole = sum(map(len, self._whole())) if self.path.exists() else 0
+            whole = sum(map(len, self._complete_lines())) if self.path.exists() else 0
             self._file = self.path.open("ab")
             self._file.truncate(whole)
         return self
@@ -143,5 +143,5 @@ class RecordsFile:
             self._file.close()
             self._file = None
 
-    def _whole(self) -> list[bytes]:
+    def _complete_lines(self) -> list[bytes]:
         return [line for line in self.path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]

@@ -1,8 +1,7 @@
-"""Compute the figures of a run and write its folder.
+"""Compute the metrics of a run and write its report.
 
-The denominator is the number of questions asked. Figures of gold paths and triples are over the questions that have
-any; each figure says its n. Questions that were asked again without their relations count for calibration, abstention
-and risk alone.
+The denominator is the number of questions asked. Metrics of gold paths and triples are over the annotated questions;
+each metric gives its n. Questions with excluded relations only count for calibration, abstention and risk.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ from .runs import Run
 
 FORMAT = 1
 SAMPLES = 500
-"""Of the bootstrap, for figures that take longer than a mean."""
+"""Bootstrap samples for statistics that are slower than a mean."""
 COVERAGES = (0.5, 0.8)
 CURVE_POINTS = 200
 _TOTAL = "total"
@@ -57,7 +56,7 @@ Figure = dict[str, Any]
 
 
 def report_of(run: Run, *, prices: tuple[float, float] | None = None) -> dict[str, Any]:
-    """Return the report; `prices` are those of a million tokens of prompt and of completion, in any currency."""
+    """Return the report; `prices` are per million tokens of prompt and of completion, in any currency."""
     asked = [pair for pair in zip(run.questions, run.records, strict=True) if not pair[0].without]
     questions, records = [question for question, _ in asked], [record for _, record in asked]
     topics = [topic_of(question) for question in questions]
@@ -83,7 +82,7 @@ def report_of(run: Run, *, prices: tuple[float, float] | None = None) -> dict[st
 
 
 def topic_of(question: GoldQuestion) -> tuple[str, ...]:
-    """Return what questions are grouped by: their topic entities, whatever their order; else the question itself."""
+    """Return the cluster of a question: its topic entities in any order, else the question itself."""
     return tuple(sorted(question.topic_ids or question.topic_names)) or (question.id,)
 
 
@@ -117,7 +116,7 @@ def _interval(values: Sequence[float], seed: int) -> Figure:
 
 
 def _rog(records: Sequence[Record], seed: int) -> Figure:
-    """Return in how many questions the substring rule exceeded 1, and what it gives more than strict scoring."""
+    """Return how often the substring rule exceeded 1, and its difference from strict scoring."""
     return {
         "num_exceeded": sum(record.rog_exceeded for record in records),
         "minus_strict": {
@@ -138,7 +137,7 @@ def _abstention(records: Sequence[Record], unanswerable: Sequence[bool], seed: i
 
 
 def _calibration(records: Sequence[Record], seed: int) -> Figure | None:
-    """Return how well the confidences of answers are calibrated; None where no answer has one."""
+    """Return the calibration of the answers' confidences; None if no answer has one."""
     answered = [record for record in records if record.shown_confidence is not None]
     if not answered:
         return None
@@ -160,9 +159,9 @@ def _calibration(records: Sequence[Record], seed: int) -> Figure | None:
 
 
 def _selective(records: Sequence[Record], unanswerable: Sequence[bool], seed: int) -> Figure | None:
-    """Return what is risked by answering, over the questions that were asked; None where there were none.
+    """Return risk and coverage over all questions; None without any.
 
-    Answers without a confidence have no place in the order, and are left out with their questions.
+    Answers without a confidence cannot be ordered and are left out with their questions.
     """
     placed = [not record.answers or record.shown_confidence is not None for record in records]
     records, unanswerable = list(compress(records, placed)), list(compress(unanswerable, placed))
@@ -195,7 +194,7 @@ def _selective(records: Sequence[Record], unanswerable: Sequence[bool], seed: in
 
 
 def _points(curve: RiskCoverage) -> list[dict[str, float]]:
-    """Return the curve, of a long one `CURVE_POINTS` points at even distances, the last among them."""
+    """Return the curve; of a long one `CURVE_POINTS` points at equal distances, including the last."""
     chosen = np.unique(np.linspace(0, len(curve.coverage) - 1, min(CURVE_POINTS, len(curve.coverage))).round())
     return [
         {
@@ -221,7 +220,7 @@ def _by_hops(records: Sequence[Record], questions: Sequence[GoldQuestion], seed:
 
 
 def _misses(records: Sequence[Record]) -> dict[str, Any]:
-    """Return the kinds of misses with their shares, which add up to 1, and where in the search they happened."""
+    """Return the kinds of misses with their shares, which sum to 1, and their places in the search."""
     missed = [record.miss for record in records if record.miss]
     kinds = Counter(miss.kind for miss in missed)
     return {
@@ -242,22 +241,22 @@ def _misses(records: Sequence[Record]) -> dict[str, Any]:
 
 def _cost(records: Sequence[Record], prices: tuple[float, float] | None) -> dict[str, Any]:
     stages = dict.fromkeys(stage for record in records for stage in record.seconds)
-    told = [record for record in records if record.num_prompt_tokens is not None]
+    counted = [record for record in records if record.num_prompt_tokens is not None]
     tokens = {
-        "prompt": sum(record.num_prompt_tokens or 0 for record in told),
-        "completion": sum(record.num_completion_tokens or 0 for record in told),
+        "prompt": sum(record.num_prompt_tokens or 0 for record in counted),
+        "completion": sum(record.num_completion_tokens or 0 for record in counted),
     }
     return {
         "stages": {stage: _stage(records, stage) for stage in sorted(stages, key=lambda name: name == _TOTAL)},
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3),
         "gpu_mb": _gpu_mb(),
-        "tokens": {kind: number / len(told) for kind, number in tokens.items()} if told else None,
+        "tokens": {kind: number / len(counted) for kind, number in tokens.items()} if counted else None,
         "price": (tokens["prompt"] * prices[0] + tokens["completion"] * prices[1]) / 1e6 if prices else None,
     }
 
 
 def _stage(records: Sequence[Record], stage: str) -> Figure:
-    """Return percentiles of seconds over the questions that came to this stage, and its round trips a question."""
+    """Return percentiles of the seconds of this stage over the questions that reached it, and its mean round trips."""
     seconds = [record.seconds[stage] for record in records if stage in record.seconds]
     trips = [
         sum(record.round_trips.values()) if stage == _TOTAL else record.round_trips.get(stage, 0)
@@ -279,16 +278,16 @@ RECORDS, REPORT, PAGE = "records.jsonl", "report.json", "report.html"
 
 
 def write_report(folder: Path, report: Mapping[str, Any]) -> None:
-    """Write the report as JSON and as a page, each whole or not at all."""
+    """Write the report as JSON and as a page, atomically."""
     for name, text in ((REPORT, json.dumps(report, indent=1, ensure_ascii=False)), (PAGE, report_page(report))):
         write_text_file(folder / name, text)
 
 
 def read_report(path: str) -> dict[str, Any]:
-    """Return a report by its file or its folder; raise `InputError` for what is none."""
+    """Return a report by its file or its folder. Raises `InputError` if it is none."""
     file = _file(path, REPORT)
     if not file.exists():
-        raise InputError(f"{file}: no report: `lodestar eval` makes one")
+        raise InputError(f"{file}: there is no report: `lodestar eval` writes one")
     with report_understood(path):
         report: dict[str, Any] = parse_json(read_text(file, "the report", MAX_REPORT_BYTES))
         if report["format"] != FORMAT:
@@ -300,7 +299,7 @@ def read_report(path: str) -> dict[str, Any]:
 
 @contextmanager
 def report_understood(path: str) -> Iterator[None]:
-    """Raise `InputError` where a report is not as `lodestar eval` writes it and the block does not find its way."""
+    """Raise `InputError` if the block fails because a report is not as `lodestar eval` writes it."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
@@ -314,7 +313,7 @@ def read_records(path: str) -> list[Record]:
     """Return the records of a run by its folder or its report."""
     file = _file(path, RECORDS)
     if not file.exists():
-        raise InputError(f"{file}: no records: `lodestar eval` makes them")
+        raise InputError(f"{file}: there are no records: `lodestar eval` writes them")
     return RecordsFile(file).read()
 
 
@@ -322,6 +321,6 @@ def _file(path: str, name: str) -> Path:
     given = Path(path)
     if not given.exists():
         raise InputError(
-            f"{path}: expected the folder or the report of a run, found nothing: `lodestar eval` makes one"
+            f"{path}: expected the folder or the report of a run, found nothing: `lodestar eval` writes one"
         )
     return given / name if given.is_dir() else given.with_name(name)

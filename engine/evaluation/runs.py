@@ -26,13 +26,13 @@ from .baselines import OVER_THE_WHOLE_GRAPH, WholeSet
 from .diagnosis import Diagnosis
 from .judging import GoldIds, judge_answer, record_failure
 from .record import Miss, Record, RecordsFile
-from .unanswerable import check_left_out, without_their_relations
+from .unanswerable import check_excluded, without_their_relations
 from .whole_graph import MAX_TRIPLES, WholeGraph
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An engine with the questions as its graph knows them; `warning` is what to tell of their answers, or empty."""
+    """An engine with the questions as matched with its graph; `warning` is a message about their answers, or empty."""
 
     engine: Engine
     questions: tuple[GoldQuestion, ...]
@@ -50,10 +50,10 @@ def open_recipe(
     unanswerable: bool = False,
     resources: Resources | None = None,
 ) -> Iterator[Opened]:
-    """Open the engine of a recipe, and the whole graph where baselines or the diagnosis of misses need it.
+    """Open the engine of a recipe, and the whole graph if baselines or the diagnosis of misses need it.
 
-    With `unanswerable` each question follows again without its relations, which the whole graph is needed for, too.
-    resources: what runs over the same graph share.
+    With `unanswerable` each question is repeated with its relations excluded, which needs the whole graph too.
+    resources: shared by runs over the same graph.
     """
     with Engine(settings, recipe=recipe, resources=resources) as engine:
         gateway = engine.gateway()
@@ -75,7 +75,7 @@ def open_recipe(
 
 
 def _max_hop(recipe: Recipe) -> int:
-    """Return the longest path in hops that any part of the recipe finds."""
+    """Return the largest number of hops of any part of the recipe."""
     return max((getattr(part, "max_hop", 0) for part in recipe.parts.values()), default=0) or 2
 
 
@@ -84,9 +84,9 @@ def _returns(recipe: Recipe) -> bool:
 
 
 class Asker:
-    """Asks questions with the topic entities that the set gives or, with `link`, lets the engine find them.
+    """Asks questions with the topic entities of the set or, with `link`, lets the engine link them.
 
-    Without a `diagnosis` misses have no kind, nor have questions that are asked without their relations.
+    Without a `diagnosis` misses have no kind; questions with excluded relations never have one.
     """
 
     def __init__(self, engine: Engine, diagnosis: Diagnosis | None, *, link: bool) -> None:
@@ -95,7 +95,7 @@ class Asker:
         self._link = link
 
     def ask(self, question: GoldQuestion) -> Record:
-        """Return the record of a question; an error of the engine is a failure in it, a bug is raised."""
+        """Return the record of a question; an engine error becomes a failure in it, a bug is raised."""
         started_s = time.perf_counter()
         try:
             (answer,) = self._engine.ask_batch([question.asked(() if self._link else question.topic_ids)])
@@ -105,7 +105,7 @@ class Asker:
             seconds = {"failed": time.perf_counter() - started_s}
             miss = Miss("failed") if self._diagnosis and not question.without else None
             return replace(record_failure(question, f"{type(error).__name__}: {error}"), seconds=seconds, miss=miss)
-        check_left_out(question, answer.evidence)
+        check_excluded(question, answer.evidence)
         total_s = time.perf_counter() - started_s
         record = judge_answer(question, answer)
         right = record.scores["strict/hits_at_1"] == 1 or bool(question.without)
@@ -117,17 +117,17 @@ class Asker:
 
 
 OUTPUTS = ("records.jsonl", "report.json", "report.html")
-"""What a run writes into its folder, beside ``run.json`` which says what it is."""
+"""The files of a run in its folder, beside ``run.json``, which identifies the run."""
 
 _log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
-"""Called with the number of questions done and of all."""
+"""Called with the number of finished questions and the total."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a run is done. `folder` keeps it; `limit` takes a sample of so many questions, by the recipe's seed."""
+    """Options of a run. `folder` stores it; `limit` is the size of a random sample, by the recipe's seed."""
 
     folder: Path
     workers: int = 1
@@ -136,12 +136,12 @@ class RunOptions:
     diagnose: bool = True
     fresh: bool = False
     unanswerable: bool = False
-    """Whether each question is asked again without its relations."""
+    """Whether each question is asked again with its relations excluded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A finished run: its records in the order of the set, and what they depend on."""
+    """A finished run: its records in the order of the set, and its provenance."""
 
     questions: tuple[GoldQuestion, ...]
     records: tuple[Record, ...]
@@ -158,8 +158,8 @@ def run_all(
 ) -> Run:
     """Ask the questions that have no record yet, and return all records.
 
-    resources: what runs over the same graph share. Raises `UsageError` when the folder keeps another run,
-    `LodestarError` for what no question could be asked with.
+    resources: shared by runs over the same graph. Raises `UsageError` if the folder has another run, `LodestarError` if
+    no question can be asked.
     """
     asked = questions.sampled(options.limit, recipe.seed)
     with (
@@ -196,7 +196,7 @@ def run_all(
 def _in_parallel(
     ask: Callable[[GoldQuestion], Record], questions: Sequence[GoldQuestion], workers: int
 ) -> Iterator[Record]:
-    """Yield records as they are finished; what was not begun when the caller stops is not asked."""
+    """Yield records as they finish; when the caller stops, waiting questions are not asked."""
     with ThreadPoolExecutor(workers, thread_name_prefix="lodestar-eval") as pool:
         try:
             for future in as_completed([pool.submit(ask, question) for question in questions]):
@@ -206,7 +206,7 @@ def _in_parallel(
 
 
 def _topics(questions: Sequence[GoldQuestion], *, link: bool) -> str:
-    """Return where the topic entities of a run are from, in words."""
+    """Return the origin of a run's topic entities, in words."""
     num_given = 0 if link else sum(bool(question.topic_ids) for question in questions)
     if num_given in (0, len(questions)):
         return "given" if num_given else "linked"
@@ -222,7 +222,7 @@ def _hold_folder(folder: Path) -> Iterator[None]:
 
 
 def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
-    """Write down what the run is, or see that the folder keeps the same one."""
+    """Write ``run.json``, or check that the folder has the same run."""
     kept = options.folder / "run.json"
     if kept.exists() and not options.fresh:
         try:
@@ -232,14 +232,14 @@ def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
         now = json.loads(json.dumps(stated["what"]))
         if before != now:
             raise UsageError(
-                f"{options.folder} keeps another run ({_difference(before, now)} differs): "
-                "name another --out, or give --fresh to begin anew"
+                f"{options.folder} holds another run ({_difference(before, now)} differs): "
+                "name another --out, or give --fresh to start again"
             )
         return
     there = [name for name in OUTPUTS if (options.folder / name).exists()]
     if there and not options.fresh:
         raise UsageError(
-            f"{options.folder} has a {there[0]} that no run made: name another --out, or give --fresh to replace it"
+            f"{options.folder} has a {there[0]} that no run wrote: name another --out, or give --fresh to replace it"
         )
     for name in OUTPUTS:
         (options.folder / name).unlink(missing_ok=True)
@@ -247,4 +247,4 @@ def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
 
 
 def _difference(before: dict[str, Any] | None, now: dict[str, Any]) -> str:
-    return next((name for name in now if not before or before.get(name) != now[name]), "its form")
+    return next((name for name in now if not before or before.get(name) != now[name]), "its format")

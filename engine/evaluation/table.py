@@ -1,4 +1,4 @@
-"""Print the figures of one run, or of several side by side."""
+"""Print the metrics of one run, or of several runs side by side, and compare two runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from .metrics.uncertainty import Paired, test_pairs
+from .metrics.uncertainty import Paired, compare_pairs
 from .record import Record
 
 _FIRST = (
@@ -24,7 +24,7 @@ _FIRST = (
     "path/hits_at_1_any",
     "path/hits_at_1_expected",
 )
-"""What is looked for first; all other metrics follow in the order of the report."""
+"""The first metrics in a table; all others follow in the order of the report."""
 
 RESULTS = (
     ("strict/hits_at_1", "Hits@1"),
@@ -38,12 +38,12 @@ RESULTS = (
 
 
 def lead(report: Mapping[str, Any]) -> str:
-    """Return one line on what was asked of what."""
+    """Return the first line of the report: questions, topics, graph and failures."""
     what = report["what"]
     sample = f", a sample of {what['dataset']['num_questions']:,}" if what["dataset"]["limit"] else ""
     failed = f"; {len(report['failures']):,} failed" if report["failures"] else ""
     again = report["num_without_relations"]
-    failed += f"; {again:,} of them again without their relations" if again else ""
+    failed += f"; {again:,} of them repeated with their relations excluded" if again else ""
     return (
         f"{report['num_questions']:,} questions of {report['num_topics']:,} topics{sample}, "
         f"over {what['graph']['num_triples']:,} triples; topics {what['topics']}; "
@@ -97,7 +97,7 @@ def cost_line(report: Mapping[str, Any]) -> str:
     cost = report["cost"]
     parts = [f"peak memory {cost['peak_rss_mb']:,.0f} MB"]
     if cost["gpu_mb"] is not None:
-        parts.append(f"of the GPU {cost['gpu_mb']:,.0f} MB")
+        parts.append(f"GPU memory {cost['gpu_mb']:,.0f} MB")
     if tokens := cost["tokens"]:
         parts.append(
             f"{tokens['prompt']:,.0f} tokens of prompt and {tokens['completion']:,.0f} of completion a question"
@@ -108,9 +108,9 @@ def cost_line(report: Mapping[str, Any]) -> str:
 
 
 def results_table(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a Markdown table with one run a row: means by question, 95 % intervals, and by topic.
+    """Yield the lines of a Markdown table with one run per row: means by question, 95 % intervals, and by topic.
 
-    Of a run whose topics the engine found the recipe is marked.
+    A recipe whose topics the engine linked is marked.
     """
     yield ("| questions | n (topics) | recipe | " + " | ".join(title for _, title in RESULTS) + " | Hits@1 by topic |")
     yield "|" + " --- |" * (len(RESULTS) + 4)
@@ -153,7 +153,7 @@ COMPARED = (
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Run a against run b. `won` are the questions whose first answer is right in a alone, `lost` in b alone."""
+    """Run a against run b. `won` are the questions whose first answer is right only in a, `lost` only in b."""
 
     tests: dict[str, Paired]
     won: tuple[Record, ...]
@@ -162,9 +162,9 @@ class Comparison:
 
 
 def compare_runs(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Comparison:
-    """Return the comparison; raise `UsageError` unless both runs asked the same questions.
+    """Compare two runs. Raises `UsageError` unless both asked the same questions.
 
-    Questions that were asked again without their relations are left out.
+    Questions with excluded relations are left out.
     """
     a, b = ([record for record in run if not record.without] for run in (a, b))
     of_b = {record.id: record for record in b}
@@ -177,7 +177,7 @@ def compare_runs(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Com
     if any(not set(COMPARED) <= record.scores.keys() for record in (*a, *b)):
         raise UsageError(f"expected the figures {', '.join(COMPARED)} of every question: run it again")
     tests = {
-        metric: test_pairs(
+        metric: compare_pairs(
             [mine.scores[metric] for mine, _ in pairs], [theirs.scores[metric] for _, theirs in pairs], seed=seed
         )
         for metric in COMPARED

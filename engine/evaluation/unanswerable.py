@@ -1,10 +1,10 @@
-"""Questions that have no answer: those of a set, asked again without the relations that lead to their right answers.
+"""Make unanswerable questions: those of a set, with the relations that lead to their gold answers excluded.
 
-The graph stays as it is: the search does without these relations, as if it had no triple of them (`values.Question`).
-Taken out are the relations of the question's gold paths, and those of every relation path within reach whose ends agree
-with the right answers (F1) at least half, or as well as any does. What then still leads to a right answer does so among
-many others. The linking of entities sees their number of triples as it is. Our own construction; that a system should
-answer less where the graph does not have what is asked for is the question of SQuAD 2.0 (Rajpurkar et al. 2018).
+The graph stays unchanged: the search behaves as if it had no triple of these relations (`values.Question`). Excluded
+are the relations of the question's gold paths, and those of every relation path within reach whose ends have an F1 of
+at least one half against the gold answers, or the best F1 of all. Other paths may still reach a gold answer, among many
+other ends. The linking of entities uses the unchanged numbers of triples. Our own construction, after the idea of SQuAD
+2.0 (Rajpurkar et al. 2018) that a system should abstain if the graph lacks the answer.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from .diagnosis import reachable
 from .judging import GoldIds
 
 ENOUGH_F1 = 0.5
-"""Of a path's ends against the right answers: such a path is a right one."""
+"""From this F1 of its ends on, a path counts as right."""
 
 MARK = " without its relations"
-"""Behind the id of a question that is asked so."""
+"""Suffix of the id of such a question."""
 
 
 def without_their_relations(
     questions: Sequence[GoldQuestion], gold: GoldIds, max_hop: int, *, return_to_topic: bool = False
 ) -> tuple[GoldQuestion, ...]:
-    """Return the questions asked without their relations, in order.
+    """Return the questions with their relations excluded, in order.
 
-    One that has no right answer, or none within reach of the topics that the set gives, is left out: it cannot be
-    answered as it is. Raises `UsageError` where none is left.
+    Questions without a gold answer, or with none within reach of the set's topics, are left out, because they cannot be
+    answered anyway. Raises `UsageError` if none is left.
     """
     found = tuple(_ask_without_answers(questions, gold, max_hop, return_to_topic=return_to_topic))
     if not found:
         raise UsageError(
-            f"--unanswerable: expected questions with a right answer within {max_hop} hops of the topics that the set "
-            f"gives, found none of {len(questions):,}"
+            f"--unanswerable: expected questions with a gold answer within {max_hop} hops of the set's topics, "
+            f"found none of {len(questions):,}"
         )
     return found
 
@@ -68,13 +68,13 @@ def _ask_without_answers(
         )
 
 
-def check_left_out(question: GoldQuestion, evidence: Evidence[Item]) -> None:
-    """Raise `UsageError` where evidence has a relation that its question was asked without."""
+def check_excluded(question: GoldQuestion, evidence: Evidence[Item]) -> None:
+    """Raise `UsageError` if evidence has a relation that was excluded for its question."""
     for item in evidence.items:
         value = item.value
         used = {step.step.relation for step in value.steps} if isinstance(value, Chain) else {value.relation}
         if used & question.without:
             raise UsageError(
-                f"--unanswerable: {question.id}: the recipe found {min(used & question.without)!r} all the same: "
-                "expected one whose search can leave relations out, as similarity, star or reg-triple"
+                f"--unanswerable: {question.id}: the recipe found the excluded {min(used & question.without)!r}: "
+                "expected a recipe whose search can exclude relations, such as similarity, star or reg-triple"
             )

@@ -1,4 +1,4 @@
-"""The whole graph in memory: what baselines search and oracles are exact over. The engine itself never reads it so."""
+"""Hold the whole graph in memory, for baselines and exact oracles. The engine itself never does."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..neo4j.statements import relation_ranks, stream_names, stream_triples
 from ..values import Entity
 
 MAX_TRIPLES = 50_000_000
-"""About 40 bytes a triple in memory, and the ids."""
+"""Takes about 40 bytes per triple in memory, plus the ids."""
 
 Nodes = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
 class WholeGraph:
-    """Nodes by number, relations by number from 1, and for each node the steps that leave it, inverse ones included.
+    """Nodes by number, relations by number from 1, and for each node its outgoing steps, inverse ones included.
 
-    The steps of node n are ``targets[starts[n]:starts[n + 1]]`` and, beside it, `steps`: the relation's number,
-    negative where it is walked from tail to head. They are in the order of (step, target).
+    The steps of node n are ``targets[starts[n]:starts[n + 1]]`` with the relation numbers in `steps`, negative if
+    walked from tail to head. They are ordered by (step, target).
     """
 
     entities: list[Entity]
@@ -49,14 +49,14 @@ class WholeGraph:
     def of(cls, triples: Iterable[tuple[Entity, str, Entity]]) -> WholeGraph:
         """Return the graph of these triples."""
         entities: dict[str, int] = {}
-        kept: list[Entity] = []
+        nodes: list[Entity] = []
         relations: dict[str, int] = {}
         heads, numbers, tails = [], [], []
 
         def number_of(entity: Entity) -> int:
             if entity.id not in entities:
                 entities[entity.id] = len(entities)
-                kept.append(entity)
+                nodes.append(entity)
             return entities[entity.id]
 
         for head, relation, tail in triples:
@@ -67,12 +67,12 @@ class WholeGraph:
         targets = np.array(tails + heads, dtype=np.int64)
         steps = np.array(numbers + [-number for number in numbers], dtype=np.int64)
         order = np.lexsort((targets, steps, sources))
-        starts = np.searchsorted(sources[order], np.arange(len(kept) + 1))
-        return cls(kept, ["", *relations], starts, targets[order], steps[order])
+        starts = np.searchsorted(sources[order], np.arange(len(nodes) + 1))
+        return cls(nodes, ["", *relations], starts, targets[order], steps[order])
 
     @classmethod
     def read(cls, gateway: Gateway) -> WholeGraph:
-        """Read the graph of a database; raise `GraphError` for one too large to be held."""
+        """Read the graph of a database. Raises `GraphError` if it is too large."""
         state = gateway.run(whole_state())
         state.check()
         if state.num_triples > MAX_TRIPLES:
@@ -96,7 +96,7 @@ class WholeGraph:
         return cls.of(triples())
 
     def named(self) -> dict[str, list[str]]:
-        """Return the ids of the entities of each name, in the order of their numbers."""
+        """Return the ids of the entities by name, in the order of their numbers."""
         found: dict[str, list[str]] = {}
         for entity in self.entities:
             if entity.name:
@@ -104,7 +104,7 @@ class WholeGraph:
         return found
 
     def steps_from(self, nodes: Nodes) -> tuple[Nodes, Nodes, Nodes]:
-        """Return source, step and target of every step that leaves these nodes."""
+        """Return source, step and target of every step from these nodes."""
         counts = self.starts[nodes + 1] - self.starts[nodes]
         sources = np.repeat(nodes, counts)
         offsets = np.arange(len(sources)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -112,7 +112,7 @@ class WholeGraph:
         return sources, self.steps[at], self.targets[at]
 
     def within(self, nodes: Nodes, num_steps: int) -> list[npt.NDArray[np.bool_]]:
-        """Return, for 0 to `num_steps` steps, which nodes have one of `nodes` within that many steps."""
+        """Return, for 0 to `num_steps` steps, a mask of the nodes within that many steps of `nodes`."""
         reached = np.zeros(len(self.entities), dtype=np.bool_)
         reached[nodes] = True
         levels = [reached]

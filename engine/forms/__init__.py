@@ -1,1 +1,3 @@
-"""Questions of a form, answered: their plain questions retrieved as any other, what they lead to combined by Cypher."""
+"""Answer questions with a form (counts, comparisons, and, or): retrieve their plain parts and combine the ends in
+Cypher.
+"""

@@ -1,4 +1,4 @@
-"""The typed request that combines what several relation paths lead to."""
+"""Combine the ends of several relation paths in one request."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..values import Entity, Step
 
 MAX_STEPS = 4
 MAX_ENDS = 10_000
-"""Triples of one relation at an entity that are looked at."""
+"""The most triples of one relation at an entity that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndSet:
-    """What a relation path from a topic leads to; only: the ends that count, None for all. negated: is left out."""
+    """The ends of a relation path from a topic. only: the ends that count, None for all. negated: exclude them."""
 
     topic: str
     steps: tuple[Step, ...]
@@ -27,7 +27,7 @@ class EndSet:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The least and the most that numbers, and dates, may be; see ``combine_ends.cypher``."""
+    """Bounds of numbers (least, most) and dates (first, last); see ``combine_ends.cypher``."""
 
     least: float | None = None
     most: float | None = None
@@ -39,7 +39,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class CombinedEnd:
-    """An entity or a literal that was found, with the value it was ordered or filtered by."""
+    """An entity or a literal in the result, with the value that orders or filters it."""
 
     entity: Entity
     key: float | None
@@ -47,7 +47,7 @@ class CombinedEnd:
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """How many were found, and the first of them."""
+    """The number of results, and the first of them."""
 
     total: int
     ends: tuple[CombinedEnd, ...]
@@ -55,7 +55,7 @@ class Combined:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """What is to be combined, and how."""
+    """End sets and how to combine them."""
 
     sets: tuple[EndSet, ...]
     any_of: bool = False
@@ -66,8 +66,8 @@ class Combination:
     bound: Bound = field(default_factory=Bound)
 
 
-def combine_ends(asked: Combination, stored_as: Mapping[str, str], limit: int) -> Request[Combined]:
-    """The ends of the sets, combined, and the first `limit` of them."""
+def combine_ends(combination: Combination, stored_as: Mapping[str, str], limit: int) -> Request[Combined]:
+    """Combine the ends of the sets, and return the first `limit` of them."""
 
     def steps(path: Sequence[Step]) -> list[dict[str, Any]]:
         return [
@@ -87,16 +87,16 @@ def combine_ends(asked: Combination, stored_as: Mapping[str, str], limit: int) -
             "negated": each.negated,
             "only": None if each.only is None else list(each.only),
         }
-        for each in asked.sets
+        for each in combination.sets
     ]
-    bound = asked.bound
+    bound = combination.bound
     params: dict[str, Any] = {
         "sets": sets,
-        "any_of": asked.any_of,
-        "excluded": list(asked.excluded),
-        "value_steps": steps(asked.value_steps),
-        "by_count": asked.by_count,
-        "order": asked.order,
+        "any_of": combination.any_of,
+        "excluded": list(combination.excluded),
+        "value_steps": steps(combination.value_steps),
+        "by_count": combination.by_count,
+        "order": combination.order,
         "least": bound.least,
         "most": bound.most,
         "first": bound.first,

@@ -22,7 +22,7 @@ from ..steps import Steps, together
 from ..values import LinkedQuestion, Question, Scored, Topic
 from .ends import MAX_STEPS, Bound, Combination, Combined, EndSet, combine_ends
 
-KEPT = 20
+MAX_COMBINATIONS = 20
 """Combinations that are carried on from part to part."""
 
 Weighted = tuple[Scored[Chain], float]
@@ -30,7 +30,7 @@ Weighted = tuple[Scored[Chain], float]
 _Combination = tuple[float, frozenset[str] | None, list[Scored[Chain]]]
 
 
-def agreeing(parts: Sequence[Sequence[Weighted]]) -> list[Scored[Chain]] | None:
+def choose_agreeing_chains(parts: Sequence[Sequence[Weighted]]) -> list[Scored[Chain]] | None:
     """Return a chain of each part, those of the highest joint probability whose ends have one in common; None where
     none have. What a chain's ends leave out of what it leads to is not looked at."""
     best: list[_Combination] = [(0.0, None, [])]
@@ -42,7 +42,7 @@ def agreeing(parts: Sequence[Sequence[Weighted]]) -> list[Scored[Chain]] | None:
                 common = ends if shared is None else shared & ends
                 if common:
                     longer.append((weight + likely, common, [*chosen, item]))
-        best = sorted(longer, key=lambda each: -each[0])[:KEPT]
+        best = sorted(longer, key=lambda each: -each[0])[:MAX_COMBINATIONS]
     return best[0][2] if best else None
 
 
@@ -73,7 +73,7 @@ class _Asked:
     kind: Reason | None = None
 
 
-class Forming:
+class FormRetriever:
     """Retrieves plain questions as the retriever inside does, and others part by part; a `Retriever` of chains.
 
     The evidence of the latter are the chains that the answer rests on, the result is its extra `FormResult`. A part's
@@ -253,7 +253,7 @@ class Forming:
         if asked.plan.any_of or len(joined) < 2:
             return None
         weighted = [[(item, _weight(asked, asked.parts[at], item)) for item in lists[at]] for at in joined]
-        together = agreeing(weighted)
+        together = choose_agreeing_chains(weighted)
         if together is None:
             return None
         chosen: list[Scored[Chain] | None] = [items[0] if items else None for items in lists]

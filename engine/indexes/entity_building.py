@@ -1,7 +1,7 @@
-"""Build the entity index and bring it up to date.
+"""Build and update the entity index.
 
-Vectors are kept by a hash of their text, so that equal texts are encoded once, an index of an earlier edition of the
-graph gives those that stay, and what was encoded before an interruption is taken up.
+Vectors are stored by a hash of their text. So equal texts are encoded once, an update reuses the vectors of the old
+index, and an interrupted build continues.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ Keys = npt.NDArray[np.uint64]
 
 BATCH = 4_096
 FLAT_TO = 100_000
-"""Entities up to which every vector is looked at; beyond them the index has cells."""
+"""Largest index that compares every vector; larger ones have cells (IVF)."""
 TRAINED_ON = 40
-"""Vectors for each cell that its centre is learned from."""
+"""Training vectors for each cell."""
 
 Pages = Callable[[], Iterator[list[tuple[str, str]]]]
 """Yields pages of entities: id and text."""
@@ -58,7 +58,7 @@ Pages = Callable[[], Iterator[list[tuple[str, str]]]]
 
 @dataclass(frozen=True, slots=True)
 class EntityIndexReport:
-    """How many entities an index has, of how many the texts were encoded for it, and its bytes on disk."""
+    """The number of entities in an index, of texts encoded for it, and its bytes on disk."""
 
     num_entities: int
     num_encoded: int
@@ -74,14 +74,14 @@ def build_entity_index(
     *,
     progress: Progress = silent,
 ) -> EntityIndexReport:
-    """Write the index of all entities that `pages` yields into `folder`, in the place of the one before.
+    """Build the index of all entities that `pages` yields in `folder`, in place of the old one.
 
-    Interrupted it leaves the one before as it was, and goes on where it was when it is called again. Raises `OSError`
-    where the folder cannot be written.
+    An interrupted build leaves the old index unchanged, and continues on the next call. Raises `OSError` if the folder
+    cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     old = open_entity_index(folder, encoder)
-    kept = _Kept(
+    draft = _VectorDraft(
         folder / f"entities-{hashlib.sha256(encoder.revision.encode()).hexdigest()[:12]}.draft", encoder.dimension, old
     )
     ids: list[pa.Array] = []
@@ -89,24 +89,24 @@ def build_entity_index(
     num_encoded = done = 0
     for page in pages():
         texts = {key_of(text): text for _, text in page}
-        missing = kept.missing(texts)
+        missing = draft.missing(texts)
         for start in range(0, len(missing), BATCH):
             some = missing[start : start + BATCH]
-            kept.add(some, encoder.encode([texts[key] for key in some]))
+            draft.add(some, encoder.encode([texts[key] for key in some]))
             num_encoded += len(some)
         ids.append(pa.array([id_ for id_, _ in page], pa.large_string()))
         keys.append(np.array([key_of(text) for _, text in page], dtype=np.uint64))
         done += len(page)
         progress("encoding", done, max(num_expected, done))
     rows = np.concatenate(keys) if keys else np.zeros(0, dtype=np.uint64)
-    index = _make_index(kept, rows, encoder.dimension, progress)
+    index = _make_index(draft, rows, encoder.dimension, progress)
     meta = _write_index(folder, index, pa.chunked_array(ids, pa.large_string()), rows, edition, encoder.revision)
-    kept.forget()
+    draft.forget()
     return EntityIndexReport(len(rows), num_encoded, meta.vectors_bytes + meta.rows_bytes)
 
 
 def key_of(text: str) -> int:
-    """Return the hash by which the vector of a text is kept."""
+    """Return the hash that identifies a text's vector."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
@@ -114,27 +114,27 @@ _ROW = np.dtype([("key", "<u8"), ("checksum", "<u8")])
 
 
 def _checksum(key: int, vector: bytes) -> int:
-    """Return the checksum of a vector of a draft, which is float16 little-endian."""
+    """Return the checksum of a vector of the draft (float16, little-endian)."""
     return int.from_bytes(hashlib.blake2b(key.to_bytes(8, "little") + vector, digest_size=8).digest(), "little")
 
 
-class _Kept:
-    """Vectors by the hashes of their texts: of the index before, and of a draft on disk that grows."""
+class _VectorDraft:
+    """Vectors by text hash: those of the old index, and those of a growing draft on disk."""
 
     def __init__(self, draft: Path, dimension: int, old: EntityIndex | None) -> None:
         self._rows_file, self._vectors_file = draft.with_suffix(".rows"), draft.with_suffix(".vectors")
         self._dimension = dimension
         self._places: dict[int, int] = {}
-        """Where a vector stands: from 0 in the draft, before that, from −1 downwards, in the old index."""
+        """Position of a vector: from 0 in the draft, from −1 downwards in the old index."""
         self._old = old
         if old is not None:
             hashes = np.asarray(old.rows["key"].combine_chunks())
             self._places = {key: -1 - place for place, key in enumerate(hashes.tolist())}
         self._num_drafted = 0
-        self._take_up()
+        self._resume()
 
-    def _take_up(self) -> None:
-        """Read the rows of a draft that was left behind, up to the first that is damaged or not whole."""
+    def _resume(self) -> None:
+        """Read the rows of an interrupted build, up to the first damaged or incomplete one."""
         if not (self._rows_file.exists() and self._vectors_file.exists()):
             return
         rows = np.fromfile(self._rows_file, dtype=_ROW)
@@ -148,11 +148,11 @@ class _Kept:
             vectors_file.truncate(2 * self._dimension * self._num_drafted)
 
     def missing(self, keys: dict[int, str]) -> list[int]:
-        """Return the keys whose vectors are not here."""
+        """Return the keys without a vector."""
         return [key for key in keys if key not in self._places]
 
     def add(self, keys: list[int], vectors: FloatArray) -> None:
-        """Write vectors to the draft: first they, then their keys, so that no key is without its vector."""
+        """Append vectors to the draft: first the vectors, then their keys, so that no key lacks its vector."""
         data = [vector.tobytes() for vector in vectors.astype(np.float16)]
         with self._vectors_file.open("ab") as file:
             file.write(b"".join(data))
@@ -163,7 +163,7 @@ class _Kept:
         self._num_drafted += len(keys)
 
     def vectors(self, keys: Keys) -> FloatArray:
-        """Return the vectors of these keys, (num_keys, dimension), of unit length but for rounding."""
+        """Return the vectors of these keys, (num_keys, dimension), of unit length up to rounding."""
         places = np.array([self._places[key] for key in keys.tolist()], dtype=np.int64)
         drafted = places >= 0
         parts = []
@@ -179,24 +179,24 @@ class _Kept:
         return found
 
     def prepare(self) -> None:
-        """Let the vectors of the old index be looked up by place."""
+        """Make the vectors of the old index accessible by position."""
         import faiss
 
         if self._old is not None and isinstance(self._old.index, faiss.IndexIVF):
             self._old.index.make_direct_map()
 
     def forget(self) -> None:
-        """Remove the draft."""
+        """Delete the draft."""
         self._rows_file.unlink(missing_ok=True)
         self._vectors_file.unlink(missing_ok=True)
 
 
-def _make_index(kept: _Kept, keys: Keys, dimension: int, progress: Progress) -> faiss.Index:
+def _make_index(draft: _VectorDraft, keys: Keys, dimension: int, progress: Progress) -> faiss.Index:
     import faiss
 
     index: faiss.Index
 
-    kept.prepare()
+    draft.prepare()
     if len(keys) <= FLAT_TO:
         index = faiss.IndexScalarQuantizer(dimension, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
         num_trained = len(keys)
@@ -206,9 +206,9 @@ def _make_index(kept: _Kept, keys: Keys, dimension: int, progress: Progress) -> 
         num_trained = min(len(keys), TRAINED_ON * cells)
     chosen = np.sort(np.random.default_rng(0).choice(len(keys), num_trained, replace=False))
     if len(keys):
-        index.train(kept.vectors(keys[chosen]))
+        index.train(draft.vectors(keys[chosen]))
     for start in range(0, len(keys), BATCH):
-        index.add(kept.vectors(keys[start : start + BATCH]))
+        index.add(draft.vectors(keys[start : start + BATCH]))
         progress("indexing", min(start + BATCH, len(keys)), len(keys))
     return index
 
@@ -216,7 +216,7 @@ def _make_index(kept: _Kept, keys: Keys, dimension: int, progress: Progress) -> 
 def _write_index(
     folder: Path, index: faiss.Index, ids: pa.ChunkedArray, keys: Keys, edition: Edition, revision: str
 ) -> EntityIndexMeta:
-    """Write the three files, the description last: until it is there the sizes of the one before do not fit."""
+    """Write the three files, the description last: until then the old description does not match the sizes."""
     import faiss
 
     with (
@@ -243,7 +243,7 @@ def _write_index(
 
 PAGE = 10_000
 MAX_ENTITIES = 1_000_000
-"""Entities beyond which an index has to be asked for: docs/linking.md has what it takes."""
+"""Larger graphs need --max-entities; docs/linking.md gives time and size."""
 
 
 def index_entities(
@@ -254,17 +254,17 @@ def index_entities(
     max_entities: int = MAX_ENTITIES,
     progress: Progress = silent,
 ) -> EntityIndexReport:
-    """Bring the entity index of a graph up to date.
+    """Build or update the entity index of a graph.
 
-    Interrupted it goes on where it was. Raises `GraphError` where there is no graph, `UsageError` for one with more
-    than `max_entities`, `EncoderError` without the encoder, `StorageError` where the folder cannot be written.
+    After an interruption the next call continues. Raises `GraphError` for an empty graph, `UsageError` for more than
+    `max_entities` entities, `EncoderError` without the encoder, `StorageError` if the folder cannot be written.
     """
     state = gateway.fetch(read_graph_state())
     if state.is_empty:
         state.check()
     if state.num_entities > max_entities:
         raise UsageError(
-            f"the graph has {state.num_entities:,} entities, an index of which takes long and much room "
+            f"the graph has {state.num_entities:,} entities, and their index takes much time and disk space "
             f"(docs/linking.md): expected at most {max_entities:,}; raise it with --max-entities"
         )
     edition = gateway.fetch(read_edition())

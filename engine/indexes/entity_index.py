@@ -1,7 +1,7 @@
 """Search entities by the vectors of their names.
 
-The folder holds ``entities.faiss``, ``entities.arrow`` (a row an entity: its id, and a hash of its text) and
-``entities.json`` (encoder, edition of the graph, SHA-256 of both). It is written by `building`.
+The folder holds ``entities.faiss``, ``entities.arrow`` (per row an entity's id and a hash of its text) and
+``entities.json`` (encoder, edition of the graph, SHA-256 of both). `entity_building` writes it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_NAME_CHARS = 200
 
 
 class Kinds:
-    """Says what entities are: the types that the relations at them leave or lead to, as a catalogue has them."""
+    """Types of entities, from the domains and ranges of their relations in the catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._of: Mapping[int, str] = {
@@ -40,26 +40,28 @@ class Kinds:
         }
 
     def of(self, relations: Sequence[int], most: int = MAX_KINDS) -> tuple[str, ...]:
-        """Return the types of an entity, that of the most of its relations first, of equally many by name; `relations`
-        are the catalogue numbers of those that leave (n) and enter (-n) it."""
+        """Return the types of an entity, by the number of its relations with that type, then by name.
+
+        relations: catalogue numbers of the relations that leave (n) and enter (-n) the entity.
+        """
         found = Counter(kind for number in relations if (kind := self._of.get(number)))
         return tuple(sorted(found, key=lambda kind: (-found[kind], kind))[:most])
 
 
 def entity_text(entity: Entity, kinds: Sequence[str]) -> str:
-    """Return the text of an entity: its name, and after it what it is."""
+    """Return the text of an entity: its name, then its types."""
     return ", ".join((entity.label[:MAX_NAME_CHARS], *kinds))
 
 
 MAX_SPAN = 4
-"""Words of the longest run."""
+"""Longest span, in words."""
 MAX_SPANS = 64
-"""Runs of a question that are looked for."""
+"""Most spans of a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """An entity near to a run of words, from token `start` to before token `end`."""
+    """An entity near a span of words, from token `start` to before token `end`."""
 
     id: str
     start: int
@@ -68,15 +70,16 @@ class Near:
 
 
 class NearestEntities:
-    """Looks runs of words up in an entity index: `top_k` for each, with at least the cosine `least`."""
+    """Search spans of words in an entity index: `top_k` entities for each, with a cosine of at least `least`."""
 
     def __init__(self, index: EntityIndex, vectors: TextVectors, *, top_k: int = 5, least: float = 0.6) -> None:
         self._index, self._vectors = index, vectors
         self._top_k, self._least = top_k, least
 
     def near(self, words: Sequence[str], is_content: Sequence[bool]) -> list[Near]:
-        """Return the entities near to any run of words that begins and ends with one of content, each where it is
-        nearest, nearest first, equal ones by id."""
+        """Return the entities near any span that begins and ends with a content word, each with its nearest span, by
+        descending cosine, then by id.
+        """
         import numpy as np
 
         spans = [
@@ -100,7 +103,7 @@ class NearestEntities:
 
 FORMAT = 1
 LEAST_PROBES, PROBED_SHARE = 64, 32
-"""Cells of the index that are searched for a mention, where it has cells: so many, or one in so many."""
+"""Cells that a search visits: at least LEAST_PROBES, or one in PROBED_SHARE of all."""
 
 DESCRIPTION, VECTORS, ROWS = "entities.json", "entities.faiss", "entities.arrow"
 
@@ -109,7 +112,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EntityIndexMeta:
-    """What ``entities.json`` says of the files beside it."""
+    """The content of ``entities.json``."""
 
     encoder: str
     edition: Edition
@@ -121,7 +124,7 @@ class EntityIndexMeta:
 
 
 class EntityIndex:
-    """Entities whose text is near to a mention by cosine. `open_entity_index` opens one."""
+    """Entities whose text is near a mention by cosine. `open_entity_index` opens one."""
 
     def __init__(self, index: faiss.Index, rows: pa.Table, meta: EntityIndexMeta) -> None:
         self.index = index
@@ -129,7 +132,7 @@ class EntityIndex:
         self.meta = meta
 
     def search(self, vectors: FloatArray, top_k: int) -> list[list[tuple[str, float]]]:
-        """Return for each vector, (num_mentions, dimension), the ids of the `top_k` nearest entities with cosines."""
+        """Return for each vector, (num_mentions, dimension), the ids and cosines of the `top_k` nearest entities."""
         if not len(vectors) or not self.rows.num_rows:
             return [[] for _ in vectors]
         scores, places = self.index.search(vectors, min(top_k, self.rows.num_rows))
@@ -141,13 +144,13 @@ class EntityIndex:
 
 
 def read_meta(folder: Path) -> EntityIndexMeta | None:
-    """Return what the folder says of its index; None where there is none, or it is of another format."""
+    """Return the description of the folder's index; None if there is none or its format is unknown."""
     try:
-        said = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-        if said.pop("format") != FORMAT:
+        content = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        if content.pop("format") != FORMAT:
             return None
-        said["edition"] = tuple(said["edition"])
-        return EntityIndexMeta(**said)
+        content["edition"] = tuple(content["edition"])
+        return EntityIndexMeta(**content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -158,9 +161,9 @@ def meta_text(meta: EntityIndexMeta) -> str:
 
 
 def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | None:
-    """Return the index of a folder; None where there is none, it is of another encoder, or damaged.
+    """Return the index of a folder; None if there is none, if it is of another encoder, or if it is damaged.
 
-    Every byte is held against the hashes in the description.
+    Every file is checked against the hash in the description.
     """
     import faiss
     import pyarrow as pa
@@ -186,21 +189,21 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
 
 
 def map_index(path: Path) -> faiss.Index:
-    """Return a FAISS index that stays on disk, and is read where it is searched."""
+    """Return a FAISS index that stays on disk and is read during a search."""
     import faiss
 
     try:
         return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
-    except RuntimeError:  # an index with cells is mapped the older way
+    except RuntimeError:  # an index with cells needs the older flag
         return faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
 
 
 def _is_sound(folder: Path, meta: EntityIndexMeta) -> bool:
-    said = {VECTORS: (meta.vectors_bytes, meta.vectors_sha256), ROWS: (meta.rows_bytes, meta.rows_sha256)}
+    content = {VECTORS: (meta.vectors_bytes, meta.vectors_sha256), ROWS: (meta.rows_bytes, meta.rows_sha256)}
     try:
         return all(
             (folder / name).stat().st_size == size and file_sha256(folder / name) == sha256
-            for name, (size, sha256) in said.items()
+            for name, (size, sha256) in content.items()
         )
     except OSError:
         return False

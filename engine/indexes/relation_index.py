@@ -1,7 +1,7 @@
-"""The relation index: embeddings of the verbalised relations in FAISS, kept on disk beside what they were made from.
+"""Search relations by the vectors of their words; the index is stored on disk and rebuilt when it is out of date.
 
 The folder holds ``relations.faiss`` and ``relations.json`` (encoder, catalogue fingerprint, the other file's SHA-256,
-and per row the relation's number and text). It is rebuilt when the catalogue or the encoder is another one or a file
+and per row the relation's number and text). The index is rebuilt if the catalogue or the encoder has changed or a file
 is damaged; vectors of unchanged texts are reused.
 """
 
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """What is on disk, for `doctor`: whether it fits the catalogue and the encoder."""
+    """The index on disk, for `doctor`: whether it matches the catalogue and the encoder."""
 
     present: bool
     current: bool
@@ -46,7 +46,7 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class _Meta:
-    """What ``relations.json`` says of the vectors beside it."""
+    """The content of ``relations.json``."""
 
     encoder: str
     fingerprint: str
@@ -55,12 +55,12 @@ class _Meta:
 
 
 class RelationIndex:
-    """Nearest relations by cosine. Build or load it with `open_index`."""
+    """Nearest relations by cosine. `open_index` builds or loads it."""
 
     def __init__(self, relations: Sequence[RelationInfo], index: faiss.Index, num_encoded: int) -> None:
         self.relations = tuple(relations)
         self.num_encoded = num_encoded
-        """How many texts had to be encoded anew when it was opened."""
+        """How many texts were encoded when the index was opened."""
         self.index = index
 
     def search(self, vectors: FloatArray, top_k: int) -> list[list[Scored[RelationInfo]]]:
@@ -94,31 +94,31 @@ class RelationIndex:
 
 
 def text_of(relation: RelationInfo) -> str:
-    """Return what is embedded for a relation: its words, its domain and its range."""
+    """Return the text that is embedded for a relation: its words, its domain and its range."""
     words = words_of_relation(relation)
     return without_repeats((words.domain, *words.properties, type_words(relation.range)))
 
 
 def index_folder(settings: Settings, connection: Connection) -> Path:
-    """Return the folder of a graph's index: one for each database and encoder."""
+    """Return the folder of a graph's indexes: one for each database and encoder."""
     key = hashlib.sha256("\n".join((connection.uri, connection.database, settings.encoder)).encode())
     return settings.home_dir / "indexes" / key.hexdigest()[:16]
 
 
 def index_state(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) -> IndexState:
-    """Return whether the index in `folder` is there and current, without loading the encoder."""
+    """Return whether the index in `folder` exists and is current, without loading the encoder."""
     meta = _read_meta(folder)
     if meta is None:
         return IndexState(present=False, current=False, num_relations=0)
     fits = meta.fingerprint == catalogue.fingerprint and meta.encoder == encoder.revision
-    current = fits and len(meta.texts) == len(catalogue.relations) and _is_whole(folder, meta)
+    current = fits and len(meta.texts) == len(catalogue.relations) and _is_intact(folder, meta)
     return IndexState(present=True, current=current, num_relations=len(meta.texts))
 
 
 def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder, device: str = "cpu") -> RelationIndex:
-    """Return the index for the catalogue, from disk where it is current, else built and stored in `folder`.
+    """Return the index for the catalogue, read from `folder` if current, else built and stored there.
 
-    device: where it is searched; on CUDA by faiss-gpu, where that is installed.
+    device: where it is searched; CUDA needs faiss-gpu.
     """
     opened = _open_index(folder, catalogue, encoder)
     return RelationIndex(opened.relations, _on_device(opened.index, device), opened.num_encoded)
@@ -156,7 +156,7 @@ def _open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) ->
 
 
 def _read_meta(folder: Path) -> _Meta | None:
-    """Return the description on disk; None where it is missing, damaged or of another format."""
+    """Return the description on disk; None if it is missing, damaged or of another format."""
     try:
         meta = json.loads((folder / "relations.json").read_text(encoding="utf-8"))
         if meta["format"] != FORMAT:
@@ -167,8 +167,8 @@ def _read_meta(folder: Path) -> _Meta | None:
         return None
 
 
-def _is_whole(folder: Path, meta: _Meta) -> bool:
-    """Return whether the vectors on disk are, byte for byte, those that were described."""
+def _is_intact(folder: Path, meta: _Meta) -> bool:
+    """Return whether the vectors on disk have the hash in the description."""
     try:
         return file_sha256(folder / "relations.faiss") == meta.vectors_sha256
     except OSError:
@@ -176,10 +176,10 @@ def _is_whole(folder: Path, meta: _Meta) -> bool:
 
 
 def _read_vectors(folder: Path, meta: _Meta | None) -> faiss.Index | None:
-    """Return the stored index; None where it is missing, damaged or not the one its meta file describes."""
+    """Return the stored index; None if it is missing, damaged or does not match its description."""
     import faiss
 
-    if meta is None or not _is_whole(folder, meta):
+    if meta is None or not _is_intact(folder, meta):
         return None
     try:
         index = faiss.read_index(str(folder / "relations.faiss"))
@@ -191,9 +191,9 @@ def _read_vectors(folder: Path, meta: _Meta | None) -> faiss.Index | None:
 def _write(
     folder: Path, index: faiss.Index, catalogue: Catalogue, encoder: SentenceEncoder, texts: Sequence[str]
 ) -> None:
-    """Write both files, each whole or not at all; of several writers at once the last one's pair stays.
+    """Write both files atomically; of several concurrent writers the last one's pair stays.
 
-    Where they cannot be written that is logged: the index in memory serves as well.
+    A failure is logged, because the index in memory can be used anyway.
     """
     import faiss
 
@@ -216,9 +216,11 @@ def _write(
             }
             description.write_text(json.dumps(meta, ensure_ascii=False, indent=0), encoding="utf-8")
     except (OSError, RuntimeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "no room, or no right to write"
+        reason = (
+            error.strerror if isinstance(error, OSError) and error.strerror else "disk full, or no write permission"
+        )
         _log.warning(
-            "the relation index cannot be written to %s (%s), and is made each time: name another folder with --home",
+            "the relation index cannot be written to %s (%s), so it is rebuilt each time: name another --home",
             folder,
             reason,
         )

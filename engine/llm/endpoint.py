@@ -1,7 +1,7 @@
 """Call an OpenAI-compatible endpoint and turn its failures into one-line errors.
 
-The `openai` client does the calling and the retrying: 408, 409, 429, 500 and above, time-outs and broken connections
-are tried again, after the wait that the server asks for (Retry-After) or a growing one, until the call's deadline.
+The `openai` client sends and retries: it retries 408, 409, 429, 500 and above, time-outs and broken connections until
+the call's deadline, after the wait that the server requests (Retry-After) or a growing one.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .prompts import Completion, Prompt
 
 SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
 NO_KEY = "no-key"
-"""Sent to servers that want none: the client insists on a key."""
+"""Sent to servers that need no key, because the client requires one."""
 
 
 def place(base_url: str) -> str:
-    """Return host and port, the part of an address that is no secret."""
+    """Return host and port of an address, which are no secret."""
     try:
         parts = urlsplit(base_url)
         scheme, host, port = parts.scheme, parts.hostname, parts.port
@@ -41,7 +41,7 @@ def place(base_url: str) -> str:
 
 
 def check_key(api_key: str, where: str) -> str:
-    """Return the key to send; raises `LLMError` where one is needed or this one cannot be sent."""
+    """Return the key to send. Raises `LLMError` if a key is needed but missing, or cannot be sent."""
     key = api_key.strip()
     if not key:
         if where.partition(":")[0].endswith("openai.com"):
@@ -54,31 +54,31 @@ def check_key(api_key: str, where: str) -> str:
     return key
 
 
-def failure_said(error: openai.OpenAIError) -> str:
-    """Return what failed and what to do about it, without a header or a body in it."""
+def describe_failure(error: openai.OpenAIError) -> str:
+    """Return what failed and what to do about it, without any header or body."""
     tried = _count_tries(error) if isinstance(error, openai.APIError) else ""
     unreadable = next((e for e in (error, error.__cause__) if isinstance(e, UnreadableReplyError)), None)
     if unreadable:  # the cause of a connection error in versions 2 of the client
-        return f"sent {unreadable}: see whether LODESTAR_LLM_BASE_URL is OpenAI-compatible"
+        return f"sent {unreadable}: check that LODESTAR_LLM_BASE_URL is OpenAI-compatible"
     if isinstance(error, openai.APIConnectionError):
-        return f"could not be reached, or cut the connection{tried}: see whether it runs, and LODESTAR_LLM_BASE_URL"
+        return f"could not be reached, or cut the connection{tried}: check that it runs, and LODESTAR_LLM_BASE_URL"
     if isinstance(error, openai.APIStatusError):
-        return _status_said(error, tried)
+        return _describe_status(error, tried)
     return f"could not be called: {type(error).__name__}"
 
 
 def _count_tries(error: openai.APIError) -> str:
-    """Return how often the client has sent the request, as it notes itself, where that was more than once."""
+    """Return how often the client has sent the request, by its own header, if more than once."""
     num_retries = error.request.headers.get("x-stainless-retry-count", "0")
     return f" in {int(num_retries) + 1} attempts" if num_retries.isdigit() and num_retries != "0" else ""
 
 
-def _status_said(error: openai.APIStatusError, tried: str) -> str:
+def _describe_status(error: openai.APIStatusError, tried: str) -> str:
     status = f"HTTP {error.status_code}{_code(error)}"
     if 300 <= error.status_code < 400:
         return (
-            f"sends callers on to {_redirect_target(error)} ({status}), where nothing was sent: "
-            "set LODESTAR_LLM_BASE_URL to the address that answers itself"
+            f"redirects to {_redirect_target(error)} ({status}), which was not followed: "
+            "set LODESTAR_LLM_BASE_URL to the final address"
         )
     if error.status_code in (401, 403):
         return f"refused the key ({status}): {SET_KEY}"
@@ -95,7 +95,7 @@ def _status_said(error: openai.APIStatusError, tried: str) -> str:
 
 
 def _redirect_target(error: openai.APIStatusError) -> str:
-    """Return host and port that a redirect points to, where they are printable."""
+    """Return host and port of a redirect's target, if printable."""
     location = error.response.headers.get("location", "")
     if not re.match(r"(https?:)?//", location, re.IGNORECASE):
         return "another path"
@@ -107,7 +107,7 @@ def _redirect_target(error: openai.APIStatusError) -> str:
 
 
 def _code(error: openai.APIStatusError) -> str:
-    """Return an error's machine-readable code, such as insufficient_quota: nothing else of a body is safe to show."""
+    """Return an error's machine-readable code, such as insufficient_quota; nothing else of a body is safe to show."""
     return f", {error.code}" if error.code and re.fullmatch(r"[a-z]+(_[a-z]+){1,6}", error.code) else ""
 
 
@@ -124,14 +124,14 @@ CONNECT_TIMEOUT_S = 10.0
 MAX_RETRIES = 2
 
 _REFUSABLE = (400, 422)
-"""How endpoints say that they do not know an option."""
+"""Status codes of endpoints that do not know an option."""
 
 
 class ChatEndpoint:
-    """A model at an endpoint, for the one event loop that calls it.
+    """A model at an endpoint, for a single event loop.
 
-    timeout_s: the deadline of a whole call, all attempts and the waits between them. temperature: None sends none.
-    sends_openai_env: whether the client adds what the environment says for OpenAI, as an organisation.
+    timeout_s: the deadline of a whole call, with all attempts and waits. temperature: None sends none.
+    sends_openai_env: whether the client adds the OpenAI settings of the environment, such as an organisation.
     """
 
     def __init__(
@@ -154,27 +154,27 @@ class ChatEndpoint:
         self._temperature = temperature
         self._sends_openai_env = sends_openai_env
         if not model:
-            raise LLMError("no language model is named: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml")
-        self._unknown: frozenset[str] = frozenset()  # options that this endpoint has refused
+            raise LLMError("no language model is configured: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml")
+        self._unknown: frozenset[str] = frozenset()  # options that this endpoint refused
         self._client: openai.AsyncOpenAI | None = None
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """Return the model's reply; raises `LLMError`."""
+        """Return the model's reply. Raises `LLMError`."""
         from .limits import deadline
 
         try:
             async with deadline(self._timeout_s):
                 return await self._complete(prompt)
         except TimeoutError:
-            raise self._too_late(self._timeout_s) from None
+            raise self._timeout_error(self._timeout_s) from None
 
     async def models(self, timeout_s: float) -> list[str] | None:
-        """Return the ids of the models that the endpoint lists, None where it keeps no list; one attempt."""
+        """Return the ids of the models that the endpoint lists, None if it has no list; one attempt."""
         import openai
 
         from .limits import deadline
 
-        client = self._opened().with_options(max_retries=0)
+        client = self._open_client().with_options(max_retries=0)
         try:
             async with deadline(timeout_s):
                 raw = await client.models.with_raw_response.list()
@@ -182,27 +182,27 @@ class ChatEndpoint:
         except openai.NotFoundError:
             return None
         except TimeoutError:
-            raise self._too_late(timeout_s) from None
+            raise self._timeout_error(timeout_s) from None
         except openai.OpenAIError as error:
-            raise LLMError(f"{self._name} {failure_said(error)}") from None
+            raise LLMError(f"{self._name} {describe_failure(error)}") from None
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
 
     async def close(self) -> None:
-        """Give the connections back; the next call opens others."""
+        """Close the connections; the next call opens new ones."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()
 
     def key_of(self, prompt: Prompt) -> str:
-        """Return what stands for this call in a cache: the endpoint's address, the model, the messages, the options."""
+        """Return the cache key of this call, from the endpoint's address, the model, the messages and the options."""
         parts = urlsplit(self.base_url)
         return key_of(
             f"{parts.scheme}://{self.where}{parts.path.rstrip('/')}", self.model, prompt, self._options(prompt)
         )
 
     def _options(self, prompt: Prompt) -> dict[str, Any]:
-        """Return the options of a call, by their names in the protocol, whether or not the endpoint knows them."""
+        """Return the options of a call by their protocol names, whether or not the endpoint knows them."""
         wanted = {
             "response_format": {"type": "json_object"} if prompt.json else None,
             "temperature": self._temperature,
@@ -219,7 +219,7 @@ class ChatEndpoint:
         while True:
             request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
             try:
-                raw = await self._opened().chat.completions.with_raw_response.create(**request)
+                raw = await self._open_client().chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
                 next_step = self._after_failure(error, options)
                 if isinstance(next_step, Completion):
@@ -229,15 +229,15 @@ class ChatEndpoint:
                 self._unknown |= self._options(prompt).keys() - options.keys()
                 return completion_in(raw.content, prompt, self.model, self._name)
 
-    def _opened(self) -> openai.AsyncOpenAI:
-        """The client, opened at the first call: importing it is slow."""
+    def _open_client(self) -> openai.AsyncOpenAI:
+        """Return the client; the first call creates it, because importing it is slow."""
         if self._client is None:
             import openai
 
             from .limits import BoundedClient
 
             own = urlsplit(self.base_url).hostname or ""
-            timeout = openai.Timeout(None, connect=CONNECT_TIMEOUT_S)  # all else is bounded by the call's deadline
+            timeout = openai.Timeout(None, connect=CONNECT_TIMEOUT_S)  # the call's deadline bounds the rest
             self._client = openai.AsyncOpenAI(
                 base_url=self.base_url,
                 api_key=self._api_key,
@@ -246,7 +246,7 @@ class ChatEndpoint:
                 http_client=BoundedClient(
                     timeout=timeout,
                     bearer=None if self._sends_openai_env else self._api_key,
-                    trust_env=not is_loopback(own),  # what is sent to this machine goes through no proxy
+                    trust_env=not is_loopback(own),  # no proxy for this machine
                 ),
             )
         return self._client
@@ -256,9 +256,9 @@ class ChatEndpoint:
         return f"the language model {self.model!r} at {self.where}"
 
     def _after_failure(self, error: openai.OpenAIError, options: dict[str, Any]) -> dict[str, Any] | Completion:
-        """Return the options to try again with, or the refusal that the failure is; else raise.
+        """Return the options to retry with, or a refusal; else raise.
 
-        Endpoints differ in what they know: an option that is refused is left out, first the one the message names.
+        Endpoints know different options: a refused option is dropped, first the one that the message names.
         """
         import openai
 
@@ -268,9 +268,9 @@ class ChatEndpoint:
             if options and error.code != "context_length_exceeded":
                 unwanted = next((name for name in options if name in str(error.body)), next(iter(options)))
                 return {name: value for name, value in options.items() if name != unwanted}
-        raise LLMError(f"{self._name} {failure_said(error)}") from None
+        raise LLMError(f"{self._name} {describe_failure(error)}") from None
 
-    def _too_late(self, timeout_s: float) -> LLMError:
+    def _timeout_error(self, timeout_s: float) -> LLMError:
         return LLMError(
-            f"{self._name} did not answer within {timeout_s:g} s: see whether it runs, or raise LODESTAR_LLM_TIMEOUT_S"
+            f"{self._name} did not answer within {timeout_s:g} s: check that it runs, or raise LODESTAR_LLM_TIMEOUT_S"
         )

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class BackgroundLoop:
-    """An event loop that starts at the first `submit` and ends with `close`, or when nobody holds this object."""
+    """An event loop in a thread that starts at the first `submit` and ends with `close` or garbage collection."""
 
     def __init__(self) -> None:
         self._starting = threading.Lock()
@@ -31,11 +31,11 @@ class BackgroundLoop:
 
     @property
     def started(self) -> bool:
-        """Whether there is a loop now."""
+        """Whether the loop is running."""
         return self._loop is not None
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start the work and return what to wait for; cancelling that cancels the work."""
+        """Start the coroutine and return its future; cancelling the future cancels the coroutine."""
         with self._starting:
             if self._loop is None:
                 runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
@@ -45,7 +45,7 @@ class BackgroundLoop:
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
-        """End the loop; work that is under way is cancelled. The next `submit` starts another."""
+        """End the loop and cancel running work. The next `submit` starts a new loop."""
         with self._starting:
             if self._end is not None:
                 self._end()
@@ -65,11 +65,11 @@ MAX_CONCURRENT = 8
 
 
 class ChatGateway:
-    """Asks one endpoint, from any thread and any event loop. Nothing is sent, and no thread started, before it is used.
+    """Send prompts to one endpoint, from any thread and event loop. It starts no thread before its first use.
 
-    cache: where completions are kept, and looked up before anything is sent. max_calls, max_tokens: the budget of this
-    gateway's life, 0 for none. A prompt beyond it is not sent. Tokens are known when a reply is there, so that those of
-    up to `MAX_CONCURRENT` prompts may go beyond `max_tokens`.
+    cache: completions are looked up there first. max_calls, max_tokens: the budget of this gateway, 0 for none. A
+    prompt beyond the budget is not sent. Tokens are only known after a reply, so up to `MAX_CONCURRENT` prompts may
+    exceed `max_tokens`.
     """
 
     def __init__(
@@ -79,17 +79,17 @@ class ChatGateway:
         self._cache = cache
         self._max_calls = max_calls
         self._max_tokens = max_tokens
-        self._usage = ChatUsage()  # written by the background loop's thread alone
+        self._usage = ChatUsage()  # only the background loop's thread writes it
         self._under_way = 0
         self._loop = BackgroundLoop()
         self._limit = asyncio.Semaphore(MAX_CONCURRENT)
 
     @classmethod
     def of(cls, settings: Settings, local: Callable[[str], CausalLM] = CausalLM) -> ChatGateway:
-        """Return the gateway of these settings; `local` makes a model that runs here.
+        """Return the gateway of these settings; `local` makes a model that runs on this machine.
 
-        Raises `LLMError` when the model, or a key it needs, is missing, `InputError` or `StorageError` for a cache that
-        is none or cannot be used.
+        Raises `LLMError` if the model or a key it needs is missing, `InputError` or `StorageError` if the cache is
+        invalid or cannot be used.
         """
         endpoint: Endpoint
         if settings.llm_base_url == LOCAL:
@@ -107,58 +107,58 @@ class ChatGateway:
 
     @property
     def usage(self) -> ChatUsage:
-        """What the gateway's prompts have cost until now."""
+        """The cost of the gateway's prompts so far."""
         return self._usage
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
-        """Return what came of each prompt, in order; at most `MAX_CONCURRENT` are sent at a time."""
-        completing = self.submit(prompts)
+        """Return the outcome of each prompt, in order; at most `MAX_CONCURRENT` are sent at a time."""
+        future = self.submit(prompts)
         try:
-            return completing.result()
+            return future.result()
         except BaseException:
-            completing.cancel()
+            future.cancel()
             raise
 
     async def acomplete(self, prompts: Sequence[Prompt]) -> list[Completed]:
-        """Return the same as `complete` without blocking the event loop."""
+        """Do the same as `complete` without blocking the event loop."""
         return await asyncio.wrap_future(self.submit(prompts))
 
     def submit(self, prompts: Sequence[Prompt]) -> Future[list[Completed]]:
-        """Send the prompts and return at once with what `complete` waits for; cancelling it ends the calls."""
-        return self._loop.submit(self._completed(tuple(prompts)))
+        """Send the prompts and return the future of `complete`; cancelling it ends the calls."""
+        return self._loop.submit(self._complete_all(tuple(prompts)))
 
     def models(self, timeout_s: float) -> list[str] | None:
-        """Return the ids of the models that the endpoint lists, None where it keeps no list; one attempt."""
+        """Return the ids of the models that the endpoint lists, None if it has no list; one attempt."""
         return self._loop.submit(self.endpoint.models(timeout_s)).result()
 
     def close(self) -> None:
-        """Give the connections back; calls under way are ended."""
+        """Close the connections and end running calls."""
         if not self._loop.started:
             return
         self._loop.submit(self.endpoint.close()).result()
         self._loop.close()
-        self._limit = asyncio.Semaphore(MAX_CONCURRENT)  # the next loop's own
+        self._limit = asyncio.Semaphore(MAX_CONCURRENT)  # for the next loop
 
-    async def _completed(self, prompts: Sequence[Prompt]) -> list[Completed]:
+    async def _complete_all(self, prompts: Sequence[Prompt]) -> list[Completed]:
         return list(await asyncio.gather(*map(self._outcome, prompts)))
 
     async def _outcome(self, prompt: Prompt) -> Completed:
         if self._cache is None:
-            return await self._sent(prompt)
+            return await self._send(prompt)
         key = self.endpoint.key_of(prompt)
         try:
-            kept = await asyncio.to_thread(self._cache.get, key)
+            cached = await asyncio.to_thread(self._cache.get, key)
         except LodestarError as error:
             return LLMError(str(error))
-        if kept is not None and prompt.is_read(kept.content):
-            self._usage += usage_of(prompt, kept)
-            return kept
-        completed = await self._sent(prompt)
+        if cached is not None and prompt.is_read(cached.content):
+            self._usage += usage_of(prompt, cached)
+            return cached
+        completed = await self._send(prompt)
         if isinstance(completed, Completion) and prompt.is_read(completed.content):
             await asyncio.to_thread(self._cache.put, key, completed)
         return completed
 
-    async def _sent(self, prompt: Prompt) -> Completed:
+    async def _send(self, prompt: Prompt) -> Completed:
         async with self._limit:
             if over := self._over_budget():
                 return LLMError(over)
@@ -174,7 +174,7 @@ class ChatGateway:
             return completed
 
     def _over_budget(self) -> str:
-        """Return the one line for a prompt that the budget forbids, else an empty text."""
+        """Return the message for a prompt that exceeds the budget, else an empty text."""
         spent = self._usage
         if self._max_calls and spent.calls + self._under_way >= self._max_calls:
             return _budget_message("calls", self._max_calls, spent.calls + self._under_way)

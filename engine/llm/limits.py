@@ -1,7 +1,7 @@
-"""Bound the size of what an endpoint replies.
+"""Bound the size of an endpoint's replies.
 
-A reply is read piece by piece and unpacked here, so that neither an endless body nor one that is small only while it is
-packed fills the memory. Importing this module imports `openai`.
+A reply is read and decompressed in chunks here, so that neither an endless body nor a decompression bomb fills the
+memory. Importing this module imports `openai`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from ..values import TokenUsage
 from .prompts import Completion, Prompt, UnusableReplyError
 
 MAX_TOKENS = 10**9
-"""More than any reply takes."""
+"""More tokens than any reply has."""
 MAX_REPLY_CHARS = 100_000
-"""Of the text of a reply, so that what reads it takes no time to speak of."""
+"""Of the text of a reply, so that parsing it takes little time."""
 
 
 def completion_in(body: bytes, prompt: Prompt, model: str, name: str) -> Completion:
-    """Return what the body says to the prompt; raises `UnusableReplyError`, whose line starts with the model's `name`.
+    """Return the completion in a response body. Raises `UnusableReplyError`, whose message starts with the model's
+    `name`.
 
     A reply that was cut off is an error unless the prompt itself set the limit.
     """
@@ -39,44 +40,44 @@ def completion_in(body: bytes, prompt: Prompt, model: str, name: str) -> Complet
         content, refusal = _text(message.get("content")), _text(message.get("refusal"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         raise UnusableReplyError(
-            f"{name} sent a body that is no chat completion: see whether LODESTAR_LLM_BASE_URL is OpenAI-compatible",
+            f"{name} sent a body that is no chat completion: check that LODESTAR_LLM_BASE_URL is OpenAI-compatible",
             Completion(""),
         ) from None
     usage = _usage(reply.get("usage"))
-    said = Completion(content, usage=usage, model=model)
+    completion = Completion(content, usage=usage, model=model)
     if refusal.strip():
         return Completion("", refusal, usage, model=model)
     if finish == "content_filter":
         return Completion("", "its content filter stopped the reply", usage, model=model)
     if finish == "length" and prompt.max_tokens is None:
         raise UnusableReplyError(
-            f"{name} was cut off at its output limit: raise the limit on the server, or use another model", said
+            f"{name} was cut off at its output limit: raise the limit on the server, or use another model", completion
         )
     if not content.strip():
-        raise UnusableReplyError(f"{name} sent an empty reply: try again, or use another model", said)
+        raise UnusableReplyError(f"{name} sent an empty reply: try again, or use another model", completion)
     if len(content) > MAX_REPLY_CHARS:
         raise UnusableReplyError(
-            f"{name} sent a reply of {len(content):,} characters: expected at most {MAX_REPLY_CHARS:,}", said
+            f"{name} sent a reply of {len(content):,} characters: expected at most {MAX_REPLY_CHARS:,}", completion
         )
-    return replace(said, logprobs=_logprobs(choice.get("logprobs")))
+    return replace(completion, logprobs=_logprobs(choice.get("logprobs")))
 
 
-def _text(said: object) -> str:
-    """Return a message's text, which may come in parts, in characters that can be written; empty where it is none."""
-    if isinstance(said, list):
-        parts = [part.get("text") for part in said if isinstance(part, dict)]
-        said = "".join(part for part in parts if isinstance(part, str))
-    return said.encode("utf-8", "replace").decode("utf-8") if isinstance(said, str) else ""
+def _text(content: object) -> str:
+    """Return a message's text, which may come in parts, as valid UTF-8; empty if it has none."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    return content.encode("utf-8", "replace").decode("utf-8") if isinstance(content, str) else ""
 
 
 def _logprobs(listed: object) -> tuple[tuple[str, float], ...]:
-    """Return the tokens of a reply with their log-probabilities; empty where they are not all there, or too many."""
+    """Return the tokens of a reply with their log-probabilities; empty if some are missing or there are too many."""
     try:
         tokens = listed["content"] if isinstance(listed, dict) else ()
         found = tuple((_text(token["token"]), _number(token["logprob"])) for token in tokens)
     except (KeyError, TypeError):
         return ()
-    is_usable = sum(len(token) for token, _ in found) <= 2 * MAX_REPLY_CHARS  # special tokens are beside the text
+    is_usable = sum(len(token) for token, _ in found) <= 2 * MAX_REPLY_CHARS  # special tokens are not in the text
     return found if is_usable and all(math.isfinite(logprob) for _, logprob in found) else ()
 
 
@@ -88,7 +89,7 @@ def _number(value: object) -> float:
 
 
 def _usage(counted: object) -> TokenUsage | None:
-    """Return the tokens that a reply says it took; None where it does not say it as numbers."""
+    """Return the reported token counts of a reply; None if they are missing or no numbers."""
     if not isinstance(counted, dict):
         return None
     prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
@@ -104,33 +105,35 @@ def _is_count(value: object) -> TypeGuard[int]:
 MAX_BODY_BYTES = 8_000_000
 
 _ends_s: ContextVar[float] = ContextVar("ends_s")
-"""When the call under way ends at the latest, on the clock of its event loop."""
+"""The deadline of the current call, on the clock of its event loop."""
 
 _BODY_HEADERS = {"content-encoding", "content-length", "content-type", "transfer-encoding"}
-"""Left out of what is handed on: they are about the body as it came. A charset could name any decoder of Python's."""
+"""Headers about the compressed body, which are removed. A charset could name any Python decoder."""
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 
 
 @asynccontextmanager
 async def deadline(timeout_s: float) -> AsyncIterator[None]:
-    """Bound what the block sends, its attempts and waits included; raises `TimeoutError`."""
+    """Bound the time of the block's requests, attempts and waits included. Raises `TimeoutError`."""
     async with asyncio.timeout(timeout_s) as bound:
         _ends_s.set(bound.when() or math.inf)
         yield
 
 
 class UnreadableReplyError(openai.OpenAIError):
-    """A reply that is too large, or packed in a way that was not asked for; the message continues "… sent"."""
+    """A reply that is too large, or in an unrequested encoding; the message continues "… sent"."""
 
 
 _SENT_HEADERS = {"accept", "authorization", "connection", "content-length", "content-type", "host", "user-agent"}
-"""All that a request to an address other than OpenAI's has; the `openai` client adds those of its environment."""
+"""The only headers of a request to another address than OpenAI's; the `openai` client adds headers from its
+environment.
+"""
 
 
 class BoundedClient(openai.DefaultAsyncHttpxClient):
-    """Sends requests as its parent does, proxies of the environment included.
+    """An HTTP client like its parent, proxies of the environment included, that bounds the response.
 
-    bearer: the key to send, and no header that the `openai` client took from its environment; None leaves them.
+    bearer: the key to send, without the headers that the `openai` client takes from its environment; None leaves them.
     """
 
     def __init__(self, *, bearer: str | None = None, **options: Any) -> None:
@@ -138,8 +141,8 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         self._bearer = bearer
 
     async def send(self, request: Any, **options: Any) -> Any:
-        """Return the response with its body read and unpacked; raises `UnreadableReplyError`."""
-        own = request.headers.copy()  # the openai client reads its own from the request of the response
+        """Return the response with its body read and decompressed. Raises `UnreadableReplyError`."""
+        own = request.headers.copy()  # the openai client reads its headers from the response's request
         if self._bearer is not None:
             for name in [name for name in request.headers if name.lower() not in _SENT_HEADERS]:
                 del request.headers[name]
@@ -154,15 +157,15 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
             await response.aclose()
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _BODY_HEADERS]
         if _asks_to_wait_s(response.headers) > _ends_s.get() - asyncio.get_running_loop().time():
-            headers.append(("x-should-retry", "false"))  # obeyed by the openai client: its wait would be for nothing
+            headers.append(("x-should-retry", "false"))  # tells the openai client not to wait in vain
         return type(response)(response.status_code, headers=headers, content=body, request=request)
 
 
 async def unpack_body(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
-    """Return what the pieces of a body hold; at most `MAX_BODY_BYTES` and a piece are ever in memory."""
+    """Return the decompressed body; at most `MAX_BODY_BYTES` and one chunk are in memory."""
     encoding = encoding.strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-        raise UnreadableReplyError("a body in an encoding that was not asked for")
+        raise UnreadableReplyError("a body in an unrequested encoding")
     unpack = None if encoding in {"", "identity"} else zlib.decompressobj(_GZIP_OR_ZLIB)
     body = bytearray()
     num_read = 0
@@ -171,7 +174,7 @@ async def unpack_body(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
         try:
             body += piece if unpack is None else unpack.decompress(piece, MAX_BODY_BYTES + 1 - len(body))
         except zlib.error:
-            raise UnreadableReplyError("a body that cannot be unpacked") from None
+            raise UnreadableReplyError("a body that cannot be decompressed") from None
         if max(num_read, len(body)) > MAX_BODY_BYTES:
             raise UnreadableReplyError(f"a body of more than {MAX_BODY_BYTES / 1e6:g} MB")
     return bytes(body)

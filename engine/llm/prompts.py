@@ -1,7 +1,7 @@
-"""Prompts, which a stage yields in its steps beside database requests, and what comes back for each.
+"""Define prompts, which a stage yields in its steps beside database requests, and their outcomes.
 
-A failure comes back as a value: `LLMError` in the place of the `Completion`, so that one prompt that fails costs no
-question of a batch, and the stage decides what it means.
+A failure is returned as a value: `LLMError` instead of `Completion`. So one failed prompt does not fail the other
+questions of a batch, and the stage decides what it means.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a language model is asked: the text of one user message, or the messages of a conversation.
+    """The text of one user message, or the messages of a conversation, with options.
 
-    json: the reply is to be one JSON object. logprobs: the reply is to come with the log-probability of each of its
-    tokens. max_tokens: the longest reply, None for the endpoint's own limit. An endpoint that knows none of these
-    replies without them. is_read: whether its asker can read a reply; one that it cannot is not kept in a cache.
+    json: request a JSON object. logprobs: request the log-probability of each token. max_tokens: longest reply, None
+    for the endpoint's own limit. An endpoint that does not know an option replies without it. is_read: whether the
+    caller can parse a reply; other replies are not cached.
     """
 
     content: str | tuple[Message, ...]
@@ -41,16 +41,16 @@ class Prompt:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The conversation that is sent."""
+        """The messages to send."""
         return (Message("user", self.content),) if isinstance(self.content, str) else self.content
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model said: its text, or the words of its refusal in `refusal`, which is None where it did not refuse.
+    """The model's reply: its text, or the words of its refusal in `refusal`, which is None if it did not refuse.
 
-    logprobs: each token with its natural log-probability, empty where none were asked for or given. cached: it comes
-    from the cache, and `usage` is what it took then.
+    logprobs: each token with its natural log-probability, empty if not requested or not given. cached: whether it comes
+    from the cache; `usage` is then that of the original call.
     """
 
     content: str
@@ -65,7 +65,7 @@ Completed = Completion | LLMError
 
 
 class UnusableReplyError(LLMError):
-    """A reply came and cannot be used; `said` is what it holds, so that its tokens are counted."""
+    """A reply that cannot be used; `said` is its content, so that its tokens are counted."""
 
     def __init__(self, message: str, said: Completion) -> None:
         super().__init__(message)
@@ -73,15 +73,14 @@ class UnusableReplyError(LLMError):
 
 
 MAX_CHARS_PER_TOKEN = 20
-"""Of a long text: an endpoint that says fewer tokens does not say what it took."""
+"""Of a long text; an endpoint that reports fewer tokens reports a wrong count."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatUsage:
-    """What prompts cost: those sent and those answered from the cache, failures among those sent, and tokens sent for.
+    """The cost of prompts: calls sent, answers from the cache, failed calls, and tokens.
 
-    Where an endpoint does not say how many tokens a text took, or says fewer than it can be, four characters count as
-    one.
+    If an endpoint reports no token count or an impossibly low one, four characters count as one token.
     """
 
     calls: int = 0
@@ -106,31 +105,31 @@ class ChatUsage:
 
 
 def usage_of(prompt: Prompt, completed: Completed) -> ChatUsage:
-    """Return what one prompt cost, as its outcome says; that of a failure is a call."""
+    """Return the cost of one prompt from its outcome; a failure costs one call."""
     if isinstance(completed, UnusableReplyError):
         return replace(usage_of(prompt, completed.said), failed=1)
     if isinstance(completed, LLMError):
         return ChatUsage(calls=1, failed=1)
     if completed.cached:
         return ChatUsage(cached=1)
-    said = completed.usage or TokenUsage(0, 0)
+    tokens = completed.usage or TokenUsage(0, 0)
     return ChatUsage(
         calls=1,
-        prompt_tokens=_num_tokens(said.prompt, *(message.content for message in prompt.messages)),
-        completion_tokens=_num_tokens(said.completion, completed.content, completed.refusal or ""),
+        prompt_tokens=_num_tokens(tokens.prompt, *(message.content for message in prompt.messages)),
+        completion_tokens=_num_tokens(tokens.completion, completed.content, completed.refusal or ""),
     )
 
 
 def send_prompts(prompts: Sequence[Prompt]) -> Generator[Sequence[Prompt], Sequence[Completed], list[Completed]]:
-    """Send prompts at the same time and return what came of each, in order: `steps.Steps`, of prompts alone."""
+    """Send prompts concurrently and return their outcomes, in order: `steps.Steps` with prompts only."""
     if not prompts:
         return []
     completed = yield tuple(prompts)
     return list(completed)
 
 
-def _num_tokens(said: int, *texts: str) -> int:
-    """Return the tokens of texts: as many as an endpoint says, or an estimate where it says too few."""
-    if said * MAX_CHARS_PER_TOKEN >= sum(map(len, texts)):
-        return said
+def _num_tokens(reported: int, *texts: str) -> int:
+    """Return the reported number of tokens, or an estimate if it is too low."""
+    if reported * MAX_CHARS_PER_TOKEN >= sum(map(len, texts)):
+        return reported
     return sum(-(-len(text) // 4) for text in texts)

@@ -1,7 +1,7 @@
-"""Neo4j's offline commands (``dbms set-initial-password``, ``database import`` …), each in a process of its own.
+"""Run Neo4j's offline commands (``dbms set-initial-password``, ``database import`` …), each in its own process.
 
-The arguments reach Java through a file under the home that only its owner can read: none of them shows in a list of
-processes, and a command whose starter was killed is found by the file that it names.
+Java reads the arguments from a file in the home that only its owner can read. So no argument shows in a process list,
+and a command whose parent was killed can be found by the name of its file.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _KILL_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a command wrote, standard output and error together, and its exit code (negative: the signal)."""
+    """Output (standard output and error together) and exit code (negative: the signal) of a finished command."""
 
     output: str
     exit_code: int
 
     @property
     def reason(self) -> str:
-        """The line that says why it failed."""
+        """The line of the output that explains the failure."""
         return failure_reason(self.output) or f"exit code {self.exit_code}"
 
 
 def run_admin(home: ServerHome, class_path: Iterable[Path], arguments: Iterable[str], *, heap_mb: int = 256) -> None:
-    """Run a command; raise `ServerError` with the line that says why when it fails."""
+    """Run a command. Raises `ServerError` with the explaining line of the output if it fails."""
     ended = run(home, class_path, arguments, heap_mb=heap_mb)
     if ended.exit_code:
         raise ServerError(f"Neo4j's admin tool failed: {ended.reason}")
@@ -58,9 +58,9 @@ def run(
     folder: Path | None = None,
     on_line: Callable[[str], None] = lambda _line: None,
 ) -> Ended:
-    """Run a command in the folder (default: the home), hand each line that it writes to `on_line`, wait for its end.
+    """Run a command in the folder (default: the home), pass each output line to `on_line`, and wait for the end.
 
-    A carriage return ends a line too. The command never outlives the call, nor, on Linux, the caller.
+    A carriage return ends a line too. The command never outlives the call, nor, on Linux, the calling process.
     """
     quoted = " ".join('"' + argument.replace("\\", "\\\\").replace('"', '\\"') + '"' for argument in arguments)
     file = home.private_file(_ARGUMENTS, f"{ADMIN_CLASS} {quoted}\n")
@@ -79,7 +79,7 @@ def run(
                     errors="replace",
                 )
                 stack.enter_context(process)
-                stack.callback(process.kill)  # nothing to one that has ended
+                stack.callback(process.kill)  # does nothing if it has ended
             assert process.stdout
             for line in process.stdout:
                 lines.append(line)
@@ -91,7 +91,7 @@ def run(
 
 
 def end_leftovers(home: ServerHome) -> None:
-    """Kill the commands on this home that a killed lodestar left running."""
+    """Kill the commands that a killed lodestar left running on this home."""
     import psutil
 
     for process in [process for process in psutil.process_iter() if _is_command(process, home)]:

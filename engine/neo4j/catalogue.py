@@ -16,20 +16,20 @@ from .templates import template
 LABEL_SEPARATOR = " – "
 
 GRAPH_VERSION = 2
-"""Of the graph model: labels, properties, constraints and indexes. Graphs of earlier versions can be read as well."""
+"""Version of the graph model: labels, properties, constraints and indexes. Earlier versions can be read too."""
 
 Edition = tuple[int, str | None, str | None, int]
-"""What differs after a load began, finished or was deleted: see ``read_edition.cypher``."""
+"""A value that differs after a load began, finished or was deleted: see ``read_edition.cypher``."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelationInfo:
-    """A relation of the graph as the catalogue has it.
+    """A relation in the catalogue.
 
-    `number` is at least 1 and stays when more is loaded. `label` is what a reader would call it, the parts of a
-    compound relation parted by `LABEL_SEPARATOR`. `domain` and `range` are the types of head and tail and
-    `inverse` the relation that says the same the other way round, each None where no source knew it. `stored_as` is
-    the type of its relationships where that is not its name.
+    `number` is at least 1 and does not change when more is loaded. `label` is a readable name; `LABEL_SEPARATOR`
+    separates the parts of a compound relation. `domain` and `range` are the types of head and tail, `inverse` is the
+    inverse relation; each is None if no source gave it. `stored_as` is the type of its relationships if that differs
+    from its name.
     """
 
     number: int
@@ -50,7 +50,7 @@ class Catalogue:
 
     @property
     def fingerprint(self) -> str:
-        """A hash that changes whenever a relation, its words or its count changes."""
+        """A hash that changes when a relation, its words or its count changes."""
         digest = hashlib.sha256()
         for r in sorted(self.relations, key=lambda relation: relation.number):
             values = [r.number, r.name, r.label, r.count, r.domain, r.range, r.inverse]
@@ -60,19 +60,19 @@ class Catalogue:
 
     @property
     def vocabulary(self) -> str:
-        """A hash of the relations' names and words: it stays when triples of known relations are added."""
+        """A hash of the relations' names and words; it does not change when triples of known relations are added."""
         rows = sorted((r.name, r.label, r.domain or "") for r in self.relations)
         return hashlib.sha256(json.dumps(rows, ensure_ascii=True).encode()).hexdigest()
 
     @property
     def stored_as(self) -> dict[str, str]:
-        """The relationship type of each relation that is not stored under its own name."""
+        """The relationship types of the relations that are not stored under their own names."""
         return {r.name: r.stored_as for r in self.relations if r.stored_as}
 
 
 @dataclass(frozen=True, slots=True)
 class GraphState:
-    """What the graph holds, and whether it is fit for retrieval."""
+    """Contents of the graph, and whether it is fit for retrieval."""
 
     num_entities: int
     num_relations: int
@@ -80,19 +80,19 @@ class GraphState:
     num_literals: int = 0
     num_finished_loads: int = 0
     unfinished_loads: tuple[str, ...] = ()
-    """The sources of loads that began and did not finish, those that are half deleted excepted."""
+    """The sources of loads that did not finish, except those that are being deleted."""
     deleting_loads: tuple[str, ...] = ()
-    """The sources of loads whose deletion began and did not finish."""
+    """The sources of loads whose deletion did not finish."""
     graph_version: int = GRAPH_VERSION
-    """The highest version of the graph model that a load wrote."""
+    """The highest version of the graph model among the loads."""
     has_entity_id: bool = True
-    """The uniqueness constraint of entity ids is there."""
+    """The uniqueness constraint of entity ids exists."""
     has_entity_names: bool = True
-    """The full-text index of names is there and filled."""
+    """The full-text index of names exists and is filled."""
     num_other_nodes: int = 0
-    """Nodes that are not Lodestar's, as far as their labels tell."""
+    """Nodes that are not Lodestar's, judged by their labels."""
     under_way: bool = False
-    """Whether what is unfinished is being worked on now; asked for by `whole_state`."""
+    """Whether an unfinished load or deletion is running now; only `whole_state` reads it."""
 
     @property
     def is_empty(self) -> bool:
@@ -101,7 +101,7 @@ class GraphState:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes answers incomplete, one line for each load that is half there."""
+        """Why answers are incomplete, one line for each unfinished load or deletion."""
         if self.under_way:
             return (
                 *(f"the load of {source} is under way: answers are incomplete" for source in self.unfinished_loads),
@@ -119,7 +119,7 @@ class GraphState:
         )
 
     def check(self) -> None:
-        """Raise `GraphError` when no question can be answered from this graph."""
+        """Raise `GraphError` if no question can be answered from this graph."""
         if self.graph_version > GRAPH_VERSION:
             raise GraphError(
                 f"the graph is of model version {self.graph_version}, this Lodestar reads up to {GRAPH_VERSION}: "
@@ -149,9 +149,9 @@ class GraphState:
 
 @dataclass(frozen=True, slots=True)
 class LoadManifest:
-    """What the graph remembers of a load; counts are those of its source, without duplicates.
+    """The record of a load in the graph; counts are those of its source, without duplicates.
 
-    A load of graph version 1 has no number of its own: like everything it wrote it belongs to load 1, the base load.
+    A load of graph version 1 has no number: it is load 1, the base load.
     """
 
     sha256: str
@@ -171,18 +171,18 @@ class LoadManifest:
     started: str | None = None
     """ISO 8601, with the time zone."""
     finished: str | None = None
-    """ISO 8601; None until the load is complete, and again from when its deletion began."""
+    """ISO 8601; None until the load is complete, and again once its deletion has begun."""
     graph_version: int = 1
     deleting: bool = False
 
 
 def read_catalogue() -> Request[Catalogue]:
-    """The relation catalogue."""
+    """Read the relation catalogue."""
     return Request(template("read_catalogue"), {}, lambda rows: Catalogue(tuple(RelationInfo(*row) for row in rows)))
 
 
 def read_graph_state() -> Request[GraphState]:
-    """What the graph holds and lacks."""
+    """Read the counts, loads and indexes of the graph."""
 
     def decode(rows: Sequence[Row]) -> GraphState:
         if not rows:
@@ -207,7 +207,7 @@ def read_graph_state() -> Request[GraphState]:
 
 
 def read_edition() -> Request[Edition]:
-    """What differs after a load began, finished or was deleted."""
+    """Read the edition, which differs after a load began, finished or was deleted."""
 
     def decode(rows: Sequence[Row]) -> Edition:
         num_loads, started, finished, num_relations = rows[0]
@@ -217,28 +217,28 @@ def read_edition() -> Request[Edition]:
 
 
 def read_loads() -> Request[tuple[LoadManifest, ...]]:
-    """The manifests of all loads, by number."""
+    """Read the manifests of all loads, by number."""
     return Request(template("read_loads"), {}, lambda rows: tuple(_manifest(properties) for (properties,) in rows))
 
 
 def _manifest(properties: dict[str, Any]) -> LoadManifest:
-    """Return a manifest from what the graph has of it; what another version wrote besides is left out."""
+    """Return a manifest from the properties in the graph, without those that another version added."""
     known = {field.name for field in fields(LoadManifest)}
     return LoadManifest(**{name: value for name, value in properties.items() if name in known})
 
 
 def read_relation_counts() -> Request[dict[str, int]]:
-    """How many triples each relation has, counted in the graph itself (reads every relationship)."""
+    """Count the triples of each relation in the graph itself; reads every relationship."""
     return Request(template("read_relation_counts"), {}, dict)
 
 
 def check_signatures() -> Request[int]:
-    """How many entities have a relation signature that disagrees with the graph (reads every relationship)."""
+    """Count the entities whose relation signature disagrees with the graph; reads every relationship."""
     return Request(template("check_signatures"), {}, lambda rows: int(rows[0][0]))
 
 
 def whole_state() -> Steps[GraphState]:
-    """Return what the graph holds and lacks; one round trip, and one more where a load or a deletion is unfinished."""
+    """Read the state of the graph in one round trip, two if a load or a deletion is unfinished."""
     state = yield from one(read_graph_state())
     if not state.unfinished_loads and not state.deleting_loads:
         return state
@@ -246,5 +246,5 @@ def whole_state() -> Steps[GraphState]:
 
 
 def read_under_way() -> Request[bool]:
-    """Whether a load or a deletion of this user's is under way, by the lock that it holds."""
+    """Read whether a load or a deletion of this user is running, by the lock that it holds."""
     return Request(template("count_lock_holders"), {}, lambda rows: bool(rows and rows[0][0]))

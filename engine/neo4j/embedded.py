@@ -33,7 +33,7 @@ Phase = Literal["stopped", "starting", "running"]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a server is doing. Ports and memory are those of the last start, 0 before the first."""
+    """The state of a server. Ports and memory are those of the last start, 0 before the first."""
 
     name: str
     phase: Phase
@@ -49,7 +49,7 @@ class Status:
 
     @property
     def running(self) -> bool:
-        """Whether the server's process lives and answers."""
+        """Whether the server's process is alive and answers."""
         return self.phase == "running"
 
     @property
@@ -76,7 +76,7 @@ LIMITS = {
 
 
 class EmbeddedServer:
-    """The server of ``<home_dir>/servers/<name>``."""
+    """The embedded server in ``<home_dir>/servers/<name>``."""
 
     usual_ports = (BOLT_PORT, HTTP_PORT)
 
@@ -85,7 +85,7 @@ class EmbeddedServer:
         self.servers_dir = home_dir.expanduser().resolve() / "servers"
         self.home = ServerHome(self.servers_dir / self.name)
         self.jars = JarCache(cache_dir.expanduser())
-        self._child: subprocess.Popen[bytes] | None = None  # kept: a lost Popen warns that its process still runs
+        self._child: subprocess.Popen[bytes] | None = None  # a Popen without a reference warns that its process runs
 
     def start(
         self,
@@ -98,9 +98,9 @@ class EmbeddedServer:
     ) -> Status:
         """Start the server unless it runs, and return when Bolt and Browser answer.
 
-        What is not given is as at the last start, or chosen: free ports, memory by the machine's. Raises
-        `UsageError`, `PortTakenError`, `DownloadError`, or `ServerError` with the reason from the server's log;
-        whatever ends the start early, Ctrl-C included, ends the server's process too.
+        Omitted values are those of the last start, else defaults: free ports, and memory by the machine's. Raises
+        `UsageError`, `PortTakenError`, `DownloadError`, or `ServerError` with the reason from the server's log. If the
+        start fails or is interrupted by Ctrl-C, the server's process is ended too.
         """
         given = {"bolt_port": bolt_port, "http_port": http_port, "heap_mb": heap_mb, "pagecache_mb": pagecache_mb}
         _check(given)
@@ -111,7 +111,7 @@ class EmbeddedServer:
             return status if status.running else self._start(status, given, progress=progress)
 
     def stop(self) -> bool:
-        """Stop the server; return whether it was running. The data stays."""
+        """Stop the server, and return whether it was running. The data stays."""
         if not self.home.folder.exists():
             return False
         with self._locked():
@@ -119,11 +119,11 @@ class EmbeddedServer:
 
     @property
     def has_graph(self) -> bool:
-        """Whether its folder has a graph, even an empty one: False until the first start or load."""
+        """Whether the folder has a graph, even an empty one: False until the first start or load."""
         return graph_files.has_graph(self.home)
 
     def status(self) -> Status:
-        """Return what the server is doing."""
+        """Return the state of the server."""
         state = self.home.read_state()
         server = process.find(self.home, state) if self.home.folder.exists() else None
         phase: Phase = "stopped"
@@ -144,7 +144,7 @@ class EmbeddedServer:
         )
 
     def connection(self, timeout_s: float = 30.0) -> Connection:
-        """Return the connection to the running server; raise `DatabaseUnavailableError` when it is not running."""
+        """Return the connection to the running server. Raises `DatabaseUnavailableError` if it is not running."""
         from .gateway import Connection
 
         status = self.status()
@@ -172,14 +172,14 @@ class EmbeddedServer:
         return [EmbeddedServer(name, self.servers_dir.parent, cache_dir) for name in names if name != self.name]
 
     def _start(self, status: Status, given: Mapping[str, int | None], *, progress: bool) -> Status:
-        """Start the server, which has the status, not running; what ends the start early ends the server too."""
+        """Start the server, which is not running; if the start fails, end the process and restore the state."""
         last = self.home.read_state()
         try:
             if status.phase == "starting" and last:
-                return self._awaited(progress=progress)  # the lodestar that started it was killed
-            self._stop()  # a server whose ports nobody knows any more
+                return self._wait_until_ready(progress=progress)  # the lodestar that started it was killed
+            self._stop()  # a server whose state file was lost
             self._settle(sweep=False)
-            started = self._started(given, progress=progress)
+            started = self._launch_and_wait(given, progress=progress)
         except BaseException:
             self._stop()
             self.home.restore_state(last)
@@ -188,7 +188,7 @@ class EmbeddedServer:
         return started
 
     def _settle(self, *, sweep: bool = True) -> None:
-        """End what a killed lodestar left running and finish what it was at; no server runs."""
+        """End processes that a killed lodestar left behind, and finish its file operations; no server runs."""
         if self.home.folder.exists():
             admin_tool.end_leftovers(self.home)
             graph_files.settle(self.home)
@@ -204,11 +204,11 @@ class EmbeddedServer:
                 self.home.delete()
 
     def _avoided_ports(self) -> set[int]:
-        """Return the ports that other servers are to find free."""
+        """Return the ports of other servers, which this server does not take."""
         return {port for other in self.others() for port in other.remembered_ports}
 
-    def _planned(self, given: Mapping[str, int | None]) -> ServerState:
-        """Return the state to start with: what is given, else as at the last start, else chosen."""
+    def _plan(self, given: Mapping[str, int | None]) -> ServerState:
+        """Return the state to start with: the given values, else those of the last start, else defaults."""
         last = self.home.read_state()
         avoid = self._avoided_ports()
         usual_bolt_port, usual_http_port = self.usual_ports
@@ -232,21 +232,21 @@ class EmbeddedServer:
             or (last.pagecache_mb if last else machine.default_pagecache_mb(total_mb)),
         )
 
-    def _started(self, given: Mapping[str, int | None], *, progress: bool) -> Status:
-        state = self._planned(given)
+    def _launch_and_wait(self, given: Mapping[str, int | None], *, progress: bool) -> Status:
+        state = self._plan(given)
         class_path = self.jars.ensure(progress=progress)
         self.home.create()
         for _ in range(_PORT_ATTEMPTS - 1):
             try:
                 self._launch(state, class_path)
-                return self._awaited(progress=progress)
+                return self._wait_until_ready(progress=progress)
             except PortTakenError:
-                # Another process took a port between our look and the server's.
+                # Another process took a port after we checked it.
                 if given["bolt_port"] or given["http_port"]:
                     raise
                 state = replace(state, bolt_port=machine.free_port(), http_port=machine.free_port())
         self._launch(state, class_path)
-        return self._awaited(progress=progress)
+        return self._wait_until_ready(progress=progress)
 
     def _launch(self, state: ServerState, class_path: list[Path]) -> None:
         """Write the configuration and launch the server's process."""
@@ -255,11 +255,11 @@ class EmbeddedServer:
         password = self.home.ensure_password()
         if not self.home.has_initial_password:
             admin_tool.run_admin(self.home, class_path, ["dbms", "set-initial-password", password])
-        self._child = process.launch(self.home, state, class_path, for_us_alone=self._for_us_alone())
+        self._child = process.launch(self.home, state, class_path, for_us_alone=self._ends_with_parent())
         self.home.write_state(replace(state, pid=self._child.pid, started_s=process.start_time_s(self._child.pid)))
 
-    def _awaited(self, *, progress: bool) -> Status:
-        """Return the status of the launched server when it answers and takes the password."""
+    def _wait_until_ready(self, *, progress: bool) -> Status:
+        """Return the status of the launched server once it answers and accepts the password."""
         from .gateway import Gateway
 
         state = self.home.read_state()
@@ -284,12 +284,12 @@ class EmbeddedServer:
             process.end(server)
         return server is not None
 
-    def _for_us_alone(self) -> bool:
-        """Whether a server that is started now is to end with whoever starts it."""
+    def _ends_with_parent(self) -> bool:
+        """Whether a server that is started now ends with the process that starts it."""
         return False
 
     def _locked(self) -> AbstractContextManager[None]:
-        """Keep other lodestars from starting, stopping or deleting this server meanwhile."""
+        """Keep other lodestars from starting, stopping or deleting this server in the meantime."""
         return self._lock("lock", f"another lodestar is starting or stopping {self.name!r}")
 
     @contextmanager
@@ -314,10 +314,10 @@ def _check(given: Mapping[str, int | None]) -> None:
 
 
 def _refuse_changes(status: Status, given: Mapping[str, int | None]) -> None:
-    """Raise `ServerError` when a running server is asked to be another than it is."""
+    """Raise `ServerError` if the given options differ from those of the running server."""
     for name, value in given.items():
         if value is not None and value != getattr(status, name):
             raise ServerError(
                 f"the embedded Neo4j {status.name!r} already runs with {name} {getattr(status, name)}, not {value}: "
-                "stop it first, then start it so"
+                "stop it first, then start it with the new value"
             )

@@ -1,4 +1,4 @@
-"""One lodestar at a time: a lock file that the operating system frees when its holder ends, however it ends."""
+"""Lock a file between processes; the operating system frees the lock when its holder ends, even by a kill."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..errors import LodestarError, StorageError
 
 @contextmanager
 def lock_file(path: Path, reason: str, *, refusal: LodestarError | None = None) -> Iterator[None]:
-    """Hold the lock at `path`; when another has it, raise the `refusal`, or say `reason` on stderr and wait for it.
+    """Hold the lock at `path`. If another process has it, raise `refusal`, or print `reason` to stderr and wait.
 
-    Raises `StorageError` where the file cannot be opened, as one that another user made.
+    Raises `StorageError` if the file cannot be opened, for example because another user owns it.
     """
     import filelock
 

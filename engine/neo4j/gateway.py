@@ -1,7 +1,7 @@
-"""The two gateways to Neo4j, one blocking and one for asyncio; both drive the same steps.
+"""Send requests to Neo4j through a blocking gateway and an asyncio one, which run the same steps.
 
-Every query of a stage runs with read or write routing, the database's name, a timeout, and the template's name as
-transaction metadata. The driver's errors leave as Lodestar's.
+Every query has read or write routing, the database's name, a timeout, and the template's name as transaction metadata.
+The driver's errors are translated into Lodestar's.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ MAX_CONCURRENT = 16
 FETCH_SIZE = 1_000
 HOLD_WAIT_S = 10.0
 
-# Lodestar reports what matters itself; the driver's warnings about notifications would fall between progress bars.
+# Lodestar reports what matters itself; the driver's warnings would break the progress bars.
 logging.getLogger("neo4j").setLevel(logging.ERROR)
 
 
 @contextmanager
 def translate_errors(connection: Connection) -> Iterator[None]:
-    """Turn the driver's errors into Lodestar's."""
+    """Raise the driver's errors as Lodestar's."""
     try:
         yield
     except driver_errors.AuthError as error:
@@ -63,7 +63,7 @@ def translate_errors(connection: Connection) -> Iterator[None]:
         code = error.code or ""
         if "TransactionTimedOut" in code or "Terminated" in code:
             raise QueryTimeoutError(
-                f"a query ran past {connection.timeout_s:g} s and was ended: "
+                f"a query took more than {connection.timeout_s:g} s and was ended: "
                 "raise query_timeout_s or ask for fewer hops"
             ) from error
         if "DatabaseNotFound" in code:
@@ -72,17 +72,17 @@ def translate_errors(connection: Connection) -> Iterator[None]:
             ) from error
         if "AuthenticationRateLimit" in code:
             raise AuthenticationError(
-                f"{connection.where} refused user {connection.user!r} too often and takes no password for some "
+                f"{connection.where} refused user {connection.user!r} too often and accepts no password for some "
                 "seconds: wait, then check --user and LODESTAR_PASSWORD"
             ) from error
         raise DatabaseError(f"Neo4j: {error.message or error}") from error
     except driver_errors.DriverError as error:
-        said = "Neo4j's driver refuses what follows the ? in this address" if "?" in connection.uri else str(error)
-        raise DatabaseUnavailableError(f"{connection.where}: {said}") from error
+        reason = "Neo4j's driver refuses the part after the ? of this address" if "?" in connection.uri else str(error)
+        raise DatabaseUnavailableError(f"{connection.where}: {reason}") from error
 
 
 def check_version(connection: Connection, agent: str) -> str:
-    """Return the server's version; raise `UnsupportedVersionError` when it is older than Lodestar needs."""
+    """Return the server's version. Raises `UnsupportedVersionError` if it is older than Lodestar needs."""
     version = agent.partition("/")[2]
     try:
         numbers = tuple(int(part) for part in version.split("-")[0].split(".")[:2])
@@ -97,13 +97,13 @@ def check_version(connection: Connection, agent: str) -> str:
 
 
 def _start_call(call: Callable[[], T]) -> Future[T]:
-    """Return what a call in a thread comes to; one that never ends does not keep the process from ending."""
+    """Run a call in a daemon thread, which does not keep the process alive, and return its future."""
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             future.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
             future.set_exception(error)
 
     Thread(target=run, name="lodestar-query", daemon=True).start()
@@ -119,7 +119,7 @@ async def _async_rows(result: neo4j.AsyncResult) -> list[Row]:
 
 
 class Gateway:
-    """A blocking gateway. Use it as a context manager, or call `close`."""
+    """Send requests and wait for the answers. Use it as a context manager, or call `close`."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -136,8 +136,8 @@ class Gateway:
         self.close()
 
     def close(self) -> None:
-        """Give the connections back."""
-        if self._is_stalled:  # closing would wait for it
+        """Close the connections."""
+        if self._is_stalled:  # closing would wait for the stalled query
             self._pool.shutdown(wait=False, cancel_futures=True)
             _start_call(self._driver.close)
         else:
@@ -145,35 +145,35 @@ class Gateway:
             self._driver.close()
 
     def version(self) -> str:
-        """Return the server's version, having checked address, password and version."""
+        """Return the server's version after checking address, password and version."""
 
-        def asked() -> neo4j.ServerInfo:
+        def server_info() -> neo4j.ServerInfo:
             info = self._driver.get_server_info()
             self._driver.verify_authentication() if self.connection.password else None
             return info
 
         with translate_errors(self.connection):
-            info = self._waited_for(_start_call(asked))
+            info = self._wait_for(_start_call(server_info))
         return check_version(self.connection, info.agent)
 
     def run(self, steps: Steps[T]) -> T:
-        """Drive steps that ask the database alone to their end and return what they return."""
+        """Run steps that only use the database, and return their result."""
         return drive(steps, lambda group: self.send(requests_in(group)))
 
     def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
-        """Run requests at the same time and return their decoded answers, in order."""
+        """Run requests concurrently and return their decoded answers, in order."""
         answers: list[Any] = []
         for start in range(0, len(requests), MAX_CONCURRENT):
-            some = requests[start : start + MAX_CONCURRENT]
-            self.round_trips += len(some)
-            under_way = [_start_call(partial(self._rows_of, request)) for request in some]
+            batch = requests[start : start + MAX_CONCURRENT]
+            self.round_trips += len(batch)
+            futures = [_start_call(partial(self._rows_of, request)) for request in batch]
             with translate_errors(self.connection):
-                found = [self._waited_for(future) for future in under_way]
-            answers += [request.decode(rows) for request, rows in zip(some, found, strict=True)]
+                found = [self._wait_for(future) for future in futures]
+            answers += [request.decode(rows) for request, rows in zip(batch, found, strict=True)]
         return answers
 
     def fetch(self, request: Request[T]) -> T:
-        """Run one request."""
+        """Run one request and return its answer."""
         (answer,) = self.send([request])
         return cast(T, answer)
 
@@ -186,8 +186,8 @@ class Gateway:
             result_transformer_=_rows,
         )
 
-    def _waited_for(self, future: Future[T]) -> T:
-        """Return what the driver, which waits for ever, gives in time."""
+    def _wait_for(self, future: Future[T]) -> T:
+        """Return the result of a driver's call, which by itself could wait forever."""
         try:
             return future.result(self.connection.timeout_s + GRACE_S)
         except FutureTimeoutError:
@@ -205,7 +205,7 @@ class Gateway:
     def stream(self, request: Request[T], fetch_size: int = FETCH_SIZE) -> Generator[T, None, None]:
         """Yield the rows of a read request, each decoded by itself, in one transaction without a timeout.
 
-        At most some `fetch_size` rows are in memory. The rest is left unread when the iterator is closed.
+        About `fetch_size` rows are in memory at a time. Closing the iterator leaves the rest unread.
         """
         self.round_trips += 1
         with (
@@ -218,17 +218,17 @@ class Gateway:
 
     @contextmanager
     def holding(self, request: Request[Any], wait_s: float = HOLD_WAIT_S) -> Iterator[Hold]:
-        """Run a write request and keep its transaction open, with its locks, while the block runs; then undo it.
+        """Run a write request and keep its transaction with its locks open while the block runs; then roll it back.
 
-        The database does so too when this process dies. There is no timeout once it has the locks. Raises
-        `LoadInProgressError` when another transaction keeps one of them for `wait_s`.
+        The database also rolls it back when this process dies. There is no timeout once the locks are held. Raises
+        `LoadInProgressError` if another transaction keeps one of the locks for `wait_s`.
         """
         self.round_trips += 1
         with self._session() as session:
             with translate_errors(self.connection):
                 metadata = self.connection.metadata(request)
                 end = self._end_transactions
-                hold = Hold.taken(session, request, metadata, wait_s=wait_s, pool=self._pool, end=end)
+                hold = Hold.take(session, request, metadata, wait_s=wait_s, pool=self._pool, end=end)
             hold.keep_alive(self._pool)
             try:
                 yield hold
@@ -236,7 +236,7 @@ class Gateway:
                 hold.release()
 
     def _session(self, **options: Any) -> neo4j.Session:
-        """Return a session that sees all that was written through this gateway, on whichever server of a cluster."""
+        """Return a session that sees everything written through this gateway, on any server of a cluster."""
         manager = self._driver.execute_query_bookmark_manager
         return self._driver.session(database=self.connection.database, bookmark_manager=manager, **options)
 
@@ -245,7 +245,7 @@ class Gateway:
 
 
 class AsyncGateway:
-    """The same for asyncio: waits without blocking, and computes between requests in a thread."""
+    """Send requests with asyncio; computation between requests runs in a thread."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -255,19 +255,19 @@ class AsyncGateway:
         self._limit = asyncio.Semaphore(MAX_CONCURRENT)
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         await self._driver.close()
 
     async def run(self, steps: Steps[T]) -> T:
-        """Drive steps that ask the database alone to their end and return what they return."""
+        """Run steps that only use the database, and return their result."""
         return await drive_async(steps, lambda group: self.send(requests_in(group)))
 
     async def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
-        """Run requests at the same time and return their decoded answers, in order."""
+        """Run requests concurrently and return their decoded answers, in order."""
         return await asyncio.gather(*map(self.fetch, requests))
 
     async def fetch(self, request: Request[T]) -> T:
-        """Run one request."""
+        """Run one request and return its answer."""
         self.round_trips += 1
         async with self._limit:
             with translate_errors(self.connection):

@@ -1,4 +1,4 @@
-"""Request the steps of a search: relations around entities, chain expansion, snippets and values."""
+"""Build the requests of a search: relations around entities, chain expansion, snippets and values."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .requests import Request, Row
 from .templates import template
 
 RELATED = "RELATED"
-"""The relationship type shared by relations that have none of their own; the property `relation` tells them apart."""
+"""The relationship type of relations that have no type of their own; the property `relation` distinguishes them."""
 
 MAX_VALUE_CHARS = 2_000
-"""What is read of a literal's value; a longer one ends in an ellipsis."""
+"""A longer literal value is cut and ends in an ellipsis."""
 
 MAX_TRIPLES_OF_VALUE = 10_000
-"""Triples of a literal that are looked at."""
+"""The most triples of a literal that a query examines."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
-    """An entity with every name it can be found by."""
+    """An entity with every name that a search can find it by."""
 
     entity: Entity
     search_names: tuple[str, ...]
@@ -41,10 +41,10 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A step to be taken from several sources; `key` comes back with the tails.
+    """A step to take from several sources; the result carries the same `key`.
 
-    The first `signatures` tails of each source come with their signatures; only the unnamed ones when `last`.
-    `stored_as` is the relationship type of the relation where that is not its name.
+    The first `signatures` tails of each source come with their signatures; if `last`, only those of the unnamed ones.
+    `stored_as` is the relationship type of the relation if that differs from its name.
     """
 
     key: int
@@ -62,7 +62,7 @@ class Expansion:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Where a step led; `signature` is None where it was not asked for, and of a literal."""
+    """The end of a step. `signature` is None if it was not requested, and for a literal."""
 
     entity: Entity
     degree: int
@@ -71,7 +71,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """The tails of one source in one expansion; `cut` when the bound per source left some out."""
+    """The tails of one source in one expansion; `cut` if the bound per source dropped some."""
 
     key: int
     source: str
@@ -81,8 +81,9 @@ class Expanded:
 
 @dataclass(frozen=True, slots=True)
 class NameQuery:
-    """A full-text query in Lucene syntax: of the `read` best matching entities the first `limit` are wanted, and a few
-    with the most triples."""
+    """A full-text query in Lucene syntax. Of the `read` best matching entities it returns the first `limit`, and a few
+    with the most triples.
+    """
 
     text: str
     limit: int
@@ -92,9 +93,9 @@ class NameQuery:
 def find_entity_candidates(
     queries: Sequence[Sequence[NameQuery]], *, popular: int = 3
 ) -> Request[list[list[NamedEntity]]]:
-    """Per question the entities that match any of its full-text queries, each once, by the first query it matches.
+    """Find for each question the entities that match any of its full-text queries, each once, under the first match.
 
-    popular: of each query those with the most triples that are wanted beside the best.
+    popular: how many entities with the most triples each query returns besides the best matches.
     """
 
     def decode(rows: Sequence[Row]) -> list[list[NamedEntity]]:
@@ -102,18 +103,18 @@ def find_entity_candidates(
         for question, id_, name, search_names, degree in rows:
             if id_ not in found[question]:
                 found[question][id_] = NamedEntity(Entity(id_, name), tuple(search_names or ()), degree)
-        return [list(some.values()) for some in found]
+        return [list(entities.values()) for entities in found]
 
-    asked = [
+    query_params = [
         {"question": question, "text": each.text, "limit": each.limit, "read": max(each.read, each.limit)}
-        for question, some in enumerate(queries)
-        for each in some
+        for question, of_question in enumerate(queries)
+        for each in of_question
     ]
-    return Request(template("find_entity_candidates"), {"queries": asked, "popular": popular}, decode)
+    return Request(template("find_entity_candidates"), {"queries": query_params, "popular": popular}, decode)
 
 
 def read_search_names(ids: Sequence[str]) -> Request[dict[str, NamedEntity]]:
-    """The entities that exist among `ids` with the names they are found by, by id."""
+    """Read the search names of the existing entities among `ids`, by id."""
 
     def decode(rows: Sequence[Row]) -> dict[str, NamedEntity]:
         return {id_: NamedEntity(Entity(id_, name), tuple(names), degree) for id_, name, names, degree in rows}
@@ -122,7 +123,7 @@ def read_search_names(ids: Sequence[str]) -> Request[dict[str, NamedEntity]]:
 
 
 def read_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:
-    """The signatures of the entities that exist among `ids`, by id."""
+    """Read the signatures of the existing entities among `ids`, by id."""
 
     def decode(rows: Sequence[Row]) -> dict[str, Signature]:
         return {id_: Signature(Entity(id_, name), degree, tuple(relations)) for id_, name, degree, relations in rows}
@@ -131,7 +132,7 @@ def read_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:
 
 
 def find_values(terms: Sequence[str], limit: int) -> Request[list[list[Entity]]]:
-    """For each beginning of an id the literals with it, by id, at most `limit`."""
+    """Find for each id prefix the literals with this prefix, by id, at most `limit`."""
 
     def decode(rows: Sequence[Row]) -> list[list[Entity]]:
         found: list[list[Entity]] = [[] for _ in terms]
@@ -144,7 +145,7 @@ def find_values(terms: Sequence[str], limit: int) -> Request[list[list[Entity]]]
 
 
 def read_value_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:
-    """The signatures of the literals that exist among `ids`, by id: the relations that lead to them."""
+    """Read the signatures of the existing literals among `ids`, by id: the relations that lead to them."""
 
     def decode(rows: Sequence[Row]) -> dict[str, Signature]:
         return {
@@ -157,10 +158,10 @@ def read_value_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:
 
 
 def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[Expanded]]:
-    """Take the steps from sources of moderate degree: at most `fan_out` tails per source, `max_tails` per expansion."""
+    """Take steps from sources of moderate degree: at most `fan_out` tails per source, `max_tails` per expansion."""
 
     def decode(rows: Sequence[Row]) -> list[Expanded]:
-        return [_expanded_step(*row, fan_out=fan_out) for row in rows]
+        return [_decode_expansion(*row, fan_out=fan_out) for row in rows]
 
     params = {
         "expansions": [
@@ -185,10 +186,10 @@ def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) 
 def expand_values(
     expansions: Sequence[Expansion], fan_out: int, max_tails: int, max_triples: int = MAX_TRIPLES_OF_VALUE
 ) -> Request[list[Expanded]]:
-    """Take the steps back from literals; of each its first `max_triples` triples are looked at."""
+    """Take steps back from literals, through the first `max_triples` triples of each."""
 
     def decode(rows: Sequence[Row]) -> list[Expanded]:
-        return [_expanded_step(*row, fan_out=fan_out) for row in rows]
+        return [_decode_expansion(*row, fan_out=fan_out) for row in rows]
 
     params = {
         "expansions": [
@@ -213,7 +214,7 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded
     """Take one step from hubs, at most `fan_out` tails per source."""
 
     def decode(rows: Sequence[Row]) -> list[Expanded]:
-        return [_expanded_step(expansion.key, *row, fan_out=fan_out) for row in rows]
+        return [_decode_expansion(expansion.key, *row, fan_out=fan_out) for row in rows]
 
     params: dict[str, Any] = {
         "sources": list(expansion.sources),
@@ -228,26 +229,27 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded
     return Request(template(f"expand_hub_step{direction}"), params, decode, names={"RELATION": expansion.type})
 
 
-def _expanded_step(key: int, source: str, tails: list[Any], signatures: list[Any], *, fan_out: int) -> Expanded:
+def _decode_expansion(key: int, source: str, tails: list[Any], signatures: list[Any], *, fan_out: int) -> Expanded:
     known = chain((None if signature is None else tuple(signature) for signature in signatures), repeat(None))
-    kept = tuple(
+    tail_values = tuple(
         Tail(Entity(id_, name, is_literal), degree or 0, signature)
         for (id_, name, degree, is_literal), signature in zip(tails[:fan_out], known, strict=False)
     )
-    return Expanded(key, source, kept, cut=len(tails) > fan_out)
+    return Expanded(key, source, tail_values, cut=len(tails) > fan_out)
 
 
 ChainSteps = tuple[int, ...]
-"""A chain as its steps: 2 · place of the triple, + 1 where it is walked from tail to head."""
+"""A chain as its steps: 2 · index of the triple, + 1 if it is walked from tail to head."""
 
 Levels = tuple[tuple[ChainSteps, ...], ...]
-"""The chains from a topic by their length, from 1."""
+"""The chains from a topic by length, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class TripleColumns:
-    """The triples of a question, best first. heads and tails are places in `ids`, of which the first `topics` are the
-    topics; `literals` says which of them are literals."""
+    """The triples of a question, best first. heads and tails are indices into `ids`, whose first `topics` are the
+    topics; `literals` marks the ids that are literals.
+    """
 
     topics: int
     ids: tuple[str, ...]
@@ -259,8 +261,9 @@ class TripleColumns:
 
 @dataclass(frozen=True, slots=True)
 class ExpansionBounds:
-    """max_length: triples of a chain (ReG's L). max_chains: of a topic and a length, the first of them, which grow on.
-    turning: whether a chain may change between walking along relations and against them."""
+    """max_length: most triples of a chain (ReG's L). max_chains: most chains per topic and length that are extended.
+    turning: whether a chain may change direction.
+    """
 
     max_length: int
     max_chains: int
@@ -268,9 +271,9 @@ class ExpansionBounds:
 
 
 def expand_chains(questions: Sequence[TripleColumns], bounds: ExpansionBounds) -> Request[list[list[Levels]]]:
-    """The chains of each question from each of its topics; triples that the graph does not have are in none.
+    """Expand the chains of each question from each of its topics; triples that are not in the graph are in no chain.
 
-    A level has one chain more than `max_chains` where the bound cut it.
+    A level has `max_chains` + 1 chains if the bound cut it.
     """
 
     def decode(rows: Sequence[Row]) -> list[list[Levels]]:
@@ -284,20 +287,20 @@ def expand_chains(questions: Sequence[TripleColumns], bounds: ExpansionBounds) -
 
 
 MENTIONED_WITH = "mentioned with"
-"""The relation of two concepts of one snippet."""
+"""The relation between two concepts of the same snippet."""
 MENTIONED_IN = "mentioned in"
-"""The relation of a concept and the text of a snippet, a literal."""
+"""The relation between a concept and the text of a snippet, which is a literal."""
 
 MAX_SNIPPETS = 3
 MAX_DEGREE = 20_000
-"""Of a concept, how many snippets are looked at."""
+"""The most snippets of a concept that a query examines."""
 
 Pair = tuple[str, str]
 """The ids of two concepts."""
 
 
 def read_snippets(pairs: Sequence[Pair], max_snippets: int = MAX_SNIPPETS) -> Request[list[tuple[str, ...]]]:
-    """The texts of the first snippets that mention both of a pair, shortest first; of each pair, in their order."""
+    """Read for each pair the texts of the first snippets that mention both concepts, shortest first."""
 
     def decode(rows: Sequence[Row]) -> list[tuple[str, ...]]:
         found: list[tuple[str, ...]] = [()] * len(pairs)

@@ -1,12 +1,12 @@
-"""The files of the graph in a server's folder: whether they are there and whole, deleted, exchanged for others.
+"""Check, delete and exchange the graph's files in a server's folder.
 
     data/databases/neo4j, data/transactions/neo4j    the graph
-    data/importing                                   there while an import writes: what it left is no graph
-    data/arriving/                                   the data folder of the server whose graph is to be the graph
+    data/importing                                   exists while an import writes: the files are then no graph
+    data/arriving/                                   the data folder of the server whose graph replaces this one
 
-An exchange begins with one rename, which brings ``arriving``. What is still to be done can be seen from there being
-``arriving`` and what is in it, so whoever finds it can finish. Users and passwords are in ``data/databases/system``,
-which stays. None of this may be called while a server runs on the folder, except `sweep`.
+An exchange begins with one rename, which creates ``arriving``. The content of ``arriving`` shows which steps remain, so
+any later process can finish it. Users and passwords are in ``data/databases/system``, which stays. Call none of these
+functions, except `sweep`, while a server runs on the folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STORE = f"databases/{_GRAPH}/neostore"
 
 
 def has_graph(home: ServerHome) -> bool:
-    """Whether a server started on this folder would find a graph that was made before, even an empty one."""
+    """Return whether a server started on this folder would find an existing graph, even an empty one."""
     stores = (home.data / _STORE, _arriving(home) / _STORE)
     return not _importing(home).exists() and any(store.is_file() for store in stores)
 
@@ -32,26 +32,26 @@ def delete_graph(home: ServerHome) -> None:
     """Delete the graph, if there is one; users stay."""
     if not home.data.exists():
         return
-    begin_import(home)  # half deleted is no graph either
+    begin_import(home)  # a half deleted graph is not valid either
     for part in _PARTS:
         _delete(home.data / part / _GRAPH)
     end_import(home)
 
 
 def begin_import(home: ServerHome) -> None:
-    """Note that what is there is no graph until `end_import`."""
+    """Mark the files as no valid graph until `end_import`."""
     _importing(home).touch()
 
 
 def end_import(home: ServerHome) -> None:
-    """Note that the graph is whole."""
+    """Mark the graph as complete."""
     _importing(home).unlink()
 
 
 def require_whole(home: ServerHome) -> None:
-    """Raise `ServerError` unless the home has a whole graph of its own."""
+    """Raise `ServerError` unless the home has a complete graph of its own."""
     if not has_graph(home) or not all((home.data / part / _GRAPH).is_dir() for part in _PARTS):
-        raise ServerError(f"{home.folder}: expected the graph that was loaded, found no whole one: load it again")
+        raise ServerError(f"{home.folder}: expected the loaded graph, found no complete one: load it again")
 
 
 def require_same_disk(home: ServerHome, source: ServerHome) -> None:
@@ -64,9 +64,9 @@ def require_same_disk(home: ServerHome, source: ServerHome) -> None:
 
 
 def bring(home: ServerHome, source: ServerHome) -> None:
-    """Begin to exchange the graph for the one of the source, whose data folder goes.
+    """Begin to replace the graph by that of the source; this moves the source's data folder.
 
-    Raises `ServerError`, with nothing changed, when that folder cannot be renamed.
+    Raises `ServerError`, with nothing changed, if that folder cannot be renamed.
     """
     try:
         source.data.rename(_arriving(home))
@@ -77,7 +77,7 @@ def bring(home: ServerHome, source: ServerHome) -> None:
 
 
 def settle(home: ServerHome) -> None:
-    """Finish an exchange and delete a half import, if one was cut off: afterwards a server may start."""
+    """Finish an interrupted exchange and delete a partial import; afterwards a server may start."""
     if _importing(home).exists():
         delete_graph(home)
     for part in _PARTS:
@@ -98,7 +98,7 @@ def settle(home: ServerHome) -> None:
 
 
 def sweep(home: ServerHome) -> None:
-    """Delete what an exchange that is finished left behind."""
+    """Delete what a finished exchange left behind."""
     _delete(_arriving(home))
 
 
@@ -111,7 +111,7 @@ def _importing(home: ServerHome) -> Path:
 
 
 def _existing(path: Path) -> Path:
-    """Return the path, or the nearest folder above it that exists."""
+    """Return the path, or its nearest parent that exists."""
     return next(folder for folder in (path, *path.parents) if folder.exists())
 
 

@@ -1,4 +1,4 @@
-"""The folder of one embedded server: configuration, data, logs, password, and what is remembered between starts.
+"""Manage the folder of one embedded server: configuration, data, logs, password, and the saved state.
 
 <home>/servers/<name>/
     server.json     ports and memory; pid and start time of the process
@@ -29,7 +29,7 @@ _FOLDERS = ("conf", "data", "import", "licenses", "logs", "plugins", "run")
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """What is remembered of a server. `pid` is 0 before the first start; times are seconds since the epoch."""
+    """The saved state of a server. `pid` is 0 before the first start; times are seconds since the epoch."""
 
     version: str
     bolt_port: int
@@ -41,7 +41,7 @@ class ServerState:
 
 
 def check_instance_name(name: str) -> str:
-    """Return the name of an instance; raise `UsageError` when it could not be a folder's name everywhere."""
+    """Return the name of an instance. Raises `UsageError` if it is not a valid folder name on every system."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"server name {name!r}: expected 1 to 63 letters, digits, '-' or '_', beginning with a letter or a digit"
@@ -72,7 +72,7 @@ class ServerHome:
 
     @property
     def console_log(self) -> Path:
-        """What the server wrote to its standard output and error, in its last run."""
+        """The server's standard output and error of its last run."""
         return self.logs / "console.log"
 
     @property
@@ -82,22 +82,22 @@ class ServerHome:
 
     @property
     def has_initial_password(self) -> bool:
-        """Whether Neo4j was told the password: before its first start, which makes the data."""
+        """Whether Neo4j already has the password: it is set before the first start, which creates the data."""
         return (self.data / "dbms" / "auth.ini").is_file() or (self.data / "databases" / "system").is_dir()
 
     def create(self) -> None:
-        """Make the folders, readable by their owner only; raise `ServerError` where that cannot be."""
+        """Create the folders, readable by their owner only. Raises `ServerError` if that fails."""
         try:
-            shutil.rmtree(self._doomed, ignore_errors=True)  # what an interrupted deletion left
+            shutil.rmtree(self._deleted_folder, ignore_errors=True)  # left by an interrupted deletion
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._check_ours()
+            self._check_own_folder()
             for name in _FOLDERS:
                 (self.folder / name).mkdir(exist_ok=True)
         except OSError as error:
             raise unwritable(self.folder, error) from error
 
     def read_state(self) -> ServerState | None:
-        """Return what is remembered, or None for a server that was never started (or whose file is damaged)."""
+        """Return the saved state, or None if the server was never started or the file is damaged."""
         try:
             content = json.loads((self.folder / "server.json").read_text(encoding="utf-8"))
             return ServerState(**{field.name: content[field.name] for field in fields(ServerState)})
@@ -105,11 +105,11 @@ class ServerHome:
             return None
 
     def write_state(self, state: ServerState) -> None:
-        """Remember the state."""
+        """Save the state."""
         self.private_file("server.json", json.dumps(asdict(state), indent=2) + "\n")
 
     def restore_state(self, state: ServerState | None) -> None:
-        """Remember what was remembered before a start that failed."""
+        """Restore the state from before a failed start."""
         if state:
             self.write_state(state)
         else:
@@ -122,7 +122,7 @@ class ServerHome:
         self.private_file("conf/neo4j.conf", text)
 
     def password(self) -> str:
-        """Return the password of user neo4j; raise `ServerError` when its file is gone or unreadable."""
+        """Return the password of user neo4j. Raises `ServerError` if its file is missing or unreadable."""
         try:
             return self.password_file.read_text(encoding="ascii").strip()
         except (OSError, ValueError) as error:
@@ -132,36 +132,36 @@ class ServerHome:
             ) from error
 
     def ensure_password(self) -> str:
-        """Return the password, made on first use: 256 random bits, in a file of mode 0600."""
+        """Return the password; the first call creates it: 256 random bits, in a file of mode 0600."""
         if not self.password_file.exists() and not self.has_initial_password:
             self.private_file("password", f"{secrets.token_hex(32)}\n")
         return self.password()
 
     def delete(self) -> None:
-        """Delete the folder: renamed first, so that an interruption never leaves half a server."""
-        self._check_ours()
+        """Delete the folder; it is renamed first, so that an interruption never leaves half a server."""
+        self._check_own_folder()
         try:
-            shutil.rmtree(self._doomed, ignore_errors=True)
-            self.folder.rename(self._doomed)
-            shutil.rmtree(self._doomed)
+            shutil.rmtree(self._deleted_folder, ignore_errors=True)
+            self.folder.rename(self._deleted_folder)
+            shutil.rmtree(self._deleted_folder)
         except OSError as error:
             raise ServerError(f"{error.filename or self.folder} cannot be deleted: {error.strerror}") from error
 
     @property
-    def _doomed(self) -> Path:
+    def _deleted_folder(self) -> Path:
         return self.folder.with_name(f".{self.folder.name}.deleted")
 
-    def _check_ours(self) -> None:
-        """Raise `ServerError` for a folder that holds something else than a server."""
+    def _check_own_folder(self) -> None:
+        """Raise `ServerError` if the folder holds anything but a server."""
         if (self.folder / "server.json").is_file():
             return
         if foreign := sorted({path.name for path in self.folder.iterdir()} - {*_FOLDERS, "password"}):
             raise ServerError(
-                f"{self.folder} holds {foreign[0]!r}: expected nothing but a server of Lodestar's; name another --home"
+                f"{self.folder} holds {foreign[0]!r}: expected only a server of Lodestar; name another --home"
             )
 
     def private_file(self, name: str, text: str) -> Path:
-        """Write a file that only its owner can read, all of it or nothing, and return its path."""
+        """Write a file that only its owner can read, atomically, and return its path."""
         path = self.folder / name
         try:
             with atomic_write(path, private=True) as draft:
@@ -172,7 +172,7 @@ class ServerHome:
 
 
 def configuration(state: ServerState) -> Mapping[str, str]:
-    """Return the settings of ``neo4j.conf``: loopback only, auth on, nothing reported to anyone."""
+    """Return the settings of ``neo4j.conf``: loopback only, authentication on, no usage reports."""
     bolt, http = f"{LOOPBACK}:{state.bolt_port}", f"{LOOPBACK}:{state.http_port}"
     return {
         "server.default_listen_address": LOOPBACK,
@@ -195,7 +195,7 @@ def configuration(state: ServerState) -> Mapping[str, str]:
 
 
 def initial_heap_mb(heap_mb: int) -> int:
-    """Return the heap to begin with: small, so that an idle server on a laptop stays small."""
+    """Return the initial heap: small, so that an idle server on a laptop stays small."""
     return min(512, heap_mb)
 
 

@@ -1,13 +1,13 @@
-"""Write the CSV files of the offline importer.
+"""Write the CSV files for the offline importer.
 
 Columns, as the importer of Neo4j 5.26 reads them:
 
     nodes            ``:ID(n)``, the number of the node's record: 0 … nodes-1, each once, over all node files
-    relationships    ``:START_ID(n)``, ``:END_ID(n)`` of nodes that are there; ``:TYPE``, not empty
+    relationships    ``:START_ID(n)``, ``:END_ID(n)`` of existing nodes; ``:TYPE``, not empty
     properties       ``name`` for text, ``name:string[]``, ``name:int``, ``name:int[]``, ``name:double`` …
 
-NULL is an absent property; empty text, and empty text beside another in a list, stay. The importer finds a missing node
-only beyond the last one, and never a number that is given twice.
+NULL is an absent property; empty text is kept, also beside other text in a list. The importer detects a missing node
+only beyond the last one, and never a duplicate number.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from pyarrow import compute, csv
 from ..errors import StorageError
 
 DELIMITER = "\t"
-"""Rarer in names than a comma: fewer texts hold it."""
+"""Rarer in names than a comma, so fewer texts need quotes."""
 LIST_DELIMITER = "\x1f"
-"""Of the items of a list, where none has it."""
+"""Separates the items of a list, if no item contains it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportFile:
-    """A file and what is in it.
+    """A file and its contents.
 
-    spans_lines: a text has a line break. longest_row: no row has more bytes, quotes left aside.
+    spans_lines: whether a text has a line break. longest_row: upper bound of the bytes of a row, without quotes.
     """
 
     name: str
@@ -46,9 +46,9 @@ class ImportFile:
 
 @dataclass(frozen=True, slots=True)
 class ImportFiles:
-    """Files of one folder: nodes with the label of each file (``A:B`` is two), and relationships.
+    """The files of one folder: node files with their labels (``A:B`` is two), and relationship files.
 
-    `list_delimiter` parts the items of all lists: one character that is in none of them.
+    `list_delimiter` separates the items of all lists: one character that is in none of them.
     """
 
     folder: Path
@@ -63,32 +63,32 @@ class ImportFiles:
 
     @property
     def num_nodes(self) -> int:
-        """Rows of the node files."""
+        """Total rows of the node files."""
         return sum(file.num_rows for _, file in self.nodes)
 
     @property
     def num_relationships(self) -> int:
-        """Rows of the relationship files."""
+        """Total rows of the relationship files."""
         return sum(file.num_rows for file in self.relationships)
 
     @property
     def property_bytes(self) -> int:
-        """About what the properties of the nodes take."""
+        """Approximate size of the nodes' properties."""
         return sum((self.folder / file.name).stat().st_size for _, file in self.nodes)
 
 
-_compute: Any = compute  # its functions are made when it is imported: checkers of types do not know them
+_compute: Any = compute  # generates its functions at import, so type checkers do not know them
 _LINE_BREAKS = ("\n", "\r")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class ImportFileWriter:
-    """Writes tables of one schema as a file; `written` says what it wrote. Use it as a context manager.
+    """Write tables of one schema to a file; `written` describes the result. Use it as a context manager.
 
-    Raises `StorageError` when the file cannot be written.
+    Raises `StorageError` if the file cannot be written.
 
-    Names of files are of letters, digits, ``.``, ``-`` and ``_``: the importer reads others as lists or patterns. Every
-    list has some text: the importer takes an empty one, and one of one empty text, for none.
+    File names consist of letters, digits, ``.``, ``-`` and ``_``, because the importer reads others as lists or
+    patterns. No list may be empty or hold a single empty text, because the importer reads both as absent.
     """
 
     def __init__(self, path: Path, list_delimiter: str = LIST_DELIMITER) -> None:
@@ -105,19 +105,19 @@ class ImportFileWriter:
 
     def __exit__(self, *_: object) -> None:
         if self._writer:
-            with self._translated():
+            with self._translate_errors():
                 self._writer.close()
 
     @property
     def written(self) -> ImportFile:
-        """The file as far as it is written."""
+        """Description of the rows written so far."""
         return ImportFile(self._path.name, self._num_rows, self._spans_lines, self._longest_row)
 
     def write(self, table: pa.Table) -> None:
-        """Write rows; there is no file before the first."""
-        self._look_for_line_breaks(table)
-        joined = self._joined(table)
-        with self._translated():
+        """Write rows; the first call creates the file."""
+        self._note_line_breaks(table)
+        joined = self._join_lists(table)
+        with self._translate_errors():
             writer = self._writer or csv.CSVWriter(
                 self._path, joined.schema, write_options=csv.WriteOptions(delimiter=DELIMITER)
             )
@@ -127,7 +127,7 @@ class ImportFileWriter:
         self._longest_row = max(self._longest_row, sum(self._longest_text(column) for column in joined.columns))
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -137,7 +137,7 @@ class ImportFileWriter:
                 "command again"
             ) from error
 
-    def _look_for_line_breaks(self, table: pa.Table) -> None:
+    def _note_line_breaks(self, table: pa.Table) -> None:
         for column in table.columns:
             for texts in _texts(column):
                 self._spans_lines |= any(
@@ -145,11 +145,11 @@ class ImportFileWriter:
                 )
 
     def _longest_text(self, column: pa.ChunkedArray) -> int:
-        """Return the bytes of a column's longest text. Of a dictionary, its texts count."""
+        """Return the size of a column's longest text, in bytes; for a dictionary column, of its dictionary."""
         return max((_compute.max(_compute.binary_length(texts)).as_py() or 0 for texts in _texts(column)), default=0)
 
-    def _joined(self, table: pa.Table) -> pa.Table:
-        """Return the table with each list as one text."""
+    def _join_lists(self, table: pa.Table) -> pa.Table:
+        """Return the table with each list joined into one text."""
         for at, field in enumerate(table.schema):
             if pa.types.is_list(field.type):
                 joined = _compute.binary_join(table.column(at).cast(pa.list_(pa.string())), self._list_delimiter)
@@ -159,7 +159,7 @@ class ImportFileWriter:
 
 
 def _texts(column: pa.ChunkedArray) -> Iterator[pa.StringArray]:
-    """Yield the texts that a column has: those of its dictionaries, and of its lists; none for a column of numbers."""
+    """Yield the texts of a column, including those of dictionaries and lists; none for a column of numbers."""
     for chunk in column.chunks:
         yield from _texts_of(chunk)
 

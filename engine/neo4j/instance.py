@@ -1,4 +1,4 @@
-"""Name an embedded Neo4j, its status, and the connection that the settings lead to."""
+"""Manage a named embedded Neo4j, with the second server of its bulk loads, and connect to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .embedded import LIMITS, EmbeddedServer, Status
 
 
 class Instance(EmbeddedServer):
-    """A server that answers questions, and the one beside it that a bulk load builds a graph in."""
+    """A server that answers questions, with the second server in which a bulk load builds a graph."""
 
     @classmethod
     def of(cls, settings: Settings) -> Instance:
@@ -24,9 +24,9 @@ class Instance(EmbeddedServer):
         return cls(settings.name, settings.home_dir, settings.cache_dir)
 
     def reset(self) -> None:
-        """Stop the server and delete it with its data, its password and what a bulk load left; the jars stay.
+        """Stop the server and delete its data, its password and the remains of bulk loads; the jars stay.
 
-        Waits for the end of a bulk load that is under way.
+        Waits for the end of a running bulk load.
         """
         incoming = self.incoming()
         if self.home.folder.exists() or incoming.home.folder.exists():
@@ -35,15 +35,15 @@ class Instance(EmbeddedServer):
                 incoming.reset()
 
     def incoming(self) -> Incoming:
-        """Return the server that a bulk load for this one builds a graph in."""
+        """Return the server in which a bulk load builds the new graph."""
         return Incoming(self)
 
     @contextmanager
     def loading(self) -> Iterator[Incoming]:
-        """Lend the incoming server, new; at the end it is stopped, and its graph deleted unless it was adopted.
+        """Yield a fresh incoming server; at the end stop it, and delete its graph unless it was adopted.
 
-        Raises `LoadInProgressError` when another bulk load is under way, `ServerError` when what it builds could not
-        be adopted later.
+        Raises `LoadInProgressError` if another bulk load is running, `ServerError` if the new graph could not be
+        adopted later.
         """
         incoming = self.incoming()
         refusal = LoadInProgressError(
@@ -61,10 +61,10 @@ class Instance(EmbeddedServer):
     def adopt(
         self, incoming: Incoming, *, progress: bool = True, before_stop: Callable[[], None] = lambda: None
     ) -> Status:
-        """Exchange the graph for the one of `incoming`, which is deleted; users and password stay.
+        """Replace the graph by that of `incoming`, which is deleted; users and password stay.
 
-        A server that runs is stopped meanwhile and started again as it was. Whatever happens, a kill included, the
-        graph is wholly the old or wholly the new one; `ServerError` says when it is the old one.
+        A running server is stopped and then started again with the same options. After any interruption, even a kill,
+        the graph is either the complete old or the complete new one; a `ServerError` says when it is the old one.
         """
         with self._locked(), incoming._locked():
             incoming._stop()
@@ -92,9 +92,9 @@ LOAD_TIMEOUT_S = 3_600.0
 
 
 def connection_of(settings: Settings) -> Connection:
-    """Return the connection that the settings mean.
+    """Return the connection of the settings.
 
-    Raises `DatabaseUnavailableError` when they mean the embedded server and it is not running.
+    Raises `DatabaseUnavailableError` if it is to the embedded server and that is not running.
     """
     if settings.uri:
         check_address(settings.uri)
@@ -110,5 +110,5 @@ def connection_of(settings: Settings) -> Connection:
 
 
 def loading_connection(settings: Settings) -> Connection:
-    """Return the connection for a load: its queries are large, and none is given up as a question's would be."""
+    """Return the connection for a load, with a longer timeout because its queries are large."""
     return replace(connection_of(settings), timeout_s=LOAD_TIMEOUT_S)

@@ -1,11 +1,9 @@
 """Download Neo4j's jars once, check them against pinned hashes, and link them into a home.
 
-`pooch` writes each file under a temporary name, checks it, renames it, and tries again when the connection broke.
-
-A jar is written under a temporary name and takes its own only after its SHA-256 was right, so an interrupted
-download leaves no half jar. ``verified.json`` beside the jars records size and modification time of each jar when its
-hash was checked: a jar that still has both is taken as it is, any other is hashed again, and fetched again when
-the hash is wrong.
+`pooch` downloads each jar under a temporary name, retries broken connections, and renames it only after its SHA-256
+matched, so an interrupted download leaves no partial jar. ``verified.json`` records the size and modification time of
+each jar at the time of the check: a jar that still has both is trusted, any other is hashed again, and downloaded again
+if the hash is wrong.
 """
 
 from __future__ import annotations
@@ -61,7 +59,7 @@ class ByteProgress:
             say(f"{self.what}: {self.total_bytes / 1e6:,.0f} MB in {elapsed_s:.1f} s")
 
     def advance(self, size_bytes: int) -> None:
-        """Add bytes (negative: a download that starts over)."""
+        """Add bytes; negative when a download starts over."""
         if self._bar and self._task is not None:
             self._bar.advance(self._task, size_bytes)
 
@@ -90,19 +88,19 @@ class Jar:
 
     @property
     def file_name(self) -> str:
-        """Return the name of the file, in the repository and in the cache."""
+        """The file name, in the repository and in the cache."""
         suffix = f"-{self.classifier}" if self.classifier else ""
         return f"{self.artifact}-{self.version}{suffix}.jar"
 
     @property
     def url_path(self) -> str:
-        """Return where the jar is below the repository's address."""
+        """The path of the jar below the repository's address."""
         return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.file_name}"
 
 
 @cache
 def read_pinned_jars() -> tuple[Jar, ...]:
-    """Return the jars of ``jars.tsv``."""
+    """Read the jars of ``jars.tsv``."""
     lines = Path(__file__).with_name("jars.tsv").read_text(encoding="utf-8").splitlines()
     return tuple(_parse_jar(line) for line in lines if line and not line.startswith("#"))
 
@@ -122,7 +120,7 @@ _TIMEOUT_S = (10.0, 20.0)  # connecting, and waiting for the next bytes
 
 
 def repository_url() -> str:
-    """Return the Maven repository to download from: the mirror in ``LODESTAR_MAVEN_URL`` or Maven Central."""
+    """Return the Maven repository to download from: the mirror in ``LODESTAR_MAVEN_URL``, or Maven Central."""
     if mirror := os.environ.get(MIRROR_VARIABLE):
         if not mirror.startswith(("http://", "https://")):
             raise DownloadError(f"{MIRROR_VARIABLE}: expected an http:// or https:// address, found {mirror!r}")
@@ -133,10 +131,10 @@ def repository_url() -> str:
 
 
 def fetch_all(jars: Sequence[Jar], folder: Path, bar: ByteProgress, on_done: Callable[[Jar], None]) -> None:
-    """Fetch the jars into the folder and call `on_done` with each that is there.
+    """Download the jars into the folder and call `on_done` with each.
 
-    The first failure, or Ctrl-C, cancels the other downloads and is raised when they have ended: `DownloadError` for
-    what the network did, `OSError` for what the disk did.
+    The first failure, or Ctrl-C, cancels the other downloads and is raised after they have ended: `DownloadError` for
+    network errors, `OSError` for disk errors.
     """
     base_url = repository_url()
     cancelled = threading.Event()
@@ -179,17 +177,17 @@ def _fetch(jar: Jar, base_url: str, folder: Path, download: _Download) -> None:
         ) from None
     except ValueError:
         raise DownloadError(
-            f"{shown_url}/{jar.url_path} is not the pinned file: expected SHA-256 {jar.sha256[:12]}…, nothing of "
-            f"what came was kept; check {MIRROR_VARIABLE} or try again"
+            f"{shown_url}/{jar.url_path} is not the pinned file: expected SHA-256 {jar.sha256[:12]}…; the "
+            f"download was discarded; check {MIRROR_VARIABLE} or try again"
         ) from None
 
 
 class _CancelledError(Exception):
-    """Ends a download whose result nobody waits for any more."""
+    """Raised in a download that was cancelled."""
 
 
 class _Download:
-    """What `pooch` calls to fetch one jar: streams it, counts the bytes, stops when cancelled or past its size."""
+    """Download one jar for `pooch`, count its bytes, and stop when cancelled or when it is too large."""
 
     def __init__(self, session: requests.Session, bar: ByteProgress, cancelled: threading.Event) -> None:
         self.session, self.bar, self.cancelled = session, bar, cancelled
@@ -218,7 +216,7 @@ class _Download:
 
 
 def _session() -> requests.Session:
-    """Return a session that keeps one connection per thread."""
+    """Return a session with one connection per thread."""
     import requests
     from requests.adapters import HTTPAdapter
 
@@ -249,20 +247,20 @@ class JarCache:
 
     @property
     def class_path(self) -> list[Path]:
-        """The jars' paths, whether they are there or not."""
+        """The paths of the jars, whether they exist or not."""
         return [self.folder / jar.file_name for jar in self.jars]
 
     def missing(self) -> list[Jar]:
-        """Return the jars that are not there as they were when their hash was checked."""
+        """Return the jars that are missing or changed since their hash was checked."""
         verified = self._read_verified()
         found = {jar: _fingerprint(self.folder / jar.file_name) for jar in self.jars}
         return [jar for jar, now in found.items() if now is None or now != verified.get(jar.file_name)]
 
     def ensure(self, *, progress: bool = True) -> list[Path]:
-        """Download what is missing and return the class path.
+        """Download the missing jars and return the class path.
 
-        Raises `DownloadError` when a jar cannot be had: no network, another file than the pinned one, no room, or a
-        folder that cannot be written.
+        Raises `DownloadError` if a jar cannot be downloaded: no network, a file other than the pinned one, a full disk,
+        or a folder that cannot be written.
         """
         if not self.missing():
             return self.class_path
@@ -292,7 +290,7 @@ class JarCache:
             self._record(done)
 
     def _sweep(self) -> None:
-        """Delete what killed downloads left behind, and jars of the wrong size."""
+        """Delete the remains of killed downloads, and jars of the wrong size."""
         sizes = {jar.file_name: jar.size_bytes for jar in self.jars}
         for path in self.folder.iterdir():
             half = path.name in sizes and path.stat().st_size != sizes[path.name]

@@ -1,4 +1,4 @@
-"""A transaction that is kept open for its locks: how one load at a time is held on a graph.
+"""Hold a transaction open for its locks, so that only one load at a time runs on a graph.
 
 The database frees the locks when the transaction ends, and ends it when the process that opened it is gone.
 """
@@ -23,21 +23,21 @@ _LOST = (driver_errors.Neo4jError, driver_errors.DriverError, OSError)
 
 
 def hold_load_lock() -> Request[None]:
-    """Take the lock of loads: for `Gateway.holding`. The constraint ``load_lock`` has to be there."""
+    """Take the load lock; use it with `Gateway.holding`. Needs the constraint ``load_lock``."""
     return Request(template("hold_load_lock"), {}, lambda _: None)
 
 
 def end_transactions(token: str) -> Request[int]:
-    """End the user's own transactions whose metadata have this token; the number of them."""
+    """End the user's own transactions whose metadata have this token; returns their number."""
     return Request(template("end_transactions"), {"token": token}, len)
 
 
 KEEP_ALIVE_S = 20.0
-"""A connection on which nothing happens for longer may be cut by what lies between."""
+"""Shorter than the idle time after which a network component may cut a connection."""
 
 
 class Hold:
-    """A transaction in which a request was run and that stays open. What is done with it may be done in any thread."""
+    """An open transaction in which a request has run. All methods are thread-safe."""
 
     def __init__(self, transaction: neo4j.Transaction, request: Request[Any]) -> None:
         self._transaction = transaction
@@ -47,7 +47,7 @@ class Hold:
         self._released = threading.Event()
 
     @classmethod
-    def taken(
+    def take(
         cls,
         session: neo4j.Session,
         request: Request[Any],
@@ -57,9 +57,10 @@ class Hold:
         pool: Executor,
         end: Callable[[str], object],
     ) -> Self:
-        """Return the hold once the request has run, which it does when it gets all its locks.
+        """Run the request in a new transaction, wait until it has all its locks, and return the hold.
 
-        Raises `LoadInProgressError` after `wait_s`: `end` is told the token of the transaction that waits in vain.
+        Raises `LoadInProgressError` after `wait_s`; before that it passes the token of the waiting transaction to
+        `end`.
         """
         token = uuid.uuid4().hex
         transaction = session.begin_transaction(metadata=metadata | {"token": token}, timeout=0)
@@ -77,7 +78,7 @@ class Hold:
         return hold
 
     def alive(self) -> bool:
-        """Whether the transaction, and with it the locks, is still there. One round trip."""
+        """Return whether the transaction, and so its locks, still exist. One round trip."""
         try:
             self._run()
         except _LOST:
@@ -85,16 +86,16 @@ class Hold:
         return True
 
     def check(self) -> None:
-        """Raise `DatabaseError` when the transaction is gone: another load may have begun since then."""
+        """Raise `DatabaseError` if the transaction is gone: another load may have begun since then."""
         if not self.alive():
-            raise DatabaseError("the lock of this load was lost, with its connection: run the same load again")
+            raise DatabaseError("this load lost its connection and with it its lock: run the same load again")
 
     def keep_alive(self, pool: Executor) -> None:
-        """Ask now and then, until it is released or lost: a connection may be cut where it is idle."""
+        """Query from time to time until the hold is released or lost, because an idle connection may be cut."""
         pool.submit(self._keep_alive)
 
     def release(self) -> None:
-        """Undo what the request did and free the locks; where the transaction is gone the database has done both."""
+        """Roll back the request and free the locks; if the transaction is gone, the database has done both."""
         self._released.set()
         with self._in_use, suppress(*_LOST):
             self._transaction.close()

@@ -1,4 +1,4 @@
-"""What the machine offers: memory to share, ports that are free."""
+"""Read the machine's memory and processors, and find free ports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OWN_CGROUPS = Path("/proc/self/cgroup")
 
 
 def memory_mb() -> int:
-    """Return the memory that this process may use: the machine's, or less where a control group has less."""
+    """Return the memory that this process may use in MB: the machine's, or a control group's lower limit."""
     import psutil
 
     total_bytes = psutil.virtual_memory().total
@@ -37,18 +37,18 @@ def memory_mb() -> int:
 
 
 def num_cpus() -> int:
-    """Return how many processors this process may keep busy: those it may run on, or less where it has a quota."""
+    """Return the number of processors that this process may use, by its affinity and quota."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     for folder in _cgroup_folders("cpu"):
         with suppress(OSError, ValueError, ZeroDivisionError):  # no such file, or "max"
             quota_us, period_us = _cpu_quota_us(folder)
-            if quota_us > 0:  # -1 is none
+            if quota_us > 0:  # -1: no quota
                 allowed = min(allowed, -(-quota_us // period_us))
     return max(allowed, 1)
 
 
 def _cpu_quota_us(folder: Path) -> tuple[int, int]:
-    """Return the time that a control group has on processors, and of which time."""
+    """Return quota and period of a control group's processor time, in microseconds."""
     if (folder / "cpu.max").exists():
         quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
     else:
@@ -57,8 +57,8 @@ def _cpu_quota_us(folder: Path) -> tuple[int, int]:
 
 
 def _cgroup_folders(controller: str) -> Iterator[Path]:
-    """Yield the folders of the control groups that this process is in: its own and those around it."""
-    groups = [(_CGROUPS, ""), (_CGROUPS / controller, "")]  # as a container sees its own
+    """Yield the folders of the control groups of this process: its own and their parents."""
+    groups = [(_CGROUPS, ""), (_CGROUPS / controller, "")]  # inside a container
     with suppress(OSError, ValueError):
         for line in _OWN_CGROUPS.read_text(encoding="utf-8").splitlines():
             _, controllers, path = line.split(":", 2)
@@ -72,32 +72,32 @@ def _cgroup_folders(controller: str) -> Iterator[Path]:
 
 
 def default_heap_mb(total_mb: int) -> int:
-    """Return a sixth of the memory, within 512 MB and 4 GB."""
+    """Return the default Java heap: a sixth of the memory, between 512 MB and 4 GB."""
     return min(max(total_mb // _SHARE, MIN_HEAP_MB), MAX_HEAP_MB)
 
 
 def default_pagecache_mb(total_mb: int) -> int:
-    """Return a sixth of the memory, within 256 MB and 4 GB."""
+    """Return the default page cache: a sixth of the memory, between 256 MB and 4 GB."""
     return min(max(total_mb // _SHARE, MIN_PAGECACHE_MB), MAX_PAGECACHE_MB)
 
 
 def default_import_heap_mb(total_mb: int) -> int:
-    """Return the Java heap of an import: a sixth of the memory, within 1 GB and 2 GB; graphs do not grow it."""
+    """Return the Java heap of an import: a sixth of the memory, between 1 and 2 GB; larger graphs need no more."""
     return min(max(total_mb // _SHARE, MIN_IMPORT_HEAP_MB), MAX_IMPORT_HEAP_MB)
 
 
 def default_off_heap_mb(total_mb: int) -> int:
-    """Return the memory that an import may use beside its heap: a third."""
+    """Return the memory that an import may use outside its heap: a third."""
     return total_mb // 3
 
 
 def is_free(port: int) -> bool:
-    """Whether a server may listen at the port of the loopback address.
+    """Return whether a server may listen at the port of the loopback address.
 
-    Raises `ServerError` for a port that this user may not listen at.
+    Raises `ServerError` if this user may not listen at the port.
     """
     with socket.socket() as probe:
-        if os.name == "posix":  # elsewhere the option would let two servers share the port
+        if os.name == "posix":  # on Windows the option would let two servers share the port
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
@@ -109,9 +109,9 @@ def is_free(port: int) -> bool:
 
 
 def choose_port(given: int | None, remembered: int | None, usual: int, option: str, avoid: Container[int]) -> int:
-    """Return the port to listen at: the one given, else the remembered, the usual, or any free one.
+    """Return the port to listen at: the given one, else the remembered, the usual, or any free one.
 
-    `avoid` are ports that are spoken for. Raises `PortTakenError` when the port given is not free.
+    `avoid` are reserved ports. Raises `PortTakenError` if the given port is not free.
     """
     if given is not None:
         if not is_free(given):
@@ -127,7 +127,7 @@ def choose_port(given: int | None, remembered: int | None, usual: int, option: s
 
 
 def free_port(avoid: Container[int] = ()) -> int:
-    """Return a port that is free now and none of those to avoid."""
+    """Return a port that is free now and not among those to avoid."""
     while True:
         with socket.socket() as probe:
             probe.bind((LOOPBACK, 0))

@@ -1,4 +1,4 @@
-"""Request the answer paths and candidate pools that training data is mined from."""
+"""Build the requests for answer paths and candidate pools, from which training data is mined."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .requests import Request, Row
 from .templates import template
 
 MAX_NAMESAKES = 1_000
-"""Matches of a full-text query among which the entities of a name are looked for."""
+"""The most matches of a full-text query that are searched for the entities of a name."""
 
 _PLAIN = re.compile(r'[^"\\\x00-\x1f\x7f]*')
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPair:
-    """A topic entity and the entities or literals that paths from it are to lead to, by id."""
+    """A topic entity and the entities or literals that paths from it should reach, by id."""
 
     topic: str
     answers: tuple[str, ...]
@@ -28,7 +28,7 @@ class AnswerPair:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSteps:
-    """The relation paths of one or two steps of a pair; `cut`: there may be more."""
+    """The relation paths of one or two steps of a pair; `cut` if there may be more."""
 
     paths: tuple[tuple[Step, ...], ...] = ()
     cut: bool = False
@@ -36,14 +36,14 @@ class AnswerSteps:
 
 @dataclass(frozen=True, slots=True)
 class LastSteps:
-    """The steps to an answer: from which entity which ones lead there; `cut`: there are more."""
+    """The last steps to an answer, by the entity they start from; `cut` if there are more."""
 
     steps: Mapping[str, frozenset[Step]] = field(default_factory=dict)
     cut: bool = False
 
 
 def find_answer_paths(pairs: Sequence[AnswerPair], max_degree: int, max_paths: int) -> Request[list[AnswerSteps]]:
-    """The short relation paths between both ends of each pair, `max_paths` at most."""
+    """Find the short relation paths between topic and answers of each pair, at most `max_paths`."""
 
     def decode(rows: Sequence[Row]) -> list[AnswerSteps]:
         found = [AnswerSteps()] * len(pairs)
@@ -60,7 +60,7 @@ def find_answer_paths(pairs: Sequence[AnswerPair], max_degree: int, max_paths: i
 
 
 def find_last_steps(answers: Sequence[str], max_degree: int) -> Request[dict[str, LastSteps]]:
-    """The last steps to each of the answers that anything leads to."""
+    """Find the last steps to each answer that has any."""
 
     def decode(rows: Sequence[Row]) -> dict[str, LastSteps]:
         steps: dict[str, dict[str, set[Step]]] = {}
@@ -79,7 +79,7 @@ def find_last_steps(answers: Sequence[str], max_degree: int) -> Request[dict[str
 
 
 def find_entities_by_name(names: Sequence[str]) -> Request[dict[str, tuple[str, ...]]]:
-    """The ids of the entities and literals that go by exactly these names, by name; names of nothing are left out."""
+    """Find the ids of the entities and literals with exactly these names, by name; unknown names are left out."""
     params: dict[str, Any] = {
         "wanted": [{"name": name, "query": _phrase(name), "term": _term(name)} for name in names],
         "limit": MAX_NAMESAKES,
@@ -90,12 +90,12 @@ def find_entities_by_name(names: Sequence[str]) -> Request[dict[str, tuple[str, 
 
 
 def stream_mediator_relations() -> Request[int]:
-    """The signed catalogue numbers in the signatures of unnamed entities, one a row."""
+    """Stream the signed catalogue numbers in the signatures of unnamed entities, one a row."""
     return Request(template("stream_mediator_relations"), {}, lambda rows: int(rows[0][0]))
 
 
 def stream_named_signatures() -> Request[Signature]:
-    """The entities that have a name, with the signed catalogue numbers of their relations, one a row."""
+    """Stream the named entities with the signed catalogue numbers of their relations, one a row."""
 
     def decode(rows: Sequence[Row]) -> Signature:
         id_, name, degree, relations = rows[0]
@@ -105,17 +105,17 @@ def stream_named_signatures() -> Request[Signature]:
 
 
 def _step(returned: str) -> Step:
-    """Return the step that a query returns: a relation's name, with ^ before it where it is walked to its head."""
+    """Return the step of a query's text: a relation's name, with a leading ^ if it is inverse."""
     return Step(returned[1:], inverse=True) if returned.startswith("^") else Step(returned)
 
 
 def _phrase(name: str) -> str:
-    """Return the Lucene query for a name: all of it, as it stands."""
+    """Return the Lucene phrase query for a whole name."""
     return '"' + name.replace("_", " ").replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _term(value: str) -> str | None:
-    """Return how the ids of the literals of a value begin; None where that says nothing."""
+    """Return the prefix of the ids of literals with this value; None if it has no plain prefix."""
     plain = _PLAIN.match(value)
     assert plain
     if not plain[0]:
@@ -124,13 +124,14 @@ def _term(value: str) -> str | None:
 
 
 VALUE_CHARS = 100
-"""What is read of a literal's value, as a name on a path."""
+"""The longest literal value, as a name on a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelationChain:
-    """Paths with the same relations, merged: their steps as `PoolChain` writes them, the names on one of them, their
-    number; `cut`: there may be more from where they start."""
+    """Paths with the same relations, merged: their steps in `PoolChain`'s notation, the names on one of them, and their
+    number; `cut` if there may be more from their start.
+    """
 
     steps: tuple[str, ...]
     names: tuple[str, ...]
@@ -139,7 +140,7 @@ class RelationChain:
 
 
 def find_shortest_paths(pairs: Sequence[tuple[str, str]], max_paths: int) -> Request[list[list[RelationChain]]]:
-    """The shortest paths of each pair of ids, a topic's and an answer's: `max_paths` of a pair are looked at."""
+    """Find the shortest paths of each pair of ids (topic, answer), from at most `max_paths` paths a pair."""
 
     def decode(rows: Sequence[Row]) -> list[list[RelationChain]]:
         found: list[list[RelationChain]] = [[] for _ in pairs]
@@ -156,8 +157,9 @@ def find_shortest_paths(pairs: Sequence[tuple[str, str]], max_paths: int) -> Req
 
 
 def read_neighbourhoods(ids: Sequence[str], max_degree: int) -> Request[dict[str, list[RelationChain]]]:
-    """The one-hop neighbourhoods of the entities among `ids`, chains of one step: `max_degree` triples of each are
-    looked at."""
+    """Read the one-hop neighbourhoods of the entities among `ids` as chains of one step, from at most `max_degree`
+    triples of each.
+    """
 
     def decode(rows: Sequence[Row]) -> dict[str, list[RelationChain]]:
         found: dict[str, list[RelationChain]] = {}

@@ -1,4 +1,4 @@
-"""Typed requests that read the surroundings of many entities at once, as columns: no object for each triple."""
+"""Read the surroundings of many entities at once, as columns instead of one object per triple."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """Relation signatures of entities, end to end.
+    """Relation signatures of entities, concatenated.
 
-    Row i is of the entity with number `of[i]` in the answer that it came with; its signature is
-    ``relations[starts[i]:starts[i + 1]]``: signed catalogue numbers (n leaves it, -n enters it), ascending, and beside
-    them in `counts` how many triples each has.
+    Row i belongs to the entity with number `of[i]` in the same answer; its signature is ``relations[starts[i]:starts[i
+    + 1]]``: signed catalogue numbers (n leaves it, -n enters it), ascending. `counts` has the number of triples of
+    each.
     """
 
     of: Ints
@@ -33,20 +33,19 @@ class Signatures:
 
     @classmethod
     def of_lists(cls, of: Sequence[int], lists: Sequence[Sequence[int]]) -> Signatures:
-        """Return the signatures that the database gave, each its relations followed by as many counts."""
+        """Return the signatures from the database's rows, each its relations followed by as many counts."""
         sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)) // 2
         values = np.fromiter(chain.from_iterable(lists), dtype=np.int64)
-        lasting = np.repeat(np.tile([True, False], len(lists)), np.repeat(sizes, 2))
+        is_relation = np.repeat(np.tile([True, False], len(lists)), np.repeat(sizes, 2))
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return cls(np.array(of, dtype=np.int64), starts, values[lasting], values[~lasting])
+        return cls(np.array(of, dtype=np.int64), starts, values[is_relation], values[~is_relation])
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Entities and literals with what is known of them, each once; of a literal the name is its value.
+    """Entities and literals, each once; the name of a literal is its value.
 
-    ids, names: (num_nodes,). `literals` has the ids of the literals; `signatures` those of the entities that were asked
-    for.
+    ids, names: (num_nodes,). `literals` has the ids of the literals, `signatures` those of the requested entities.
     """
 
     ids: Sequence[str]
@@ -57,11 +56,11 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Triples at the entities that were asked for, one row each, and the neighbours that they lead to.
+    """Triples at the requested entities, one row each, and their neighbours.
 
-    sources: (num_rows,) place of the entity in the request. relations: (num_rows,) signed catalogue number, negative
-    where the triple enters the source. neighbours: (num_rows,) index into `nodes`. positions: (num_rows,) place in the
-    store's order among the source's triples of that relation; 0 where all triples of the source were asked for.
+    sources: (num_rows,) index of the entity in the request. relations: (num_rows,) signed catalogue number, negative if
+    the triple enters the source. neighbours: (num_rows,) index into `nodes`. positions: (num_rows,) position in the
+    store's order among the source's triples of that relation; 0 if all triples of the source were requested.
     """
 
     sources: Ints
@@ -73,7 +72,7 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some triples of an entity: how many at most of each relation, by name, that leaves and that enters it."""
+    """Some triples of an entity: the most of each relation, by name, that leaves and that enters it."""
 
     id: str
     leaving: Mapping[str, int]
@@ -81,7 +80,7 @@ class Part:
 
 
 def read_signature_counts(ids: Sequence[str]) -> Request[Described]:
-    """The entities that exist among `ids`, with their signatures."""
+    """Read the existing entities among `ids`, with their signatures."""
 
     def decode(rows: Sequence[Row]) -> Described:
         signatures = Signatures.of_lists(range(len(rows)), [signature or () for _, _, signature in rows])
@@ -93,10 +92,11 @@ def read_signature_counts(ids: Sequence[str]) -> Request[Described]:
 def read_neighbours(
     whole: Sequence[str], parts: Sequence[Part], numbers: Mapping[str, int], *, last: bool
 ) -> Request[Neighbours]:
-    """All triples of the entities `whole`, and parts of those of others; places count on from `whole` to `parts`.
+    """Read all triples of the entities `whole`, and some triples of `parts`; `sources` counts on from `whole` to
+    `parts`.
 
-    `numbers` are the catalogue numbers of the relations that may occur; others are passed over. Neighbours come with
-    their signatures, only the unnamed ones when `last`.
+    `numbers` are the catalogue numbers of the relations to read; others are skipped. Neighbours come with their
+    signatures; if `last`, only the unnamed ones.
     """
     order = sorted(numbers, key=lambda name: numbers[name])
     signed = np.array([numbers[name] for name in order], dtype=np.int64)
@@ -124,9 +124,9 @@ def read_neighbours(
 def read_hub_neighbours(
     hubs: Sequence[str], relation: str, number: int, limit: int, *, stored_as: str | None, last: bool
 ) -> Request[Neighbours]:
-    """The first `limit` triples of one relation at each of the hubs; it enters them where its `number` is negative.
+    """Read the first `limit` triples of one relation at each hub; a negative `number` means that it enters them.
 
-    `stored_as` is the relationship type of the relation where that is not its name.
+    `stored_as` is the relationship type of the relation if that differs from its name.
     """
 
     def decode(rows: Sequence[Row]) -> Neighbours:

@@ -1,7 +1,7 @@
-"""The server's process: how it is launched, recognised, waited for and ended.
+"""Launch, find, await and end the server's process.
 
-A process is the server of a home when its command line names that home; a pid alone proves nothing, since the system
-gives pids again.
+A process is the server of a home if its command line names that home. A pid alone proves nothing, because the system
+reuses pids.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ JVM_FLAGS = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
 )
-# The server needs nothing else of the environment; passwords and keys in it are none of its business.
+# The server needs no other variables, above all no passwords and keys.
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
-# Lines that begin so: stack frames, and what the JVM says of every failure.
-_SAYS_NOTHING = ("at ", "...", "Error occurred during initialization of VM", "Error: Could not create the Java")
+# Lines without information: stack frames, and general messages of the JVM.
+_UNINFORMATIVE = ("at ", "...", "Error occurred during initialization of VM", "Error: Could not create the Java")
 _POLL_S = 0.1
 _STOP_TIMEOUT_S = 60.0
 _NEEDED_BYTES = 100_000_000
-"""A server that does not start while less is free was not given the room: what Neo4j says then is misleading."""
+"""A server that does not start with less free space failed because of it; Neo4j's own message is misleading."""
 
 
 def launch(
     home: ServerHome, state: ServerState, class_path: Iterable[Path], *, for_us_alone: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start the server in a session of its own, so that it outlives the command line and its Ctrl-C.
+    """Start the server in its own session, so that it outlives the command line and its Ctrl-C.
 
-    A server `for_us_alone` is killed, on Linux, when the thread that started it ends. A Ctrl-C that comes while the
-    process is being made is raised when it is there: `find` knows it then.
+    On Linux a server `for_us_alone` is killed when the thread that started it ends. A Ctrl-C during the launch is
+    raised after the process exists, so that `find` can find it.
     """
     command = [
         java(),
@@ -85,26 +85,27 @@ def launch(
 
 
 def find(home: ServerHome, state: ServerState | None) -> psutil.Process | None:
-    """Return the live server of this home: the remembered process if it still is, else whatever process names the home.
+    """Return the running server of this home: the remembered process if it still is one, else any process that names
+    the home.
 
-    The second way finds a server whose starter was killed before it could write the pid down.
+    The second way finds a server whose starter was killed before it wrote the pid.
     """
     import psutil
 
     if state and state.pid:
         with suppress(psutil.Error):
             process = psutil.Process(state.pid)
-            same_start = abs(process.create_time() - state.started_s) < 2.0  # clock adjustments shift it a little
+            same_start = abs(process.create_time() - state.started_s) < 2.0  # clock adjustments shift it slightly
             if same_start and (_is_starting(process) or _is_server(process, home)):
                 return process
     return next((process for process in psutil.process_iter() if _is_server(process, home)), None)
 
 
 def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerState, timeout_s: float) -> None:
-    """Return when the server listens at its ports, Bolt's and Browser's.
+    """Wait until the server listens at its Bolt and HTTP ports.
 
-    Raises `PortTakenError` when another process has the port, `StorageError` when the disk is full, `ServerError`
-    with the reason from the log when the server ends for another reason or takes longer than `timeout_s`.
+    Raises `PortTakenError` if another process has the port, `StorageError` if the disk is full, `ServerError` with the
+    reason from the log if the server ends for another reason or takes longer than `timeout_s`.
     """
     import psutil
 
@@ -128,7 +129,7 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
 
 
 def listens(server: psutil.Process, state: ServerState) -> bool:
-    """Whether this process itself accepts connections at the ports of the state."""
+    """Return whether this process accepts connections at the ports of the state."""
     import psutil
 
     try:
@@ -140,14 +141,14 @@ def listens(server: psutil.Process, state: ServerState) -> bool:
 
 
 def start_time_s(pid: int) -> float:
-    """Return when the process started, in seconds since the epoch."""
+    """Return the start time of the process, in seconds since the epoch."""
     import psutil
 
     return psutil.Process(pid).create_time()
 
 
 def end(process: psutil.Process) -> None:
-    """Ask the process to end, and after a minute make it."""
+    """Terminate the process, and kill it after a minute."""
     import psutil
 
     try:
@@ -163,7 +164,7 @@ def end(process: psutil.Process) -> None:
 
 
 def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
-    """Return when the process has ended, whether or not its parent took note; raise `psutil.TimeoutExpired`."""
+    """Wait until the process has ended, even if its parent has not reaped it. Raises `psutil.TimeoutExpired`."""
     import psutil
 
     deadline_s = time.monotonic() + timeout_s
@@ -179,9 +180,9 @@ def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
 
 
 def failure_reason(log: str) -> str:
-    """Return the line of a server's output that says why it did not start ("" if none does)."""
+    """Return the line of a server's output that says why it did not start, "" if none does."""
     lines = [line.strip() for line in log.splitlines()]
-    lines = [line for line in lines if line and not line.startswith(_SAYS_NOTHING)]
+    lines = [line for line in lines if line and not line.startswith(_UNINFORMATIVE)]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     errors = [line.rpartition(" ERROR ")[2] for line in lines if " ERROR " in line or line.startswith("Error")]
     return next((found[-1] for found in (causes, errors, lines) if found), "")
@@ -189,7 +190,7 @@ def failure_reason(log: str) -> str:
 
 @contextmanager
 def hold_interrupt() -> Iterator[None]:
-    """Put Ctrl-C off until the block is done: a process must not be started and then forgotten."""
+    """Delay Ctrl-C until the block is done, so that a new process is never forgotten."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -214,12 +215,12 @@ def _is_server(process: psutil.Process, home: ServerHome) -> bool:
 
 
 def _is_starting(process: psutil.Process) -> bool:
-    """Whether the process is just being loaded: for a moment in between it lives and has no command line."""
+    """Return whether the process is just being loaded: for a moment it is alive without a command line."""
     return not process.cmdline() and is_alive(process)
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Whether the process still runs: one that ended and that its parent has not asked about does not."""
+    """Return whether the process still runs; a zombie does not."""
     import psutil
 
     with suppress(psutil.NoSuchProcess):
@@ -235,7 +236,7 @@ def environment(home: ServerHome, class_path: Iterable[Path]) -> Mapping[str, st
     """Return the environment of a Java process on this home."""
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     if sys.platform == "linux":
-        inherited["LC_ALL"] = "C.UTF-8"  # in a locale that is not there Java opens no path beyond ASCII
+        inherited["LC_ALL"] = "C.UTF-8"  # with an unknown locale Java opens no non-ASCII path
     return inherited | {
         "CLASSPATH": os.pathsep.join(map(str, class_path)),
         "NEO4J_HOME": str(home.folder),

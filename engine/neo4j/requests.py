@@ -1,4 +1,4 @@
-"""Requests to the database: what a stage yields in its steps to learn something of the graph."""
+"""Define the database requests that a stage yields in its steps."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 
 MAX_REQUEST_CHARS = 4_000_000
-"""Of the texts of one request: the database holds them several times over."""
+"""Bound of the texts of one request, because the database holds several copies of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[T]):
-    """One query to run: a template, its parameters, and how its rows become a value.
+    """One query: a template, its parameters, and a function that decodes its rows.
 
     `decode` gets the rows as tuples in the order of the template's ``returns``.
     """
@@ -32,7 +32,7 @@ class Request(Generic[T]):
 def in_requests(
     items: Iterable[T], size: int, num_chars: Callable[[T], int], max_chars: int = MAX_REQUEST_CHARS
 ) -> Iterator[list[T]]:
-    """Yield the items in lists that fit into a request: `size` items at most, and about `max_chars` characters."""
+    """Yield the items in batches for one request each: at most `size` items and about `max_chars` characters."""
     batch: list[T] = []
     chars = 0
     for item in items:

@@ -1,7 +1,7 @@
-"""Typed requests that stream all a graph states, in a total order; for `Gateway.stream`.
+"""Stream all triples and names of a graph in a total order; for `Gateway.stream`.
 
-Triples come by head, relation, entities before literals, tail; names by entity. Ids and relations are in the order of
-their code points, which is Python's and that of the bytes of UTF-8.
+Triples are ordered by head, relation, entities before literals, and tail; names by entity. Ids and relations are in
+code point order, which is the order of Python and of UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from .requests import Request, Row
 from .templates import template
 
 CHUNK_SIZE = 200
-"""Triples in a row, and good for the rows to fetch at a time: a hub reaches the reader in pieces of their product."""
+"""Triples per row, and a good number of rows to fetch at a time; a hub arrives in chunks of their product."""
 
 
 class StatedTail(NamedTuple):
-    """What a triple of some head states: an entity by its id, or a literal by its value."""
+    """The tail of a triple: an entity by its id, or a literal by its value."""
 
     relation: str
     tail: str
@@ -27,14 +27,14 @@ class StatedTail(NamedTuple):
 
 
 class HeadTriples(NamedTuple):
-    """Some of the triples of one head, in order; more of the same head may follow."""
+    """Some triples of one head, in order; more of the same head may follow."""
 
     head: str
     tails: tuple[StatedTail, ...]
 
 
 class EntityNames(NamedTuple):
-    """The name properties of an entity, as they are in the graph."""
+    """The name properties of an entity in the graph."""
 
     id: str
     name: str
@@ -43,14 +43,14 @@ class EntityNames(NamedTuple):
 
 
 class StatedTriples(NamedTuple):
-    """Some of the triples of one head, each with the loads that state it, last; more of the same head may follow."""
+    """Some triples of one head, each with its loads as last item; more of the same head may follow."""
 
     head: str
     tails: tuple[tuple[str, str, bool, str | None, str | None, list[int]], ...]
 
 
 def stream_stated_triples(numbers: Mapping[str, int]) -> Request[StatedTriples]:
-    """All triples with the loads that state them, by head; `numbers` are those of the catalogue's relations."""
+    """Stream all triples with their loads, by head; `numbers` are the catalogue numbers of the relations."""
 
     def decode(rows: Sequence[Row]) -> StatedTriples:
         head, triples = rows[0]
@@ -60,7 +60,7 @@ def stream_stated_triples(numbers: Mapping[str, int]) -> Request[StatedTriples]:
 
 
 def stream_triples(ranks: Mapping[str, int], load: int | None = None) -> Request[HeadTriples]:
-    """All triples, or those that the load of this number states; `ranks` are `relation_ranks` of the relations."""
+    """Stream all triples, or those of the load with this number; `ranks` are from `relation_ranks`."""
 
     def decode(rows: Sequence[Row]) -> HeadTriples:
         head, triples = rows[0]
@@ -71,7 +71,7 @@ def stream_triples(ranks: Mapping[str, int], load: int | None = None) -> Request
 
 
 def stream_names() -> Request[EntityNames]:
-    """The entities that have a name, with all names."""
+    """Stream the named entities with all their names."""
 
     def decode(rows: Sequence[Row]) -> EntityNames:
         id_, name, aliases, tags = rows[0]
@@ -81,9 +81,9 @@ def stream_names() -> Request[EntityNames]:
 
 
 def relation_ranks(names: Iterable[str]) -> dict[str, int]:
-    """Return the place of each relation in the order of code points; none where Neo4j's own order is the same.
+    """Return the rank of each relation in code point order; empty if Neo4j's own order is the same.
 
-    Neo4j compares relationship types by UTF-16 units, in which characters beyond U+FFFF come before U+E000.
+    Neo4j compares relationship types by UTF-16 units, where characters beyond U+FFFF come before U+E000.
     """
     by_code_points = sorted(names)
     if by_code_points == sorted(by_code_points, key=lambda name: name.encode("utf-16-be")):

@@ -19,7 +19,7 @@ from .templates import template
 
 
 class DegreeCount(NamedTuple):
-    """How many entities have a degree, and how many of them a name."""
+    """The number of entities with a degree, and how many of them have a name."""
 
     degree: int
     num_entities: int
@@ -27,26 +27,26 @@ class DegreeCount(NamedTuple):
 
 
 class Hub(NamedTuple):
-    """An entity and how many triples it is in; a self-loop counts twice."""
+    """An entity and its number of triples; a self-loop counts twice."""
 
     entity: Entity
     degree: int
 
 
 class Neighbours(NamedTuple):
-    """An entity and those its triples lead to, by numbers that are good for one stream."""
+    """An entity and its neighbours, by numbers that are valid within one stream."""
 
     entity: int
     neighbours: Sequence[int]
 
 
 def read_degree_counts() -> Request[list[DegreeCount]]:
-    """The degrees that occur, ascending (reads every entity)."""
+    """Count the entities of each degree, ascending (reads every entity)."""
     return Request(template("read_degree_counts"), {}, lambda rows: [DegreeCount(*row) for row in rows])
 
 
 def read_hubs(limit: int) -> Request[tuple[Hub, ...]]:
-    """The entities of the highest degrees, highest first, those of the same degree by id (reads every entity)."""
+    """Read the entities with the highest degrees, highest first, ties by id (reads every entity)."""
     return Request(
         template("read_hubs"),
         {"limit": limit},
@@ -55,12 +55,12 @@ def read_hubs(limit: int) -> Request[tuple[Hub, ...]]:
 
 
 def stream_neighbours() -> Request[Neighbours]:
-    """Every entity with its neighbours (reads every relationship); for `Gateway.stream`."""
+    """Stream every entity with its neighbours (reads every relationship); for `Gateway.stream`."""
 
     def decode(rows: Sequence[Row]) -> Neighbours:
         entity, neighbours = rows[0]
         if entity is None:
-            raise GraphError("this Neo4j numbers its nodes in a way that Lodestar does not know: use --no-components")
+            raise GraphError("this Neo4j numbers its nodes in an unknown way: use --no-components")
         return Neighbours(entity, neighbours)
 
     return Request(template("stream_neighbours"), {}, decode)
@@ -73,10 +73,10 @@ Numbers = npt.NDArray[np.int64]
 
 
 def component_sizes(rows: Iterable[tuple[int, Sequence[int]]], chunk_edges: int = CHUNK_EDGES) -> dict[int, int]:
-    """Return how many components of each size there are, whichever way the edges point.
+    """Return the number of weakly connected components of each size.
 
-    A row is a node and the nodes it has edges to; every node has one. Nodes are small numbers, best without gaps.
-    Memory: about 30 bytes for each number up to the highest, and 30 for each of `chunk_edges` edges.
+    A row is a node with the nodes that it has edges to; every node needs a row. Nodes are small numbers, best without
+    gaps. Memory: about 30 bytes for each number up to the highest, and 30 for each of `chunk_edges` edges.
     """
     labels: Labels = np.empty(0, np.int32)
     is_node: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
@@ -111,7 +111,7 @@ def _joined(num_labels: int, one: Labels, other: Labels) -> Labels:
 
 
 def _chunks(rows: Iterable[tuple[int, Sequence[int]]], size: int) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
-    """Yield nodes, how many edges each has, and where these lead, at least `size` nodes and edges at a time."""
+    """Yield nodes, their numbers of edges, and the ends of the edges, at least `size` nodes and edges at a time."""
     starts, degrees, ends = array("q"), array("q"), array("q")
     for node, neighbours in rows:
         starts.append(node)
@@ -125,12 +125,12 @@ def _chunks(rows: Iterable[tuple[int, Sequence[int]]], size: int) -> Iterator[tu
 
 
 MAX_TRIPLES_UNASKED = 5_000_000
-"""Components of larger graphs are counted only when asked for."""
+"""Components of larger graphs are only counted on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeBin:
-    """How many things are of a size from `low` to `high`."""
+    """The number of items with a size from `low` to `high`."""
 
     low: int
     high: int
@@ -139,7 +139,7 @@ class SizeBin:
 
 @dataclass(frozen=True, slots=True)
 class Degrees:
-    """How many triples the entities are in. Quantiles are degrees that occur (nearest rank)."""
+    """The distribution of degrees. Quantiles are existing degrees (nearest rank)."""
 
     min: int
     median: int
@@ -152,19 +152,19 @@ class Degrees:
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """The parts of the graph that no triple between entities joins; literals join nothing."""
+    """Connected components over triples between entities; literals connect nothing."""
 
     count: int
     largest: int
-    """Entities in the largest."""
+    """Entities in the largest component."""
     largest_share: float
     bins: tuple[SizeBin, ...]
-    """How many components have how many entities."""
+    """Number of components by their number of entities."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphStats:
-    """The figures of a graph. `components` is None where they were not counted."""
+    """The figures of a graph. `components` is None if they were not counted."""
 
     num_entities: int
     num_unnamed: int
@@ -174,7 +174,7 @@ class GraphStats:
     loads: tuple[LoadManifest, ...]
     degrees: Degrees
     relations: tuple[RelationInfo, ...]
-    """Those with the most triples, most first."""
+    """The relations with the most triples, in descending order."""
     hubs: tuple[Hub, ...]
     components: Components | None
 
@@ -184,11 +184,11 @@ class GraphStats:
         return self.num_unnamed / self.num_entities
 
     def relation_share(self, relation: RelationInfo) -> float:
-        """Return the share of triples that a relation has."""
+        """Return a relation's share of the triples."""
         return relation.count / max(self.num_triples, 1)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the figures as JSON has them."""
+        """Return the figures as JSON data."""
         return {
             "num_entities": self.num_entities,
             "num_unnamed": self.num_unnamed,
@@ -208,10 +208,10 @@ class GraphStats:
 
 
 def graph_stats(gateway: Gateway, *, top: int = 10, components: bool | None = None) -> GraphStats:
-    """Measure a graph, finished or not, with its `top` relations and hubs.
+    """Compute the figures of a graph, finished or not, with its `top` relations and hubs.
 
-    `components` None counts them up to `MAX_TRIPLES_UNASKED` triples: they read every relationship. Raises `GraphError`
-    for an empty graph.
+    With `components` None they are counted up to `MAX_TRIPLES_UNASKED` triples, because this reads every relationship.
+    Raises `GraphError` for an empty graph.
     """
     state = gateway.run(whole_state())
     if state.is_empty:
@@ -234,7 +234,7 @@ def graph_stats(gateway: Gateway, *, top: int = 10, components: bool | None = No
 
 
 def degrees_of(counts: Sequence[DegreeCount]) -> Degrees:
-    """Return the distribution of degrees that are given with how often each occurs, ascending; at least one."""
+    """Return the distribution of degrees from their counts, which are ascending and not empty."""
     total = sum(count.num_entities for count in counts)
     return Degrees(
         min=counts[0].degree,
@@ -248,12 +248,12 @@ def degrees_of(counts: Sequence[DegreeCount]) -> Degrees:
 
 
 def log_bins(counts: dict[int, int]) -> tuple[SizeBin, ...]:
-    """Gather how often sizes occur into bins 0, 1, 2–3, 4–7, …, from the smallest size to the largest."""
-    held = [0] * (max(counts).bit_length() + 1)
+    """Group the counts of sizes into bins 0, 1, 2–3, 4–7, …, from the smallest size to the largest."""
+    totals = [0] * (max(counts).bit_length() + 1)
     for size, count in counts.items():
-        held[size.bit_length()] += count
+        totals[size.bit_length()] += count
     first = min(counts).bit_length()
-    return tuple(SizeBin((1 << n) >> 1, (1 << n) - 1, held[n]) for n in range(first, len(held)))
+    return tuple(SizeBin((1 << n) >> 1, (1 << n) - 1, totals[n]) for n in range(first, len(totals)))
 
 
 def _quantile(counts: Sequence[DegreeCount], total: int, percent: int) -> int:

@@ -1,4 +1,4 @@
-"""Query templates: read from `cypher/`, their headers checked, literal names quoted.
+"""Read query templates from `cypher/`, check their headers, and quote names in them.
 
 A template's header is the leading comment of its file::
 
@@ -9,8 +9,8 @@ A template's header is the leading comment of its file::
     // returns: id :: STRING
     // needs:   constraint entity_id
 
-A line ``{{> name}}`` stands for the text of ``cypher/parts/name.cypher``, what several queries have in common.
-Parameters that are used but not declared, or declared but not used, are refused with file and line.
+A line ``{{> name}}`` includes the text of ``cypher/parts/name.cypher``, which several queries share. A parameter that
+is undeclared, or declared but unused, is an error with file and line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, Literal, LiteralString, cast
 from ... import cypher as cypher_folder
 
 CYPHER_VERSION = 5
-"""Of all templates, whatever a server takes queries for that do not say."""
+"""Cypher version of all templates, whatever the server's default is."""
 
 Mode = Literal["read", "write", "schema"]
 
@@ -39,7 +39,7 @@ _ENDING = ".cypher"
 
 
 class TemplateError(Exception):
-    """A file in `cypher/` breaks the rules for headers: a bug of ours, not of the user's."""
+    """A file in `cypher/` breaks the rules for headers: a bug in Lodestar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Template:
     text: str
 
     def render(self, names: Mapping[str, str]) -> LiteralString:
-        """Return the query text in its version of Cypher, with `{{NAME}}` replaced by the quoted identifiers given.
+        """Return the query text with its Cypher version, and `{{NAME}}` replaced by the given quoted identifiers.
 
-        What comes from outside is quoted, the rest is a file of ours: as safe as the literal it is typed as.
+        External names are quoted and the rest is our own file, so the result is as safe as a literal.
         """
         if set(names) != set(self.names):
             raise TemplateError(f"{self.name}.cypher: expected names {self.names}, got {sorted(names)}")
@@ -67,9 +67,9 @@ class Template:
 
 
 def quote_identifier(identifier: str) -> str:
-    """Return the identifier as Cypher reads it: in back-ticks, back-ticks inside doubled.
+    """Return the identifier in back-ticks, with inner back-ticks doubled.
 
-    Raises `ValueError` for text that Cypher would read as something else than these characters.
+    Raises `ValueError` for text that Cypher would read as other characters.
     """
     if not identifier or "\x00" in identifier or "\\u" in identifier:
         raise ValueError(f"not usable as a name in Cypher: {identifier!r}")
@@ -78,7 +78,7 @@ def quote_identifier(identifier: str) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """Return the template of ``<name>.cypher``, in whichever folder of `cypher/` it is."""
+    """Return the template of ``<name>.cypher`` from any folder of `cypher/`."""
     return parse(name, _files()[name].read_text(encoding="utf-8"))
 
 
@@ -88,7 +88,7 @@ def all_names() -> tuple[str, ...]:
 
 
 def parse(name: str, source: str) -> Template:
-    """Return the template that `source` describes; raise `TemplateError` with file and line."""
+    """Parse a template. Raises `TemplateError` with file and line."""
     lines = _PART.sub(lambda match: _part(match.group(1)), source).splitlines()
     size = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
     purpose, found = _header(lines[:size])
@@ -135,7 +135,7 @@ def _part(name: str) -> str:
 
 
 def _header(lines: list[str]) -> tuple[str, dict[str, str]]:
-    """Return the purpose and the fields of a header; a field goes on until the next one begins."""
+    """Return the purpose and the fields of a header; a field continues until the next one begins."""
     purpose: list[str] = []
     found: dict[str, str] = {}
     field = ""

@@ -1,7 +1,7 @@
-"""A process that ends when its starter does, however that ends: asked of Linux, where elsewhere nobody can be asked.
+"""Run a process that the kernel kills when its parent ends (Linux only).
 
-This file is also the script that asks: it runs between the starter and the command, takes the place of neither, and
-needs no code between fork and exec, where another thread's lock could stop it for ever.
+This file is also the script that does it: it runs between the parent and the command and replaces itself by the
+command. So no code runs between fork and exec, where another thread's lock could block forever.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def tie_to_parent(command: Sequence[str]) -> list[str]:
-    """Return the command that runs the command so that the end of the calling thread kills it.
+    """Return a command that runs the given command and is killed when the calling thread ends.
 
-    Off Linux the command comes back as it is.
+    On other systems than Linux the command is returned unchanged.
     """
     if sys.platform != "linux" or not sys.executable:
         return list(command)
@@ -28,10 +28,10 @@ def tie_to_parent(command: Sequence[str]) -> list[str]:
 
 
 def _become(starter_pid: int, command: Sequence[str]) -> None:
-    with suppress(OSError, AttributeError):  # a C library without prctl: the command runs untied
+    with suppress(OSError, AttributeError):  # no prctl in the C library: run untied
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() == starter_pid:  # else the starter ended before it could be watched
-        os.execv(command[0], list(command))  # noqa: S606 - the same command that Popen would have started
+    if os.getppid() == starter_pid:  # else the parent has already ended
+        os.execv(command[0], list(command))  # noqa: S606 - the command that Popen was given
 
 
 if __name__ == "__main__":

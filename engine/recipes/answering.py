@@ -1,4 +1,4 @@
-"""Parts that answer."""
+"""Define the parts that answer."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Extractive(AnswererPart):
     name: ClassVar[str] = "extractive"
 
     min_probability: float = option(
-        LEAST_PROBABILITY, "below this probability of the best chain there is no answer", least=0, most=1
+        LEAST_PROBABILITY, "least probability of the best chain for an answer", least=0, most=1
     )
-    sure_from: float = option(0.5, "below this probability of the best chain an answer is unsure", least=0, most=1)
+    sure_from: float = option(0.5, "least probability of the best chain for a sure answer", least=0, most=1)
 
     def answerer(self, _graph: GraphResources) -> Answerer:
         """Return the answerer."""
@@ -32,7 +32,7 @@ class Extractive(AnswererPart):
 
 @dataclass(frozen=True)
 class LanguageModel(AnswererPart):
-    """A language model answers from the evidence (docs/llm.md)."""
+    """Answers from the evidence with a language model (docs/llm.md)."""
 
     name: ClassVar[str] = "llm"
 
@@ -40,13 +40,13 @@ class LanguageModel(AnswererPart):
     order: Order = field(
         default="best-first",
         metadata=describe_field(
-            "order of the evidence in it: best-first, ascending or lost-in-the-middle",
+            "order of the evidence in the prompt: best-first, ascending or lost-in-the-middle",
             source="Path Pooling, section 4.3.3",
         ),
     )
 
     def answerer(self, graph: GraphResources) -> Answerer:
-        """Return the answerer; raises `LLMError` where no model is configured, `InputError` for a bad prompt file."""
+        """Return the answerer. Raises `LLMError` if no model is configured, `InputError` for a bad prompt file."""
         from ..answering.llm import LLMAnswerer, load_prompt
 
         shared = graph.shared

@@ -1,4 +1,4 @@
-"""The line of a recipe, from text to a tree, checked, and from a tree to a retriever.
+"""Parse a recipe's expression of parts, check it, and build its retriever.
 
     star + path-pooling | (similarity + merge)
 
@@ -25,7 +25,7 @@ MAX_LINE_CHARS = 2_000
 
 
 def parse_line(line: str) -> Node:
-    """Return the tree of a line; raise `UsageError` that says where it is wrong."""
+    """Parse an expression to a tree. Raises `UsageError` with the position of an error."""
     if len(line) > MAX_LINE_CHARS:
         raise UsageError(f"expected a line of parts of at most {MAX_LINE_CHARS:,} characters, found {len(line):,}")
     tokens = list(_tokens(line))
@@ -36,7 +36,7 @@ def parse_line(line: str) -> Node:
 
 
 def check_fits(node: Node, parts: Mapping[str, Part]) -> list[str]:
-    """Return the resolved list of stages, bridges included; raise `UsageError` where parts do not fit together."""
+    """Return the resolved list of stages with bridges. Raises `UsageError` if parts do not fit together."""
     resolved, _ = _check_node(node, parts, node)
     return resolved
 
@@ -65,7 +65,7 @@ def _check_node(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[lis
         if not isinstance(part, RetrieverPart):
             raise UsageError(
                 f"stages {str(whole)!r}: {node.name} is a {part.role}, which needs evidence: put it after a retriever, "
-                f"as similarity + {node.name}"
+                f"such as similarity + {node.name}"
             )
         return [node.name], part.gives
     resolved, kind = _check_node(node.left, parts, whole)
@@ -80,8 +80,8 @@ def _check_node(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[lis
             continue
         if not isinstance(part, ReorganiserPart):
             raise UsageError(
-                f"stages {str(whole)!r}: {name} is a {part.role}, and after + comes what takes evidence; "
-                f"two retrievers are joined by |, as {node.left} | {name}"
+                f"stages {str(whole)!r}: {name} is a {part.role}, but after + only a reorganiser may stand; "
+                f"join two retrievers by |, such as {node.left} | {name}"
             )
         if part.answers and name != _last(whole, parts):
             raise UsageError(f"stages {str(whole)!r}: {name} has a say in the answer: put it last, after all others")
@@ -103,7 +103,7 @@ def _chain(node: Node) -> Iterator[str]:
         yield node.name
         return
     if node.sign == "|":
-        raise UsageError(f"stages: ({node}) cannot stand after +: a union is of retrievers, as a + b | a + c")
+        raise UsageError(f"stages: ({node}) cannot stand after +: a union joins retrievers, such as a + b | a + c")
     yield from _chain(node.left)
     yield from _chain(node.right)
 

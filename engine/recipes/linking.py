@@ -1,4 +1,4 @@
-"""Parts that link questions to entities."""
+"""Define the parts that link questions to entities."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .part import LinkerPart, option
 
 @dataclass(frozen=True)
 class FullText(LinkerPart):
-    """Links by names and aliases over the full-text index, and by the relations at what they name."""
+    """Links by names and aliases in the full-text index, and by the relations of the candidates."""
 
     name: ClassVar[str] = "full-text"
 
     pool: int = option(100, "entities read for a question", least=1, most=1_000)
-    per_word: int = option(10, "entities read for each of its words, beside", least=1, most=1_000)
+    per_word: int = option(10, "more entities read for each of its words", least=1, most=1_000)
     top_k: int = option(10, "candidates kept", least=1, most=100)
-    min_similarity: float = option(0.8, "agreement of a name with its mention, 1 is equal", least=0, most=1)
-    nearest: bool = option(True, "use the entity index, where there is one (lodestar index entities)")
-    relations: bool = option(True, "weigh candidates by the relations at them, too")
-    values: bool = option(True, "a date, a number or a text in quotes may be a literal that the question is about")
+    min_similarity: float = option(0.8, "least similarity of a name and its mention, 1 is equal", least=0, most=1)
+    nearest: bool = option(True, "use the entity index, if there is one (lodestar index entities)")
+    relations: bool = option(True, "also score candidates by their relations")
+    values: bool = option(True, "allow a date, a number or a quoted text as a literal topic")
 
     def linker(self, graph: GraphResources) -> Linker:
         """Return the linker."""
@@ -45,21 +45,21 @@ class FullText(LinkerPart):
 
 @dataclass(frozen=True)
 class Trained(LinkerPart):
-    """The same candidates, weighed by a trained network."""
+    """Links like full-text, with candidates scored by a trained network."""
 
     name: ClassVar[str] = "trained"
     kinds: ClassVar[tuple[str, ...]] = ("linker",)
 
     checkpoint: str = option("", "folder of the trained linker (docs/linking.md)", source="lodestar train linker")
     pool: int = option(100, "entities read for a question", least=1, most=1_000)
-    per_word: int = option(10, "entities read for each of its words, beside", least=1, most=1_000)
+    per_word: int = option(10, "more entities read for each of its words", least=1, most=1_000)
     top_k: int = option(10, "candidates kept", least=1, most=100)
-    min_similarity: float = option(0.8, "agreement of a name with its mention, 1 is equal", least=0, most=1)
-    values: bool = option(True, "a date, a number or a text in quotes may be a literal that the question is about")
+    min_similarity: float = option(0.8, "least similarity of a name and its mention, 1 is equal", least=0, most=1)
+    values: bool = option(True, "allow a date, a number or a quoted text as a literal topic")
 
     def linker(self, graph: GraphResources) -> Linker:
-        """Return the linker; raises `CheckpointError` for a checkpoint that cannot be read."""
-        from ..linking.trained import trained_weighing  # with PyTorch, which is slow to import
+        """Return the linker. Raises `CheckpointError` if the checkpoint cannot be read."""
+        from ..linking.trained import trained_weighing  # PyTorch is slow to import
 
         self.check()
         model = trained_weighing(self.checkpoint, *graph.shared.model(self.checkpoint, *self.kinds))
@@ -79,12 +79,12 @@ class Trained(LinkerPart):
 
 
 def relation_evidence(graph: GraphResources, vectors: TextVectors) -> RelationEvidence:
-    """Return what says whether what a question asks exists at an entity of this graph."""
+    """Return the evidence on whether the property that a question asks for exists at an entity of this graph."""
     words = {number: graph.words[name] for number, name in graph.relations.items()}
     return RelationEvidence(words, Kinds(graph.catalogue), vectors)
 
 
 def nearest_entities(graph: GraphResources) -> NearestEntities | None:
-    """Return what looks words up in the entity index of this graph; None where there is no index that fits."""
+    """Return the search in the entity index of this graph; None if there is no usable index."""
     index = graph.entity_index
     return None if index is None else NearestEntities(index, graph.shared.vectors)

@@ -1,7 +1,7 @@
-"""Define what a part is: options, their checks, and how it joins a pipeline.
+"""Define parts: their options, checks, and how they join to a pipeline.
 
-A part of one's own derives from `RetrieverPart`, `ReorganiserPart`, `LinkerPart` or `AnswererPart`, is a frozen
-dataclass whose fields are made with `option`, and is named in a recipe's table ``[parts]`` as ``module:Class``.
+Your own part derives from `RetrieverPart`, `ReorganiserPart`, `LinkerPart` or `AnswererPart`, is a frozen dataclass
+with fields made by `option`, and is named in a recipe's table ``[parts]`` as ``module:Class``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..stages import Answerer, Linker, Reorganiser, Retriever
 
 @dataclass(frozen=True)
 class Leaf:
-    """A part by its name."""
+    """A part, by its name."""
 
     name: str
 
@@ -31,7 +31,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Joined:
-    """Two parts of a line: ``left + right`` or ``left | right``."""
+    """Two expressions joined: ``left + right`` or ``left | right``."""
 
     sign: Literal["+", "|"]
     left: Node
@@ -51,13 +51,13 @@ Node = Leaf | Joined
 
 
 def names_in(node: Node) -> list[str]:
-    """Return the names of a line from left to right, each once."""
+    """Return the names of an expression from left to right, each once."""
     found = [node.name] if isinstance(node, Leaf) else [*names_in(node.left), *names_in(node.right)]
     return list(dict.fromkeys(found))
 
 
 def rename_parts(node: Node, names: Mapping[str, str]) -> Node:
-    """Return the line with other names."""
+    """Return the expression with other names."""
     if isinstance(node, Leaf):
         return Leaf(names[node.name])
     return Joined(node.sign, rename_parts(node.left, names), rename_parts(node.right, names))
@@ -69,25 +69,25 @@ Role = Literal["retriever", "reorganiser", "wrapper", "linker", "answerer"]
 def describe_field(
     help_: str, *, source: str = "our own", least: float | None = None, most: float | None = None
 ) -> Mapping[str, Any]:
-    """Return what a field of a part says of itself: what it does, where its default is from, and its range."""
+    """Return the metadata of a part's field: help, source of the default, and range."""
     return {"help": help_, "source": source, "least": least, "most": most}
 
 
 def option(
     default: Any, help_: str, *, source: str = "our own", least: float | None = None, most: float | None = None
 ) -> Any:
-    """Return a field of a part with its default and what it says of itself."""
+    """Return a field of a part with its default and metadata."""
     return field(default=default, metadata=describe_field(help_, source=source, least=least, most=most))
 
 
 @dataclass(frozen=True)
 class Part:
-    """Options of a stage. Raises `UsageError` for a number that is out of its range."""
+    """Options of a stage. Raises `UsageError` for a number out of its range."""
 
     name: ClassVar[str]
     role: ClassVar[Role]
     kinds: ClassVar[tuple[str | AnyKind, ...]] = ()
-    """Kinds of models that its option `checkpoint` takes."""
+    """The kinds of models that the option `checkpoint` accepts."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -96,7 +96,7 @@ class Part:
                 self._check_range(each.name, value, each.metadata.get("least"), each.metadata.get("most"))
 
     def check(self) -> None:
-        """Raise `UsageError` where an option is missing without which the part cannot be used."""
+        """Raise `UsageError` if a required option is missing."""
         if self.kinds and not getattr(self, "checkpoint", ""):
             names = " or ".join(each if isinstance(each, str) else each.name for each in self.kinds)
             key = f"{self.name if self.role in ('retriever', 'reorganiser', 'wrapper') else self.role}.checkpoint"
@@ -127,7 +127,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Expression:
-    """A line with the parts that its names stand for: what Python writes as ``Star(…) + PathPooling(…)``."""
+    """An expression with the parts of its names: in Python ``Star(…) + PathPooling(…)``."""
 
     node: Node
     parts: Mapping[str, Part] = field(default_factory=dict)
@@ -157,7 +157,7 @@ def expression_of(given: Part | Expression) -> Expression:
 
 @dataclass(frozen=True)
 class RetrieverPart(Part):
-    """A part that finds evidence: it stands first, or beside another with ``|``."""
+    """A part that finds evidence: it comes first, or beside another with ``|``."""
 
     role: ClassVar[Role] = "retriever"
     gives: ClassVar[Kind]
@@ -169,21 +169,21 @@ class RetrieverPart(Part):
 
 @dataclass(frozen=True)
 class ReorganiserPart(Part):
-    """A part that makes better evidence of evidence: it stands after ``+``."""
+    """A part that improves evidence: it comes after ``+``."""
 
     role: ClassVar[Role] = "reorganiser"
     takes: ClassVar[Kind | None]
-    """None for either kind; it then gives that which it was given, so that `gives` is None too."""
+    """None for either kind; the output is then of the same kind, and `gives` is None too."""
     gives: ClassVar[Kind | None]
     answers: ClassVar[bool] = False
-    """Whether it has a say in the answer (`answerer`), so that it can only stand last."""
+    """Whether it also changes the answer (`answerer`), so that it must come last."""
 
     @abstractmethod
     def reorganiser(self, graph: GraphResources, /) -> Reorganiser:
         """Return the reorganiser."""
 
     def answerer(self, _graph: GraphResources, answerer: Answerer, /) -> Answerer:
-        """Return what answers in the place of the recipe's answerer, for a part that `answers`."""
+        """Return the answerer to use instead of the recipe's, for a part that `answers`."""
         return answerer
 
 

@@ -1,4 +1,4 @@
-"""A recipe: a line of parts with the options of each, as it is written (TOML, one line, Python) and as resolved."""
+"""Define a recipe: an expression of parts with their options, from TOML, one line or Python."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "f
 
 @dataclass(frozen=True)
 class Recipe:
-    """The stages of a pipeline: `stages` is the line, `parts` has the options of each name in it.
+    """The stages of a pipeline: `stages` is the expression, `parts` has the options of each name in it.
 
     `top_k` items are kept in the end. `seed` draws the sample of a run with a limit. `own` has the parts that are not
     Lodestar's, by name. Raises `UsageError` for parts that do not fit together.
@@ -65,7 +65,7 @@ class Recipe:
         check_fits(self.stages, self.parts)
 
     def check(self) -> None:
-        """Raise `UsageError` where a part lacks what it cannot do without, as a checkpoint."""
+        """Raise `UsageError` if a part lacks a required option, such as a checkpoint."""
         for part in (*self.parts.values(), self.linker, self.answerer):
             part.check()
 
@@ -92,11 +92,11 @@ class Recipe:
         return answerer
 
     def part_with(self, option: str) -> str | None:
-        """Return the name of the first part of the line that has an option of this name."""
+        """Return the name of the first part with this option."""
         return next((name for name, part in self.parts.items() if option in {f.name for f in fields(part)}), None)
 
     def as_json(self) -> dict[str, Any]:
-        """Return every option with its value, as plain data that `of` reads; `resolved` is the list with bridges."""
+        """Return all options with their values as plain data for `of`; `resolved` has the stages with bridges."""
         return {
             "name": self.name,
             "description": self.description,
@@ -190,7 +190,7 @@ def read_recipe(
     allow_parts: bool = False,
     aliases: Mapping[str, Any] | None = None,
 ) -> Recipe:
-    """Return a recipe by its name, the path of a TOML file, a line of parts, or parts joined in Python.
+    """Return a recipe by its name, the path of a TOML file, an expression, or parts joined in Python.
 
     changes: ``key=value`` with dots in the key. options: the same as a mapping. allow_parts: whether code that a file
     names as a part of its own is imported; parts joined in Python are there already. aliases: see `Recipe.of`. Raises
@@ -205,15 +205,15 @@ def read_recipe(
         data = given.as_json()
     else:
         data = read_plain(given)
-    for said in changes:
-        _put(data, *key_and_value(said, EXAMPLE), f"--set {said}")
+    for change in changes:
+        _put(data, *key_and_value(change, EXAMPLE), f"--set {change}")
     for key, value in (options or {}).items():
         _put(data, key, value, f"option {key}")
     return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own, aliases=aliases)
 
 
 def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
-    """Put an option into plain data; another kind of linker or answerer begins with its own defaults."""
+    """Put an option into plain data; a new kind of linker or answerer starts from its own defaults."""
     role, _, option = key.partition(".")
     if option == "kind" and isinstance(table := data.get(role), dict) and table.get("kind", _KINDS.get(role)) != value:
         data[role] = {}
@@ -221,7 +221,7 @@ def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
 
 
 def read_plain(given: str) -> dict[str, Any]:
-    """Return a recipe by its name, of a TOML file or of a line, as plain data: nothing that it names is loaded."""
+    """Return a recipe by name, TOML file or expression as plain data, without loading its parts."""
     if given in recipe_names():
         text, shown = resources.files(recipes).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
     elif given.endswith(".toml"):
@@ -240,7 +240,7 @@ def read_plain(given: str) -> dict[str, Any]:
 
 
 def _name_of(line: str) -> str:
-    """Return a line as a name for files: similarity+merge."""
+    """Return an expression as a name for files: similarity+merge."""
     return re.sub(r"[^\w+-]", "", line.replace("|", "-or-"))
 
 
@@ -260,7 +260,7 @@ def _own_parts(given: Any, where: str) -> dict[str, str]:
         raise UsageError(f"{where}: expected parts to be a table of names and module:Class, found {given!r}")
     for name in given:
         if name in PARTS or name in _OWN_OPTIONS or not isinstance(parse_line(name), Leaf):
-            raise UsageError(f"{where}: a part of one's own cannot be called {name!r}: choose another name")
+            raise UsageError(f"{where}: your own part cannot be called {name!r}: choose another name")
     return dict(given)
 
 
@@ -295,7 +295,7 @@ def _seed(value: Any, where: str) -> int:
 
 
 def _show_number(number: int) -> str:
-    return str(number) if number.bit_length() < 1_000 else "a number of very many digits"
+    return str(number) if number.bit_length() < 1_000 else "a number with too many digits"
 
 
 def _whole(value: Any, name: str, where: str) -> int:

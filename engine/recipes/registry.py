@@ -1,4 +1,4 @@
-"""The parts that there are, by name; each is imported when it is asked for."""
+"""Map the names of parts to their classes, which are imported on use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PARTS = {
     "random": "lodestar.engine.evaluation.baselines:Random",
     "shortest": "lodestar.engine.evaluation.baselines:Shortest",
 }
-"""Retrievers and reorganisers, which stand in the line of a recipe."""
+"""Retrievers and reorganisers, which stand in a recipe's expression."""
 
 LINKERS = {
     "full-text": "lodestar.engine.recipes.linking:FullText",
@@ -47,18 +47,18 @@ ANSWERERS = {
 }
 
 ENTRY_POINTS = "lodestar.parts"
-"""Parts of other installed packages, which a recipe may name as it names Lodestar's."""
+"""Entry point group for the parts of other installed packages, which a recipe may name like Lodestar's."""
 
 _PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def installed_parts() -> dict[str, str]:
-    """Return the places of the parts of installed packages by name."""
+    """Return the places of the parts of installed packages, by name."""
     return {entry.name: entry.value for entry in entry_points(group=ENTRY_POINTS) if entry.name not in PARTS}
 
 
 def foreign_code(own: Mapping[str, str]) -> dict[str, str]:
-    """Return those of a recipe's own parts that are code which is neither Lodestar's nor of an installed part."""
+    """Return a recipe's own parts whose code is neither Lodestar's nor that of an installed part."""
     trusted = {*PARTS, *PARTS.values(), *installed_parts().values()}
     return {name: place for name, place in own.items() if place not in trusted and _PLACE.fullmatch(place)}
 
@@ -66,8 +66,8 @@ def foreign_code(own: Mapping[str, str]) -> dict[str, str]:
 def part_class(name: str, own: Mapping[str, str] | None = None, known: Mapping[str, str] = PARTS) -> type[Part]:
     """Return the class of a part.
 
-    own: parts of a recipe's own, ``module:Class`` by name, or the name of another part for a second one with options
-    of its own. Raises `UsageError` for a name that there is not, or a class that is no part.
+    own: the recipe's own parts, ``module:Class`` by name, or the name of another part to use it twice with different
+    options. Raises `UsageError` for an unknown name, or a class that is no part.
     """
     own = own or {}
     place = own.get(name) or known.get(name) or (installed_parts().get(name) if known is PARTS else None)
@@ -85,5 +85,5 @@ def part_class(name: str, own: Mapping[str, str] | None = None, known: Mapping[s
     if not (isinstance(found, type) and issubclass(found, Part)):
         raise UsageError(f"part {name}: expected a class derived from a Part, found {place}")
     if inspect.isabstract(found) or found in (Part, *Part.__subclasses__()):
-        raise UsageError(f"part {name}: expected a class that can be made, found {place}, which others derive from")
+        raise UsageError(f"part {name}: expected a concrete class, found the abstract {place}")
     return found

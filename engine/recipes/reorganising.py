@@ -1,4 +1,4 @@
-"""Define the parts that reorganise evidence: filters, pooling, chain expansion."""
+"""Define the parts that reorganise evidence: chain expansion, path pooling, GraphRAG-FI and simple filters."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reorganise(ReorganiserPart):
-    """Expands triples to chains from the topics, merged where they lead to several answers or meet (docs/reg.md)."""
+    """Expands triples to chains from the topics, and merges chains with several answers and chains that meet
+    (docs/reg.md).
+    """
 
     name: ClassVar[str] = "reorganise"
     takes: ClassVar[Kind] = "triple"
     gives: ClassVar[Kind] = "chain"
 
     max_length: int = option(4, "longest chain, in triples (ReG's L)", least=1, most=8)
-    turning: bool = option(True, "a chain may change between walking along relations and against them")
-    join: bool = option(True, "chains of several topics that meet stand together", source="ReG, appendix D.4.2")
-    keep: int = option(1_000, "best chains kept of a question", least=1)
-    max_chains: int = option(5_000, "chains of one length from one topic, before they are merged", least=1)
+    turning: bool = option(True, "whether a chain may change direction")
+    join: bool = option(True, "join chains of several topics that meet", source="ReG, appendix D.4.2")
+    keep: int = option(1_000, "best chains kept per question", least=1)
+    max_chains: int = option(5_000, "chains per length and topic, before merging", least=1)
     in_database: bool = option(False, "expand the chains in the database, over the retrieved relationships")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
@@ -55,9 +57,9 @@ class Forms(WrapperPart):
 
     def wrap(self, retriever: Retriever, linker: Linker, graph: GraphResources) -> Retriever:
         """Return the retriever that asks another one part by part."""
-        from ..forms.forming import Forming
+        from ..forms.forming import FormRetriever
 
-        return Forming(retriever, linker, graph.catalogue.stored_as, least=self.least)
+        return FormRetriever(retriever, linker, graph.catalogue.stored_as, least=self.least)
 
 
 _POOLING_SOURCE = "Path Pooling, section "
@@ -65,32 +67,28 @@ _POOLING_SOURCE = "Path Pooling, section "
 
 @dataclass(frozen=True)
 class PathPooling(ReorganiserPart):
-    """Smooths the scores of triples along the paths from and to the topics, keeps the best (docs/path-pooling.md)."""
+    """Smooths triple scores along the paths from and to the topics, and keeps the best (docs/path-pooling.md)."""
 
     name: ClassVar[str] = "path-pooling"
     takes: ClassVar[Kind] = "triple"
     gives: ClassVar[Kind] = "triple"
 
     keep: int = option(25, "triples kept; 0 keeps all, in their new order", source=f"{_POOLING_SOURCE}4.2", least=0)
-    coarse: int = option(500, "best triples that are pooled; 0 pools all", source=f"{_POOLING_SOURCE}4.2", least=0)
+    coarse: int = option(500, "best triples to pool; 0 pools all", source=f"{_POOLING_SOURCE}4.2", least=0)
     kernel: Kernel = field(
         default="dijkstra",
-        metadata=describe_field(
-            "paths that are pooled along: dijkstra, bfs or random-walk", source=f"{_POOLING_SOURCE}4.3.1"
-        ),
+        metadata=describe_field("paths to pool along: dijkstra, bfs or random-walk", source=f"{_POOLING_SOURCE}4.3.1"),
     )
     pool: Pool = field(
         default="mean",
-        metadata=describe_field(
-            "score of a path, of those of its triples: mean or max", source=f"{_POOLING_SOURCE}4.3.2"
-        ),
+        metadata=describe_field("score of a path from its triples: mean or max", source=f"{_POOLING_SOURCE}4.3.2"),
     )
-    position: float = option(1.0, "a, by which the bonus for a place in a path is divided", least=1e-6)
+    position: float = option(1.0, "a, the divisor of the bonus for a position in a path", least=1e-6)
     max_length: int = option(
         4, "longest path of bfs and random-walk, in triples", source=f"{_POOLING_SOURCE}4.3.1", least=1, most=8
     )
     num_walks: int = option(
-        256, "random walks from each topic and to it", source=f"{_POOLING_SOURCE}4.3.1", least=1, most=10_000
+        256, "random walks from and to each topic", source=f"{_POOLING_SOURCE}4.3.1", least=1, most=10_000
     )
     seed: int = option(0, "of the random walks", least=0)
 
@@ -105,13 +103,14 @@ FilterBy = Literal["similarity", "pagerank", "reranker", "star"]
 _FI_SOURCE = "GraphRAG-FI, section "
 
 SHARE = 0.5
-"""Of the items, the most that the coarse filter keeps where no language model filters after it: all of the few that a
-retriever gives would be no filter. Our own choice."""
+"""The largest share of the items that the coarse filter keeps without a language model after it; keeping all of the few
+items of a retriever would be no filter. Our own choice.
+"""
 
 
 @dataclass(frozen=True)
 class FI(ReorganiserPart):
-    """Filters evidence into two groups, and adds what a language model is sure of itself (docs/graphrag-fi.md)."""
+    """Filters evidence into two groups, and adds answers that a language model is sure of (docs/graphrag-fi.md)."""
 
     name: ClassVar[str] = "fi"
     takes: ClassVar[Kind | None] = None
@@ -119,30 +118,30 @@ class FI(ReorganiserPart):
     answers: ClassVar[bool] = True
 
     model: str = option("", "local causal language model (folder or name) whose attention is the coarse filter")
-    checkpoint: str = option("", "trained path scorer (folder, docs/training.md) in its place")
-    reranker: str = option("", "cross-encoder (folder or name) in its place; without any the order that came")
+    checkpoint: str = option("", "trained path scorer (folder, docs/training.md) instead of `model`")
+    reranker: str = option("", "cross-encoder (folder or name) instead of `model`; without all three, the given order")
     coarse: int = option(
         50, "items that the coarse filter keeps, at most half without `fine`", source=f"{_FI_SOURCE}A.4", least=1
     )
     fine: bool = option(True, "ask the language model which of these are useful", source=f"{_FI_SOURCE}4.1")
-    integrate: bool = option(True, "add what the language model is sure of itself", source=f"{_FI_SOURCE}4.2")
+    integrate: bool = option(True, "add answers that the language model is sure of", source=f"{_FI_SOURCE}4.2")
     tau_graph: float = option(
         0.5, "least confidence of an answer with the evidence, 2 for none", source=f"{_FI_SOURCE}A.4", least=0, most=2
     )
     tau_model: float = option(
         0.995, "least confidence of an answer without it, 2 for none", source=f"{_FI_SOURCE}4.2", least=0, most=2
     )
-    against: str = option("", "a recipe whose answers take the place of the language model's own")
-    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+    against: str = option("", "a recipe whose answers replace the language model's own")
+    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def check(self) -> None:
-        """Raise `UsageError` where the coarse filter is named twice."""
-        named = [way for way in ("model", "checkpoint", "reranker") if getattr(self, way)]
+        """Raise `UsageError` if more than one coarse filter is named."""
+        named = [name for name in ("model", "checkpoint", "reranker") if getattr(self, name)]
         if len(named) > 1:
             raise UsageError(f"part {self.name}: expected one coarse filter, found {' and '.join(named)}")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
-        """Return the filter: without a language model the coarse one alone, which the evidence says."""
+        """Return the filter. Without a language model it is only the coarse one, and the evidence says so."""
         has_model = bool(graph.shared.settings.llm_model)
         is_fine = self.fine and has_model
         if is_fine:
@@ -160,7 +159,7 @@ class FI(ReorganiserPart):
         )
 
     def answerer(self, graph: GraphResources, answerer: Answerer) -> Answerer:
-        """Return the recipe's answerer, joined with the model's own knowledge where that is asked for."""
+        """Return the recipe's answerer, integrated with the model's own knowledge if configured."""
         from ...models.graphrag_fi import Thresholds
         from ..answering.integrating import Integrating, WithOwnKnowledge
         from ..answering.llm import LLMAnswerer
@@ -168,12 +167,14 @@ class FI(ReorganiserPart):
         if isinstance(answerer, LLMAnswerer):
             answerer = answerer.by_tokens()
         if not self.integrate or not (self.against or graph.shared.settings.llm_model):
-            return answerer  # there is nothing to integrate
+            return answerer  # nothing to integrate
         thresholds = Thresholds(self.tau_graph, self.tau_model)
-        return WithOwnKnowledge(answerer, self._other(graph), Integrating(thresholds))
+        return WithOwnKnowledge(answerer, self._other_answerer(graph), Integrating(thresholds))
 
     def other_recipe(self) -> Recipe | None:
-        """Return the recipe whose answers are integrated, None for the model's own; raises `UsageError` for an fi."""
+        """Return the recipe whose answers are integrated, None for the model's own. Raises `UsageError` if it has an
+        fi.
+        """
         from .recipe import read_recipe
 
         if not self.against:
@@ -184,8 +185,8 @@ class FI(ReorganiserPart):
         recipe.check()
         return recipe
 
-    def _other(self, graph: GraphResources) -> Answerer:
-        """Return what answers without the evidence: another recipe, or the language model alone."""
+    def _other_answerer(self, graph: GraphResources) -> Answerer:
+        """Return the answerer without the evidence: another recipe, or the language model alone."""
         from ..answering.integrating import ClosedBook, OtherRecipe
 
         if recipe := self.other_recipe():
@@ -206,7 +207,7 @@ class FI(ReorganiserPart):
 
 @dataclass(frozen=True)
 class Filter(ReorganiserPart):
-    """Keeps the most relevant items by a simple filter, which GraphRAG-FI is held against (section 5.1)."""
+    """Keeps the most relevant items by a simple filter, the baseline of GraphRAG-FI (section 5.1)."""
 
     name: ClassVar[str] = "filter"
     takes: ClassVar[Kind | None] = None
@@ -214,12 +215,12 @@ class Filter(ReorganiserPart):
 
     by: FilterBy = field(default="similarity", metadata=describe_field("similarity, pagerank, reranker or star"))
     keep: int = option(50, "items kept, in their order", source=f"{_FI_SOURCE}A.4", least=1)
-    reranker: str = option("", "of by=reranker: a cross-encoder, folder or name")
-    checkpoint: str = option("", "of by=star: folder of the trained path scorer (docs/training.md)")
-    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+    reranker: str = option("", "for by=reranker: a cross-encoder, folder or name")
+    checkpoint: str = option("", "for by=star: folder of the trained path scorer (docs/training.md)")
+    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def check(self) -> None:
-        """Raise `UsageError` where the reranker or the checkpoint is not named."""
+        """Raise `UsageError` if the reranker or the checkpoint is missing."""
         if self.by == "reranker" and not self.reranker:
             raise UsageError(f"part {self.name}: expected a cross-encoder for by=reranker: give {self.name}.reranker")
         if self.by == "star" and not self.checkpoint:
@@ -242,7 +243,7 @@ class Filter(ReorganiserPart):
 
 
 def _by_star(graph: GraphResources, checkpoint: str, *, any_graph: bool) -> Relevance:
-    from ..reorganising.star_relevance import ByStar  # with PyTorch, which is slow to import
+    from ..reorganising.star_relevance import ByStar  # PyTorch is slow to import
     from ..retrieval.dual_encoder import star_scorer
 
     model = graph.model(checkpoint, "star", any_graph=any_graph)

@@ -33,25 +33,27 @@ MAX_HOP = 4
 
 @dataclass(frozen=True)
 class Searching(RetrieverPart):
-    """How far and how wide a beam search goes."""
+    """Options of a beam search."""
 
     gives: ClassVar[Kind] = "chain"
 
-    beam_width: int = option(10, "paths carried on at each hop", source="STAR, section 5.1", least=1, most=1_000)
+    beam_width: int = option(10, "paths kept at each hop", source="STAR, section 5.1", least=1, most=1_000)
     max_hop: int = option(2, "longest path in hops between named entities", source="STAR", least=1, most=MAX_HOP)
-    max_topics: int = option(3, "linked entities that a search starts from", least=1, most=20)
-    min_link: float = option(0.1, "of the best link's score, what another needs to be started from", least=0, most=1)
-    link_weight: float = option(1.585, "log-odds that a link lacking 1 to the best one costs a path", least=0)
-    meeting_bonus: float = option(0.0, "log-odds that a path gains which meets another topic's", least=0)
-    return_to_topic: bool = option(False, "an entity that the question is about may be its answer")
-    shortlist_from: int = option(0, "steps offered beyond which relations are shortlisted; 0: never", least=0)
-    shortlist_relations: int = option(100, "relations nearest to the question that are kept then", least=1)
-    bounds: Bounds = field(default_factory=Bounds, metadata=describe_field("what one expansion may read"))
+    max_topics: int = option(3, "topic entities that a search starts from", least=1, most=20)
+    min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
+    link_weight: float = option(1.585, "log-odds that a path loses per 1 that its link scores below the best", least=0)
+    meeting_bonus: float = option(0.0, "log-odds that a path gains for meeting another topic's path", least=0)
+    return_to_topic: bool = option(False, "allow a topic entity as an answer")
+    shortlist_from: int = option(0, "shortlist relations if there are more steps than this; 0: never", least=0)
+    shortlist_relations: int = option(100, "relations nearest to the question in the shortlist", least=1)
+    bounds: Bounds = field(default_factory=Bounds, metadata=describe_field("bounds of one expansion"))
 
     def _search(
         self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, *second_look: Reorganiser
     ) -> Retriever:
-        """Return the search by a scorer, its second look, the merging of paths that meet, and why nothing fits."""
+        """Return the beam search, followed by the second look, the merging of paths that meet, and the reason if
+        nothing fits.
+        """
         search = BeamSearch(
             graph.relations,
             scorer,
@@ -90,11 +92,11 @@ class Similarity(Searching):
 
     name: ClassVar[str] = "similarity"
 
-    link_weight: float = option(1.68, "log-odds that a link lacking 1 to the best one costs a path", least=0)
-    meeting_bonus: float = option(0.672, "log-odds that a path gains which meets another topic's", least=0)
-    shortlist: int = option(16, "candidates of a hop whose text is encoded whole", least=1, most=1_000)
+    link_weight: float = option(1.68, "log-odds that a path loses per 1 that its link scores below the best", least=0)
+    meeting_bonus: float = option(0.672, "log-odds that a path gains for meeting another topic's path", least=0)
+    shortlist: int = option(16, "candidates per hop whose whole text is encoded", least=1, most=1_000)
     weights: Weights = field(
-        default_factory=Weights, metadata=describe_field("what hops cost and are worth (docs/retrieval.md)")
+        default_factory=Weights, metadata=describe_field("weights of the hops (docs/retrieval.md)")
     )
 
     def retriever(self, graph: GraphResources) -> Retriever:
@@ -111,7 +113,7 @@ class Similarity(Searching):
 
 @dataclass(frozen=True)
 class Star(Searching):
-    """Beam search by a trained scorer: a dual encoder, and a cross-attentive scorer that reads the best (STAR)."""
+    """Beam search with a trained scorer: a dual encoder, and a cross-attentive scorer for the best paths (STAR)."""
 
     name: ClassVar[str] = "star"
     kinds: ClassVar[tuple[str, ...]] = ("star",)
@@ -121,10 +123,10 @@ class Star(Searching):
         None, "paths that the cross-attentive scorer reads", source="the checkpoint", least=0, most=1_000
     )
     mix: float | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint", least=0, most=1)
-    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> Retriever:
-        """Return the search; raises `CheckpointError` for a checkpoint that cannot be read or is of another graph."""
+        """Return the search. Raises `CheckpointError` if the checkpoint cannot be read or is of another graph."""
         from ..reorganising.rescoring import Rescoring
 
         scorer = self.scorer(graph)
@@ -135,16 +137,16 @@ class Star(Searching):
             return self._search(graph, scorer, calibration)
         if description.scorer != "cross":
             raise UsageError(
-                f"{self.name}.mix: {self.checkpoint} has the scorer {description.scorer} alone, so mix is 0"
+                f"{self.name}.mix: {self.checkpoint} has only the scorer {description.scorer}, so mix must be 0"
             )
         shortlist = description.shortlist if self.shortlist is None else self.shortlist
         link_weight = calibration.from_log_odds(self.link_weight)
-        reading = Rescoring(scorer, shortlist=shortlist, mix=mix, link_weight=link_weight)
-        return self._search(graph, scorer, calibration, reading)
+        rescoring = Rescoring(scorer, shortlist=shortlist, mix=mix, link_weight=link_weight)
+        return self._search(graph, scorer, calibration, rescoring)
 
     def scorer(self, graph: GraphResources) -> StarScorer:
         """Return the trained scorer over the graph's relations."""
-        from ..retrieval.dual_encoder import star_scorer  # with PyTorch, which is slow to import
+        from ..retrieval.dual_encoder import star_scorer  # PyTorch is slow to import
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
         return star_scorer(graph.words, model, graph.shared.vectors_for)
@@ -152,13 +154,13 @@ class Star(Searching):
 
 @dataclass(frozen=True)
 class Merge(ReorganiserPart):
-    """Chains from different topics that meet share the entities they meet at (ReG, section 4.2)."""
+    """Merges chains from different topics at the entities where they meet (ReG, section 4.2)."""
 
     name: ClassVar[str] = "merge"
     takes: ClassVar[Kind] = "chain"
     gives: ClassVar[Kind] = "chain"
 
-    bonus: float = option(0.0, "log-odds that a chain gains which meets another topic's", least=0)
+    bonus: float = option(0.0, "log-odds that a chain gains for meeting another topic's chain", least=0)
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the merging."""
@@ -166,12 +168,12 @@ class Merge(ReorganiserPart):
 
 
 LANGUAGE_MODEL = "reg-path-lm"
-"""The kind of a checkpoint that is a LoRA."""
+"""The kind of checkpoint that is a LoRA."""
 
 
 @dataclass(frozen=True)
 class RegPath(Searching):
-    """Beam search over relation paths that a trained decoder or language model writes (ReG@Path, docs/reg.md)."""
+    """Beam search over relation paths from a trained decoder or language model (ReG@Path, docs/reg.md)."""
 
     name: ClassVar[str] = "reg-path"
     kinds: ClassVar[tuple[str, ...]] = ("reg-path", LANGUAGE_MODEL)
@@ -179,11 +181,11 @@ class RegPath(Searching):
     checkpoint: str = option(
         "", "folder of the trained decoder or LoRA (docs/reg.md)", source="lodestar train reg-path"
     )
-    model: str = option("", "of a LoRA: where its language model is, by name or folder", source="the checkpoint")
-    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+    model: str = option("", "language model of a LoRA, by name or folder", source="the checkpoint")
+    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> Retriever:
-        """Return the search; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        """Return the search. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         kind, description = graph.shared.describe(self.checkpoint, *self.kinds)
         calibration = Calibration("logit", *description.calibration)
         is_language_model = kind.name == LANGUAGE_MODEL
@@ -209,12 +211,12 @@ class RegTriple(RetrieverPart):
 
     checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple")
     keep: int = option(100, "triples kept", least=1)
-    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
-    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
-    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+    max_topics: int = option(3, "topic entities whose subgraph is read", least=1, most=20)
+    min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
+    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> Retriever:
-        """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..retrieval.triples import TripleRetriever
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
@@ -223,7 +225,7 @@ class RegTriple(RetrieverPart):
 
 @dataclass(frozen=True)
 class RegEntity(RetrieverPart):
-    """The triples around the topics, worth what a graph neural network says of their entities (ReG@Entity)."""
+    """The triples around the topics, scored by a graph neural network over their entities (ReG@Entity)."""
 
     name: ClassVar[str] = "reg-entity"
     kinds: ClassVar[tuple[str, ...]] = ("reg-entity",)
@@ -231,12 +233,12 @@ class RegEntity(RetrieverPart):
 
     checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-entity")
     keep: int = option(300, "pairs of entities whose triples are kept", source="ReG, appendices D.3 and E", least=1)
-    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
-    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
-    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+    max_topics: int = option(3, "topic entities whose subgraph is read", least=1, most=20)
+    min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
+    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> Retriever:
-        """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..retrieval.triples import TripleRetriever
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
@@ -245,7 +247,7 @@ class RegEntity(RetrieverPart):
 
 @dataclass(frozen=True)
 class ChooseEnds(ReorganiserPart):
-    """Chains lead to those of their ends whose triples a trained scorer finds near the best (docs/reg.md)."""
+    """Keeps those ends of each chain whose triples a trained scorer scores near the best (docs/reg.md)."""
 
     name: ClassVar[str] = "choose-ends"
     kinds: ClassVar[tuple[str, ...]] = ("reg-triple", "reg-entity")
@@ -255,14 +257,14 @@ class ChooseEnds(ReorganiserPart):
     checkpoint: str = option(
         "", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple or reg-entity"
     )
-    log_odds: float = option(1.0, "by how much a chosen end may be less likely than the best one", least=0)
-    chains: int = option(10, "best chains whose ends are chosen among", least=1, most=1_000)
-    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
-    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
-    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+    log_odds: float = option(1.0, "how far below the best end a chosen end may score", least=0)
+    chains: int = option(10, "best chains whose ends are chosen", least=1, most=1_000)
+    max_topics: int = option(3, "topic entities whose subgraph is read", least=1, most=20)
+    min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
+    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
-        """Return the reorganiser; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        """Return the reorganiser. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..reorganising.choosing_ends import ChosenEnds
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
@@ -270,21 +272,21 @@ class ChooseEnds(ReorganiserPart):
 
 
 class SubgraphPart(Protocol):
-    """A part that reads subgraphs around linked entities."""
+    """A part that reads subgraphs around topic entities."""
 
     @property
     def max_topics(self) -> int:
-        """Linked entities that a subgraph is read around."""
+        """Topic entities whose subgraph is read."""
         ...
 
     @property
     def min_link(self) -> float:
-        """Share of the best link's score that another link needs."""
+        """Share of the best link's score that another topic needs."""
         ...
 
 
 def subgraph_scorer(part: SubgraphPart, model: TripleScoring, graph: GraphResources) -> SubgraphScorer:
-    """Return what reads the subgraphs of questions and scores their triples with a model."""
+    """Return a scorer that reads the subgraphs of questions and scores their triples with a model."""
     from ..retrieval.triples import GraphRelations, SubgraphScorer
 
     words = {number: graph.words[name] for number, name in graph.relations.items()}
@@ -299,7 +301,7 @@ def subgraph_scorer(part: SubgraphPart, model: TripleScoring, graph: GraphResour
 
 @dataclass(frozen=True)
 class Gril(RetrieverPart):
-    """The triples that a trained network attends to as it grows and prunes a subgraph (GRIL, docs/gril.md)."""
+    """The triples with the most attention as a trained network grows and prunes a subgraph (GRIL, docs/gril.md)."""
 
     name: ClassVar[str] = "gril"
     kinds: ClassVar[tuple[str, ...]] = ("gril",)
@@ -307,12 +309,12 @@ class Gril(RetrieverPart):
 
     checkpoint: str = option("", "folder of the trained retriever (docs/gril.md)", source="lodestar train gril")
     keep: int = option(100, "triples kept", least=1)
-    max_topics: int = option(3, "linked entities that a subgraph is read around", least=1, most=20)
-    min_link: float = option(0.1, "of the best link's score, what another needs to be read around", least=0, most=1)
-    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+    max_topics: int = option(3, "topic entities whose subgraph is read", least=1, most=20)
+    min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
+    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> GrowingRetriever:
-        """Return the retriever; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..retrieval.growing import GrowingRetriever
         from ..retrieval.triples import GraphRelations
 
@@ -330,20 +332,18 @@ class Gril(RetrieverPart):
 
 @dataclass(frozen=True)
 class AdaptiveK(ReorganiserPart):
-    """As many triples as a question takes: so many for each hop that is predicted from its text (docs/gril.md)."""
+    """Keeps a number of triples for each hop that is predicted from the question's text (docs/gril.md)."""
 
     name: ClassVar[str] = "adaptive-k"
     kinds: ClassVar[tuple[str, ...]] = ("gril",)
     takes: ClassVar[Kind | None] = None
     gives: ClassVar[Kind | None] = None
 
-    checkpoint: str = option(
-        "", "folder that `lodestar train gril` wrote, over any graph", source="lodestar train gril"
-    )
+    checkpoint: str = option("", "folder that `lodestar train gril` wrote, for any graph", source="lodestar train gril")
     per_hop: int = option(5, "triples kept for each hop", source="GRIL, appendix C.2", least=1)
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
-        """Return the stage; raises `CheckpointError` for a damaged checkpoint."""
+        """Return the stage. Raises `CheckpointError` if the checkpoint is damaged."""
         from ..reorganising.adaptive import AdaptiveK as Stage
 
         return Stage(graph.shared.model(self.checkpoint, *self.kinds).hops, per_hop=self.per_hop)
@@ -351,15 +351,17 @@ class AdaptiveK(ReorganiserPart):
 
 @dataclass(frozen=True)
 class GrilReader(AnswererPart):
-    """The reader that learned with a gril answers from its evidence (docs/gril.md)."""
+    """Answers from gril's evidence with the reader that was trained jointly with it (docs/gril.md)."""
 
     name: ClassVar[str] = "gril"
     kinds: ClassVar[tuple[str, ...]] = ("gril",)
 
-    checkpoint: str = option("", "folder of a gril that learned with a reader", source="lodestar train gril --reader")
+    checkpoint: str = option(
+        "", "folder of a gril that was trained with a reader", source="lodestar train gril --reader"
+    )
 
     def answerer(self, graph: GraphResources) -> Answerer:
-        """Return the answerer; raises `CheckpointError` for a checkpoint that is damaged or has no reader."""
+        """Return the answerer. Raises `CheckpointError` if the checkpoint is damaged or has no reader."""
         from ...models.text.verbalise import Directed, verbalise_hop
         from ..answering.gril_answers import ChoosingAnswerer, Passages, PointingAnswerer, WritingAnswerer
 

@@ -1,11 +1,11 @@
 """Write retrieved paths into the graph as a picture for Neo4j Browser, and link to it.
 
-Browser keeps one sheet, in the web browser's storage. The command ``:style`` replaces it: typed by hand, or run after
-each connection because the server's configuration says so (``browser.post_connect_cmd``). Browser ignores ``:style``
-beside a query in the same text, so that without the server's help it is a step of its own, once in each web browser.
+Browser has one style sheet, in the web browser's storage. The command ``:style`` replaces it: you type it, or the
+server runs it after each connection (setting ``browser.post_connect_cmd``). Browser ignores ``:style`` beside a query
+in the same text, so without the server's help it is a separate step, once in each web browser.
 
-Browser draws every relationship between the nodes that it shows. So a retrieval that is to be seen alone has nodes of
-its own, under labels that nothing else reads; each has a way to its entity, from where a reader can walk on.
+Browser draws every relationship between the nodes that it shows. So a picture has separate nodes, under labels that
+nothing else reads; each has a relationship to its entity, from which you can explore further.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DECLARATION = re.compile(r"([\w-]+)\s*:\s*(?:'([^']*)'|([^;]+?))\s*;")
 def style_sheet() -> str:
     """Return the style sheet as GraSS, on one line.
 
-    It has no ``#`` and no ``&``: Browser cuts the text of a link there, however encoded.
+    It has no ``#`` and no ``&``, because Browser cuts the text of a link there, even if encoded.
     """
     text = Path(__file__).with_name("style.grass").read_text(encoding="utf-8")
     return " ".join(text.split())
@@ -61,20 +61,20 @@ def style_rules() -> dict[str, dict[str, str]]:
 
 
 def style_command() -> str:
-    """Return the command that puts the style sheet in force when it is typed into Browser."""
+    """Return the Browser command that applies the style sheet."""
     return f":style {style_sheet()}"
 
 
 def post_connect_command() -> str:
-    """Return the value of ``browser.post_connect_cmd`` with which a server styles Browser by itself.
+    """Return the value of ``browser.post_connect_cmd`` with which a server applies the style sheet itself.
 
-    The sheet is in its JSON form: the setting is a list of commands, separated by the semicolons that GraSS has too.
+    The sheet is in JSON, because the setting separates commands by semicolons, which GraSS also has.
     """
     return f"style {json.dumps(style_rules(), separators=(',', ':'))}"
 
 
 def styles_pictures(command: str) -> bool:
-    """Whether a server with this ``browser.post_connect_cmd`` styles the pictures by itself."""
+    """Return whether a server with this ``browser.post_connect_cmd`` styles the pictures itself."""
     return "node.LodestarQuestion" in command
 
 
@@ -85,10 +85,10 @@ _READ_ONLY_CODES = ("Forbidden", "AccessMode", "ReadOnly")
 
 
 class BrowserView:
-    """Pictures of evidence in one database.
+    """Writes pictures of evidence into one database.
 
     `browser_url` is Browser's own address, such as ``http://127.0.0.1:7474/browser/``. A picture has at most
-    `max_paths` paths with `max_instances` entity paths each. Raises `UsageError` for another kind of address.
+    `max_paths` paths with `max_instances` entity paths each. Raises `UsageError` for an invalid address.
     """
 
     def __init__(
@@ -105,9 +105,9 @@ class BrowserView:
         self._max_instances = max_instances
 
     def show(self, evidence: Evidence[Item]) -> str:
-        """Write the evidence in the place of an earlier one of the same question; return the link that shows it.
+        """Write a picture of the evidence, replacing an earlier one of the same question; return its link.
 
-        Raises `UsageError` when nothing was retrieved, `DatabaseError` when the database does not let us write.
+        Raises `UsageError` if nothing was retrieved, `DatabaseError` if the user may not write.
         """
         if not evidence.items:
             reason = evidence.note or "no path was found"
@@ -117,9 +117,9 @@ class BrowserView:
         return browser_link(self._browser_url, self._gateway.connection, picture_query(picture.question_id))
 
     def show_growth(self, growth: Growth) -> str:
-        """Write how a subgraph grew in the place of an earlier picture of it; return the link that shows it.
+        """Write a picture of a subgraph's growth, replacing an earlier one; return its link.
 
-        Raises `UsageError` when nothing grew, `DatabaseError` when the database does not let us write.
+        Raises `UsageError` if nothing grew, `DatabaseError` if the user may not write.
         """
         if not any(layer.edges for layer in growth.layers):
             raise UsageError(f"nothing to show for {growth.question.text!r}: nothing grew from its entities")
@@ -128,13 +128,13 @@ class BrowserView:
         return browser_link(self._browser_url, self._gateway.connection, picture_query(picture.question_id))
 
     def style_link(self) -> str | None:
-        """Return the link that styles Browser, or None where the server does that by itself."""
+        """Return the link that styles Browser, or None if the server does so itself."""
         if styles_pictures(self._server_command()):
             return None
         return browser_link(self._browser_url, self._gateway.connection, style_command())
 
     def clear(self) -> ClearReport:
-        """Remove every picture from the database; return how much that was."""
+        """Remove every picture from the database, and return the counts."""
         removed = ClearReport(0, 0, 0)
         while (batch := self._write(clear_pictures(_CLEAR_BATCH))).num_nodes:
             removed = ClearReport(*map(sum, zip(removed, batch, strict=True)))
@@ -144,7 +144,7 @@ class BrowserView:
         try:
             return self._gateway.fetch(read_browser_command())
         except DatabaseError as error:
-            if type(error) is DatabaseError:  # a server that does not tell its settings: hosted ones
+            if type(error) is DatabaseError:  # a hosted server that hides its settings
                 return ""
             raise
 
@@ -157,31 +157,31 @@ class BrowserView:
             connection = self._gateway.connection
             raise DatabaseError(
                 f"{connection.where} does not let {connection.user!r} write to database {connection.database!r}: "
-                "pictures for Browser are nodes of their own; use a user that may write"
+                "pictures for Browser are written as nodes; use a user that may write"
             ) from error
 
 
 def browser_link(browser_url: str, connection: Connection, command: str) -> str:
-    """Return the link that opens Browser at this database with `command` ready in its editor.
+    """Return the link that opens Browser at this database with `command` in its editor.
 
-    It has the user's name and never a password.
+    It contains the user's name but never a password.
     """
     parts = urlsplit(connection.uri)
-    scheme = parts.scheme.replace("+ssc", "+s")  # Browser has no such scheme: the web browser judges certificates
+    scheme = parts.scheme.replace("+ssc", "+s")  # Browser has no +ssc: the web browser checks certificates
     server = f"{scheme}://{quote(connection.user, safe='')}@{parts.netloc.rpartition('@')[2]}"
     values = {"dbms": server, "db": connection.database, "cmd": "edit", "arg": command}
     return f"{browser_url}?{urlencode(values, safe='', quote_via=quote)}"
 
 
 def browser_url_at(uri: str) -> str:
-    """Return where the server at a driver's address has its Browser, unless it was configured otherwise."""
+    """Return the default address of Browser for a driver's address."""
     parts = urlsplit(uri)
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or "localhost"
     return f"https://{host}:7473/browser/" if "+s" in parts.scheme else f"http://{host}:7474/browser/"
 
 
 def check_url(url: str) -> str:
-    """Return the address of a Browser; raise `UsageError` when it is not one."""
+    """Return the address of a Browser. Raises `UsageError` if it is invalid."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise UsageError(f"Browser's address: expected one like http://localhost:7474/browser/, found {url!r}")
@@ -189,9 +189,9 @@ def check_url(url: str) -> str:
 
 
 def open_link(link: str) -> bool:
-    """Open the link in the user's web browser; return whether there was one.
+    """Open the link in the user's web browser; return whether there is one.
 
-    A text browser would take over the terminal, so it counts only when the user named it in ``BROWSER``.
+    A text browser would take over the terminal, so it is used only if ``BROWSER`` names it.
     """
     try:
         found = webbrowser.get()

@@ -1,4 +1,4 @@
-"""Explain a score: which words of the question and steps of a path it came from."""
+"""Explain a score by the words of the question and of the path."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as the scorer read it; `weight` is the sum of its tokens' weights, `tokens` are as in the vocabulary."""
+    """A word as the scorer reads it; `weight` is the sum of its tokens' weights, `tokens` are as in the vocabulary."""
 
     text: str
     weight: float
@@ -38,11 +38,11 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedPath:
-    """A chain with what was attended to. The weights of `question` add up to 1, and so do those of `words`.
+    """A chain with the weights of words. The weights of `question` sum to 1, and so do those of `words`.
 
-    score: what the search ranks by. cross_score: s(q, p) of the cross-attentive scorer, in 0 to 1; None where there is
-    none. question: what `[QSP]` attends to, or what the score loses without each word. words: what `[PSP]` attends to,
-    in the words of the path, or what its likeness to the question loses.
+    score: what the search ranks by. cross_score: s(q, p) of the cross-attentive scorer, in 0 to 1; None without one.
+    question: the attention of `[QSP]`, or the score's loss without each word. words: the attention of `[PSP]` over the
+    path's words, or the loss of the path's similarity to the question.
     """
 
     path: Chain
@@ -54,7 +54,7 @@ class ExplainedPath:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The best paths of a question, best first; `paths` is empty where none was found, and `note` may say why."""
+    """The best paths of a question, best first; `paths` is empty if none was found, and `note` may say why."""
 
     question: Question
     paths: tuple[ExplainedPath, ...]
@@ -62,18 +62,18 @@ class Explanation:
 
     @property
     def labels(self) -> tuple[str, str]:
-        """What the weights of the question's and of the path's words are called: by attention, else by occlusion."""
+        """The labels of the weights of the question's and the path's words: for attention, else for occlusion."""
         has_attention = all(path.cross_score is not None for path in self.paths)
         return ("[QSP]", "[PSP]") if has_attention else ("question", "path")
 
     @property
     def most_of_question(self) -> float:
-        """The largest weight of a word of the question, over all paths: what is shaded darkest."""
+        """The largest weight of a question word over all paths, which gets the darkest shade."""
         return _most(word for path in self.paths for word in path.question)
 
     @property
     def most_of_path(self) -> float:
-        """The same of the words of the paths."""
+        """The largest weight of a path word over all paths."""
         return _most(word for path in self.paths for word in path.words)
 
     def _repr_html_(self) -> str:
@@ -93,26 +93,26 @@ def _most(words: Iterable[Word]) -> float:
 
 
 Spelling = Literal["##", "Ġ", "▁"]
-"""How a tokenizer marks pieces: BERT those that go on, RoBERTa (byte by byte) and SentencePiece those that begin."""
+"""How a tokenizer marks pieces: BERT marks continuations, RoBERTa (bytes) and SentencePiece mark beginnings."""
 
 _OWN_BYTES = [*range(33, 127), *range(161, 173), *range(174, 256)]
 _OTHER_BYTES = [byte for byte in range(256) if byte not in _OWN_BYTES]
 _BYTE_OF = {chr(byte): byte for byte in _OWN_BYTES} | {chr(256 + i): byte for i, byte in enumerate(_OTHER_BYTES)}
-"""The byte behind each character of a byte-level vocabulary (GPT-2's table)."""
+"""The byte of each character of a byte-level vocabulary (GPT-2's table)."""
 
 
 def spelling_of(tokens: Iterable[str]) -> Spelling:
-    """Return how the tokens are marked: by the mark that most of them begin with, `##` where none has any."""
+    """Return the mark that most tokens begin with, `##` if none has any."""
     marks: tuple[Spelling, ...] = ("##", "Ġ", "▁")
     seen = list(tokens)
     return max(marks, key=lambda mark: sum(token.startswith(mark) for token in seen))
 
 
 def join_tokens(tokens: Sequence[tuple[str, float]], spelling: Spelling) -> tuple[Word, ...]:
-    """Return the words of weighted tokens, in order. Punctuation and special tokens are words of their own."""
+    """Join weighted tokens to words, in order. Punctuation and special tokens are separate words."""
     words: list[list[tuple[str, float]]] = []
     for token, weight in tokens:
-        if words and _goes_on(words[-1][-1][0], token, spelling):
+        if words and _continues_word(words[-1][-1][0], token, spelling):
             words[-1].append((token, weight))
         else:
             words.append([(token, weight)])
@@ -122,7 +122,7 @@ def join_tokens(tokens: Sequence[tuple[str, float]], spelling: Spelling) -> tupl
     )
 
 
-def _goes_on(before: str, token: str, spelling: Spelling) -> bool:
+def _continues_word(before: str, token: str, spelling: Spelling) -> bool:
     if before in SPECIAL_TOKENS or token in SPECIAL_TOKENS:
         return False
     if spelling == "##":
@@ -148,25 +148,25 @@ def _text(tokens: Sequence[str], spelling: Spelling) -> str:
 
 
 PUNCTUATION = string.punctuation + "“”‘’"
-NOT_USED = "the order is the dual encoder's alone: this checkpoint gives the scorer that attends no weight beside it"
-OCCLUSION = "no attention to show: the weights are what a path's score loses when a word is left out"
+NOT_USED = "the order is by the dual encoder alone: this checkpoint gives the cross-attentive scorer no weight"
+OCCLUSION = "no attention to show: the weights are the loss of a path's score without a word"
 
 
 def explaining_part(recipe: Recipe) -> Star | Similarity:
-    """Return the part of a recipe whose scores can be explained; raise `UsageError` where there is none."""
+    """Return the part of a recipe whose scores can be explained. Raises `UsageError` if there is none."""
     part = next((part for part in recipe.parts.values() if isinstance(part, Star | Similarity)), None)
     if part is None:
         raise UsageError(
-            f"recipe {recipe.name} has no scores of paths to explain: take a recipe with the part similarity or star, "
+            f"recipe {recipe.name} has no path scores to explain: use a recipe with the part similarity or star, "
             "or name the folder of a trained scorer with --checkpoint"
         )
     return part
 
 
 def explain_evidence(evidence: Evidence[Item], part: Star | Similarity, graph: GraphResources) -> Explanation:
-    """Return the evidence's chains with what their scores rest on, each read with the question once more.
+    """Return the evidence's chains with the weights of words, each scored with the question again.
 
-    That is what the cross-attentive scorer attended to; where there is none, what a score loses without each word.
+    The weights are the attention of the cross-attentive scorer; without one, the score's loss without each word.
     """
     scorer = part.scorer(graph)
     topics = {topic.entity.id: topic for topic in evidence.topics}
@@ -203,10 +203,10 @@ def explain_by_occlusion(
     scorer: PathScorer,
     graph: GraphResources,
 ) -> tuple[ExplainedPath, ...]:
-    """Return the chains with what their scores lose when a word of the question is left out (Zeiler and Fergus 2014).
+    """Return the chains with their scores' loss without each word of the question (Zeiler and Fergus 2014).
 
-    The words that name a topic have no weight: scorers do not read them. A word of the path weighs what the path's
-    likeness to the question loses without it, whatever the scorer: our own.
+    Words that name a topic have no weight, because scorers do not read them. The weight of a path's word is the loss of
+    the path's similarity to the question without it, for every scorer: our own.
     """
     if not chains:
         return ()
@@ -218,28 +218,28 @@ def explain_by_occlusion(
     found = []
     for rank, (topic, chain) in enumerate(zip(topics, chains, strict=True)):
         named = set(mention_of(topic).lower().split())
-        lost = [
+        losses = [
             0.0 if word.lower().strip(PUNCTUATION) in named else max(0.0, scores[0, rank] - scores[at, rank])
             for at, word in enumerate(words, start=1)
         ]
-        of_path = " ".join(verbalise_hop(hop) for hop in hops_of(chain.value.relation_path, graph.words)).split()
-        left_out = [" ".join(of_path[:at] + of_path[at + 1 :]) or "?" for at in range(len(of_path))]
-        vectors = graph.shared.vectors.stacked([question, " ".join(of_path), *left_out])
-        likeness = vectors[1:] @ vectors[0]
+        path_words = " ".join(verbalise_hop(hop) for hop in hops_of(chain.value.relation_path, graph.words)).split()
+        left_out = [" ".join(path_words[:at] + path_words[at + 1 :]) or "?" for at in range(len(path_words))]
+        vectors = graph.shared.vectors.stacked([question, " ".join(path_words), *left_out])
+        similarity = vectors[1:] @ vectors[0]
         found.append(
             ExplainedPath(
                 chain.value,
                 score=chain.score,
                 cross_score=None,
-                question=_weigh_words(words, np.array(lost)),
-                words=_weigh_words(of_path, np.maximum(likeness[0] - likeness[1:], 0.0)),
+                question=_weigh_words(words, np.array(losses)),
+                words=_weigh_words(path_words, np.maximum(similarity[0] - similarity[1:], 0.0)),
             )
         )
     return tuple(found)
 
 
 def _weigh_words(words: Sequence[str], lost: npt.NDArray[np.floating]) -> tuple[Word, ...]:
-    """Return words with weights that add up to 1, equal ones where none matters."""
+    """Return words with weights that sum to 1, equal ones if no word matters."""
     total = float(lost.sum())
     weights = lost / total if total > 0 else np.full(len(words), 1 / max(len(words), 1))
     return tuple(Word(word, weight, ((word, weight),)) for word, weight in zip(words, weights.tolist(), strict=True))
@@ -258,7 +258,7 @@ def _explain_path(question: str, topic: Topic, chain: Scored[Chain], scorer: Sta
 
 
 def explanation_data(explanation: Explanation) -> dict[str, Any]:
-    """Return an explanation: each chain as in evidence, with the weights of words and of their tokens."""
+    """Return an explanation as plain data: each chain as in evidence, with the weights of words and tokens."""
     return {
         "format": FORMAT,
         "id": explanation.question.id,

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 MAX_EDGES = 24
-"""Of a layer that are shown: the most attended to; how many more there were is said."""
+"""The most edges of a layer to show, by attention; the number of others is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrownEdge:
-    """An edge as it was walked: from `source` to `target`, along the relation or against it."""
+    """A walked edge from `source` to `target`; `inverse` if against the relation's direction."""
 
     source: Entity
     relation: str
@@ -34,7 +34,7 @@ class GrownEdge:
 
 @dataclass(frozen=True, slots=True)
 class GrownLayer:
-    """The edges of a layer, the most attended to first, and how many were kept and pruned that are not among them."""
+    """The shown edges of a layer by descending attention, and the numbers of other kept and pruned edges."""
 
     edges: tuple[GrownEdge, ...]
     more_kept: int
@@ -43,7 +43,7 @@ class GrownLayer:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How the subgraph of a question grew."""
+    """The growth of a question's subgraph."""
 
     question: Question
     topics: tuple[Topic, ...]
@@ -57,7 +57,7 @@ class Growth:
 
 
 def show_layer(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer:
-    """Return a layer of these edges, the most attended to first; of equal ones by name."""
+    """Return a layer with the edges of highest attention; ties by name."""
     ranked = sorted(edges, key=lambda e: (-e.attention, e.source.id, e.relation, e.inverse, e.target.id))
     left_out = ranked[max_edges:]
     kept = sum(edge.kept for edge in left_out)
@@ -65,7 +65,7 @@ def show_layer(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer
 
 
 def growth_data(growth: Growth) -> dict[str, object]:
-    """Return it as plain data for JSON."""
+    """Return the growth as plain data for JSON."""
     return {
         "question": growth.question.text,
         "topics": [{"id": topic.entity.id, "name": topic.entity.name} for topic in growth.topics],
@@ -93,7 +93,7 @@ def growth_data(growth: Growth) -> dict[str, object]:
 
 
 def growth_lines(growth: Growth) -> list[str]:
-    """Return it as lines of text: of each layer the edges that are shown, pruned ones marked."""
+    """Return the growth as lines of text: the shown edges of each layer, pruned ones marked."""
     lines = []
     for number, layer in enumerate(growth.layers, start=1):
         lines.append(f"layer {number}")
@@ -103,17 +103,17 @@ def growth_lines(growth: Growth) -> list[str]:
             text = f"{edge.source.label} {relation} {edge.target.label}"
             lines.append(f"  {100 * edge.attention:5.1f} %  {one_line(text, 200)}{pruned}")
         if layer.more_kept or layer.more_pruned:
-            lines.append(f"  and {layer.more_kept:,} more that were kept, {layer.more_pruned:,} more that were pruned")
+            lines.append(f"  and {layer.more_kept:,} more kept, {layer.more_pruned:,} more pruned")
     return lines
 
 
 def growing_part(recipe: Recipe) -> Gril | None:
-    """Return the part of a recipe that grows a subgraph, None where there is none."""
+    """Return the part of a recipe that grows a subgraph, None if there is none."""
     return next((part for part in recipe.parts.values() if isinstance(part, Gril)), None)
 
 
 def growth_of(evidence: Evidence[Item], retriever: GrowingRetriever) -> Steps[Growth]:
-    """Return how the subgraph of the evidence's question grew; it is read once more."""
+    """Return the growth of the subgraph of the evidence's question; the subgraph is read again."""
     linked = LinkedQuestion(evidence.question, evidence.topics)
     batch, found = yield from retriever.grow([linked])
     layers = []

@@ -1,4 +1,4 @@
-"""Draw an explanation as an HTML page.
+"""Draw an explanation as SVG and as an HTML page.
 
 The browser lays it out; only the curves of a grown subgraph have coordinates, 26 pixels a row.
 """
@@ -25,7 +25,7 @@ _NO_CHARACTERS = "\ufffe\uffff"
 
 
 def markup(text: str) -> str:
-    """Return text escaped for XML and HTML; what could steer a reader's eye or is not allowed there becomes U+FFFD."""
+    """Return text escaped for XML and HTML; invisible control characters and forbidden ones become U+FFFD."""
     return escape(
         "".join(
             "\ufffd" if c in _NO_CHARACTERS or (unicodedata.category(c) in _INVISIBLE and c not in _JOINERS) else c
@@ -35,7 +35,7 @@ def markup(text: str) -> str:
 
 
 def ends_named(chain: Chain) -> str:
-    """Return the names of a chain's ends, the first few with the number of all others; not yet escaped."""
+    """Return the names of a chain's first ends and the number of others; not yet escaped."""
     named = [_cut_name(end.label) for end in chain.ends[:MAX_ENDS]]
     more = len(chain.ends) - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more else "")

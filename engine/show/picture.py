@@ -1,7 +1,7 @@
-"""Choose the nodes and relationships of a picture.
+"""Choose the nodes and relationships of a picture for Neo4j Browser.
 
-Browser's style sheet knows no width that depends on a property, one of each relationship type alone. So what was
-walked has one of a few types of our own, by its attention, and the relation is its caption.
+Browser's style sheet supports one width per relationship type, none by property. So walked edges have a few types of
+our own, by attention, and the relation as caption.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .growth import GrownEdge, Growth
 
 @dataclass(frozen=True, slots=True)
 class PictureNode:
-    """A node to draw: `label` decides its style, `name` is what it says.
+    """A node to draw: `label` decides its style, `name` is its text.
 
-    `id` is that of its entity, `literal` that of its literal, if it has one. One label a node: with a second one,
-    common to all, Browser would colour all alike.
+    `id` is the id of its entity, `literal` that of its literal, if any. A node has one label: with a second one common
+    to all, Browser would give all the same colour.
     """
 
     label: str
@@ -36,14 +36,14 @@ class PictureNode:
 
     @property
     def all_properties(self) -> dict[str, Any]:
-        """What is written of it, absent values left out."""
+        """The properties to write, without absent values."""
         own = {"name": self.name, "id": self.id, "literal": self.literal}
         return {**self.properties, **{key: value for key, value in own.items() if value is not None}}
 
 
 @dataclass(frozen=True, slots=True)
 class PictureArrow:
-    """An arrow to draw between two nodes, given by their indexes in the picture."""
+    """An arrow to draw between two nodes, given by their indices in the picture."""
 
     start: int
     end: int
@@ -53,7 +53,7 @@ class PictureArrow:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is drawn for one question. `question_id` is made of hexadecimal digits."""
+    """The picture of one question. `question_id` consists of hexadecimal digits."""
 
     question_id: str
     nodes: tuple[PictureNode, ...]
@@ -61,7 +61,7 @@ class Picture:
 
 
 class ClearReport(NamedTuple):
-    """How much was removed."""
+    """Counts of removed items."""
 
     num_questions: int
     num_nodes: int
@@ -69,7 +69,7 @@ class ClearReport(NamedTuple):
 
 
 def write_picture(picture: Picture) -> Request[int]:
-    """Write the picture in the place of an earlier one of the same question; the number of nodes written."""
+    """Write a picture, replacing an earlier one of the same question; returns the number of nodes."""
     params = {
         "question": picture.question_id,
         "nodes": [{"label": n.label, "properties": n.all_properties} for n in picture.nodes],
@@ -86,13 +86,13 @@ def clear_pictures(limit: int) -> Request[ClearReport]:
 
 
 def read_browser_command() -> Request[str]:
-    """The commands that Browser runs after each connection to this server, "" where there are none."""
+    """Read the commands that Browser runs after each connection to this server, "" if there are none."""
     return Request(template("read_browser_command"), {}, lambda rows: str(rows[0][0] or "") if rows else "")
 
 
 def picture_query(question_id: str) -> str:
-    """Return the query that shows a picture, for Browser's editor: on one line, so that Enter runs it."""
-    int(question_id, 16)  # the id becomes part of the query: digits only
+    """Return the query that shows a picture, on one line, so that Enter runs it in Browser's editor."""
+    int(question_id, 16)  # becomes part of the query: hexadecimal digits only
     text = template("show_browser_picture").render({})
     return " ".join(text.replace("$question", f"'{question_id}'").split())
 
@@ -102,7 +102,7 @@ MAX_INSTANCES = 5
 
 
 def question_id(question: Question) -> str:
-    """Return the id of a question's picture: the same for the same text and topic entities."""
+    """Return the id of a question's picture, from its text and topic entities."""
     key = "\n".join((question.text, *question.topic_entities))
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
@@ -110,7 +110,7 @@ def question_id(question: Question) -> str:
 def picture_of(evidence: Evidence[Item], max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES) -> Picture:
     """Return the picture of the best `max_paths` paths, each with at most `max_instances` of its entity paths.
 
-    An entity is one node, whichever paths it is on; what is left out is a node that says how much.
+    An entity is one node, even on several paths; a separate node tells how much is left out.
     """
     chains = to_chains(evidence)
     drawing = _Drawing(chains.question)
@@ -126,7 +126,7 @@ def picture_of(evidence: Evidence[Item], max_paths: int = MAX_PATHS, max_instanc
 
 
 class _Drawing:
-    """A picture in the making; the question is node 0."""
+    """Builder of a picture; the question is node 0."""
 
     def __init__(self, question: Question) -> None:
         self.nodes = [PictureNode("LodestarQuestion", question.text)]
@@ -147,7 +147,7 @@ class _Drawing:
                 self.arrows.append(PictureArrow(0, index, "LODESTAR_ABOUT", properties))
 
     def add_path(self, rank: int, path: Scored[Chain], instances: tuple[Path, ...]) -> None:
-        """Add a path with its rank and score, between the question and where its entity paths lead."""
+        """Add a path with its rank and score, between the question and the ends of its entity paths."""
         ranked = {"rank": rank, "score": path.score}
         node = PictureNode(
             "LodestarPath",
@@ -164,7 +164,7 @@ class _Drawing:
             self.add_rest(index, f"and {number}more")
 
     def add_triples(self, shown: list[tuple[Scored[Chain], tuple[Path, ...]]]) -> None:
-        """Add each triple once, with the ranks of the paths that it is on."""
+        """Add each triple once, with the ranks of its paths."""
         ranks: dict[Triple, list[int]] = {}
         for rank, (_, instances) in enumerate(shown, start=1):
             for triple in dict.fromkeys(triple for instance in instances for triple in instance.triples):
@@ -174,7 +174,7 @@ class _Drawing:
             self.arrows.append(PictureArrow(head, tail, triple.relation, {"paths": paths}))
 
     def add_rest(self, of: int, words: str) -> None:
-        """Add a node that says what is not drawn."""
+        """Add a node that tells what is not drawn."""
         self.arrows.append(PictureArrow(of, self._add(PictureNode("LodestarRest", words)), "LODESTAR_REST"))
 
     def _add(self, node: PictureNode) -> int:
@@ -190,23 +190,23 @@ def entity_node(label: str, entity: Entity) -> PictureNode:
 
 
 WIDTHS = (0.1, 0.25, 0.5, 0.75)
-"""Attention from which an edge is wider: types `LODESTAR_GREW_1` to `LODESTAR_GREW_5`."""
+"""Attention thresholds of the widths: types `LODESTAR_GREW_1` to `LODESTAR_GREW_5`."""
 PRUNED = "LODESTAR_PRUNED"
 
 
 def growth_id(question: Question) -> str:
-    """Return the id of the picture of how a question's subgraph grew, another than that of its paths."""
+    """Return the id of the picture of a subgraph's growth, which differs from that of the paths."""
     key = "\n".join(("growth", question.text, *question.topic_entities))
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def width_type(attention: float) -> str:
-    """Return the type of an edge with this attention."""
+    """Return the relationship type of an edge with this attention."""
     return f"LODESTAR_GREW_{1 + sum(attention >= least for least in WIDTHS)}"
 
 
 def picture_of_growth(growth: Growth) -> Picture:
-    """Return the picture: each edge once, with its highest attention, its layers, and whether it was kept in one."""
+    """Return the picture: each edge once, with its highest attention, its layers, and whether any layer kept it."""
     nodes = [PictureNode("LodestarQuestion", growth.question.text)]
     index: dict[Entity, int] = {}
 
@@ -217,14 +217,14 @@ def picture_of_growth(growth: Growth) -> Picture:
         return index[entity]
 
     arrows = [PictureArrow(0, place(topic.entity, "LodestarTopic"), "LODESTAR_ABOUT") for topic in growth.topics]
-    walked: dict[tuple[Entity, str, bool, Entity], list[tuple[int, GrownEdge]]] = {}
+    grown: dict[tuple[Entity, str, bool, Entity], list[tuple[int, GrownEdge]]] = {}
     for number, layer in enumerate(growth.layers, start=1):
         for edge in layer.edges:
-            walked.setdefault((edge.source, edge.relation, edge.inverse, edge.target), []).append((number, edge))
-    grown_from = {edge.source for some in walked.values() for _, edge in some}
-    for (source, relation, inverse, target), some in walked.items():
-        attention = max(edge.attention for _, edge in some)
-        is_kept = any(edge.kept for _, edge in some)
+            grown.setdefault((edge.source, edge.relation, edge.inverse, edge.target), []).append((number, edge))
+    grown_from = {edge.source for edges in grown.values() for _, edge in edges}
+    for (source, relation, inverse, target), edges in grown.items():
+        attention = max(edge.attention for _, edge in edges)
+        is_kept = any(edge.kept for _, edge in edges)
         start = place(source, "LodestarInner")
         end = place(target, "LodestarInner" if target in grown_from or not is_kept else "LodestarEnd")
         shown = f"← {relation}" if inverse else relation
@@ -232,7 +232,7 @@ def picture_of_growth(growth: Growth) -> Picture:
             "caption": f"{shown} {100 * attention:.0f} %",
             "relation": relation,
             "attention": attention,
-            "layers": [number for number, _ in some],
+            "layers": [number for number, _ in edges],
             "kept": is_kept,
         }
         arrows.append(PictureArrow(start, end, width_type(attention) if is_kept else PRUNED, properties))

@@ -1,1 +1,1 @@
-"""What a model is taught from: training data made of a graph and of questions with their answers."""
+"""Build training data from a graph and questions with gold answers."""

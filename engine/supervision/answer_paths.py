@@ -1,11 +1,11 @@
-"""Find the relation paths that lead from a question's topics to its answers.
+"""Find the relation paths from a question's topics to its answers.
 
-Inner hops are walked, for many topics at once. Of the last hop it is enough to know which relations lead on, except
-where one may lead to unnamed mediators: there the hop goes on.
+Inner hops are walked, for many topics at once. For the last hop it is enough to know its relations, unless it may lead
+to unnamed mediators, where the hop continues.
 
-Of the paths that were walked the ends are known. Of the last hops, which were not, those are walked that the database
-finds on the way to an answer: between topic and answer, both held (``find_answer_paths.cypher``), or where paths are
-longer by the last steps to the answers (``find_last_steps.cypher``), which meet what was walked from the topic.
+The ends of walked paths are known. Of the last hops, which were not walked, only those towards an answer are walked:
+the database finds them between topic and answer (``find_answer_paths.cypher``), or for longer paths by the last steps
+to the answers (``find_last_steps.cypher``), which meet the paths from the topic.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from ..values import Entity, Step
 from .placing import Placed
 
 WalkedHop = tuple[Step, ...]
-"""From one named entity to the next: one step, or the steps into unnamed mediators and the one out of them. That a step
-leads to a mediator is said by its place in the hop alone."""
+"""From one named entity to the next: one step, or the steps into unnamed mediators and out of them. The position in the
+hop alone tells that a step leads to a mediator.
+"""
 
 WalkedPath = tuple[WalkedHop, ...]
 
 HopTrie = dict[WalkedHop, "HopTrie"]
-"""The relation paths that leave a topic: each hop with the hops that can follow it."""
+"""The relation paths from a topic: each hop with the hops that can follow it."""
 
 
 def steps_of(hops: WalkedPath) -> tuple[Step, ...]:
@@ -40,35 +41,35 @@ def steps_of(hops: WalkedPath) -> tuple[Step, ...]:
 
 
 def write_hop(hop: WalkedHop) -> str:
-    """Return a hop as a mined file has it."""
+    """Return a hop in the format of a mined file."""
     return THROUGH.join(map(str, hop))
 
 
 def write_trie(trie: HopTrie) -> Mapping[str, Any]:
-    """Return a trie as a mined file has it."""
+    """Return a trie in the format of a mined file."""
     return {write_hop(hop): write_trie(following) for hop, following in trie.items()}
 
 
 EXPANDED_TOGETHER = 128
-"""Steps taken in one request: few enough to be answered well within its timeout."""
+"""Steps per request: few enough to finish well within its timeout."""
 
 _END: HopTrie = {}
-"""What follows the last hop; shared, never written to."""
+"""The children of a last hop; shared and never changed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Way:
-    """A walked relation path: the hops that are complete, and the steps of the one under way at mediators."""
+    """A walked relation path: the complete hops, and the steps of an unfinished hop at mediators."""
 
     frontier: Frontier
     hops: WalkedPath
     under_way: WalkedHop
     following: HopTrie
-    """The node of the trie that `hops` lead to."""
+    """The trie node of `hops`."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All steps walked."""
+        """All steps walked so far."""
         return (*steps_of(self.hops), *self.under_way)
 
     def hop(self, step: Step) -> WalkedHop:
@@ -80,7 +81,7 @@ class Way:
 class Explored:
     """The relation paths from one topic.
 
-    walked: the ways whose ends are known. last: the ways from which last hops leave. cut: there are more paths.
+    walked: paths with known ends. last: paths that last hops extend. cut: there are more paths.
     """
 
     topic: Entity
@@ -92,10 +93,10 @@ class Explored:
 
 
 class Explorer:
-    """Walks all that can be walked from the topics of a tree, `max_paths` relation paths from each at most.
+    """Walks all relation paths from the topics of a tree, at most `max_paths` from each.
 
-    `relations` has the names of the catalogue's numbers, `mediating` the signed numbers of the relations that unnamed
-    entities are in.
+    `relations` maps catalogue numbers to names, `mediating` has the signed numbers of the relations of unnamed
+    entities.
     """
 
     def __init__(
@@ -107,14 +108,14 @@ class Explorer:
         self.max_paths = max_paths
 
     def explore(self, roots: Sequence[Frontier]) -> Steps[dict[str, Explored]]:
-        """Return what can be walked from each topic, by its id."""
+        """Return the relation paths from each topic, by its id."""
         reaches = {root.topic.id: Explored(root.topic) for root in roots}
         front = [Way(root, (), (), reaches[root.topic.id].trie) for root in roots]
         while front:
-            taken = [(way, step) for way in front for step in self._leaving(way, reaches[way.frontier.topic.id])]
-            reached = yield from expand(self.tree, [(way.frontier, step) for way, step in taken])
+            chosen = [(way, step) for way in front for step in self._leaving(way, reaches[way.frontier.topic.id])]
+            reached = yield from expand(self.tree, [(way.frontier, step) for way, step in chosen])
             front = []
-            for (way, step), frontier in zip(taken, reached, strict=True):
+            for (way, step), frontier in zip(chosen, reached, strict=True):
                 reach = reaches[frontier.topic.id]
                 if frontier.at_mediator:
                     reach.num_paths -= 1
@@ -130,7 +131,7 @@ class Explorer:
         return reaches
 
     def _leaving(self, way: Way, reach: Explored) -> Iterator[Step]:
-        """Note the last hops that leave a way, and yield the other steps: those that have to be walked."""
+        """Record the last hops that extend a path, and yield the other steps, which must be walked."""
         is_last = len(way.hops) + 1 == self.tree.max_hop
         if is_last:
             reach.last.append(way)
@@ -146,7 +147,7 @@ class Explorer:
 
 
 def expand(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Step]]) -> Steps[list[Frontier]]:
-    """Take the steps, some at a time, and return the frontiers they lead to, in order."""
+    """Take the steps in batches and return the frontiers they lead to, in order."""
     reached: list[Frontier] = []
     for start in range(0, len(chosen), EXPANDED_TOGETHER):
         reached += yield from tree.expand(chosen[start : start + EXPANDED_TOGETHER])
@@ -155,9 +156,9 @@ def expand(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Step]]) -> Steps
 
 @dataclass(frozen=True, slots=True)
 class RightPath:
-    """A relation path from a topic, by its place among the question's, that leads to at least one right answer.
+    """A relation path from a topic (by its index in the question) to at least one gold answer.
 
-    precision: right ends / ends. recall: right ends / right answers. gold: an annotator wrote its relations down.
+    precision: right ends / ends. recall: right ends / gold answers. gold: an annotator wrote its relations.
     """
 
     topic: int
@@ -174,10 +175,10 @@ class RightPath:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The paths from one topic of a question to its answers, which are to be labelled.
+    """The paths from one topic of a question to its answers, before labelling.
 
-    reaching: all that is known to lead to an answer, whether or not a search would be offered it. cut: there may be
-    more of them. num_cut: paths whose ends are not all known.
+    reaching: all known paths to an answer, whether or not the search would offer them. cut: there may be more of them.
+    num_cut: paths whose ends are not all known.
     """
 
     paths: tuple[RightPath, ...]
@@ -188,7 +189,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One topic of a question, by its place among them, and what can be walked from it."""
+    """One topic of a question, by its index, and the paths from it."""
 
     placed: Placed
     topic: int
@@ -197,13 +198,13 @@ class Ask:
 
 
 def find_paths(explorer: Explorer, asks: Sequence[Ask], max_degree: int) -> Steps[list[Found]]:
-    """Return what leads from each topic to the answers of its question."""
+    """Return the paths from each topic to the answers of its question."""
     if not asks:
         return []
     between = yield from _meetings(asks, max_degree, explorer.max_paths)
     last = [list(_last_hops(explorer, ask.reach, met)) for ask, met in zip(asks, between, strict=True)]
-    taken = [(way.frontier, step) for hops in last for way, step in hops]
-    reached = iter((yield from expand(explorer.tree, taken)))
+    chosen = [(way.frontier, step) for hops in last for way, step in hops]
+    reached = iter((yield from expand(explorer.tree, chosen)))
     return [
         _collect_paths(ask, met, [(way, step, next(reached)) for way, step in hops])
         for ask, met, hops in zip(asks, between, last, strict=True)
@@ -212,9 +213,9 @@ def find_paths(explorer: Explorer, asks: Sequence[Ask], max_degree: int) -> Step
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """Where what was walked from a topic meets the answers: the steps that lead there, by the way they are taken from.
+    """Where the paths from a topic meet the answers: the last steps to them, by the path they extend.
 
-    reaching: all paths that were found to lead to an answer.
+    reaching: all paths found to lead to an answer.
     """
 
     steps: Mapping[Way, AbstractSet[Step]]
@@ -223,7 +224,9 @@ class _Met:
 
 
 def _meetings(asks: Sequence[Ask], max_degree: int, max_paths: int) -> Steps[list[_Met]]:
-    """Find paths of up to two steps between the ends, and for longer ones the last steps; one round trip for all."""
+    """Find paths of up to two steps between topic and answers, and for longer ones the last steps; one round trip in
+    all.
+    """
     pairs = [AnswerPair(ask.reach.topic.id, tuple(sorted(ask.placed.answers))) for ask in asks]
     answers = {id_ for ask in asks if any(map(_is_long, ask.reach.last)) for id_ in ask.placed.answers}
     if not answers:
@@ -237,7 +240,7 @@ def _meetings(asks: Sequence[Ask], max_degree: int, max_paths: int) -> Steps[lis
 
 
 def _is_long(way: Way) -> bool:
-    """Whether a path that leaves a way has more steps than are looked for between both ends."""
+    """Return whether a path extended by one step is longer than the paths that are searched between both ends."""
     return len(way.frontier.steps) > 1
 
 
@@ -257,14 +260,14 @@ def _meet_in_the_middle(ask: Ask, short: AnswerSteps, last: Mapping[str, LastSte
 
 
 def _last_hops(explorer: Explorer, reach: Explored, met: _Met) -> Iterator[tuple[Way, Step]]:
-    """Yield the last steps that lead to an answer, of those that a search would be offered."""
+    """Yield the last steps to an answer among those that the search would offer."""
     for way in reach.last:
         if met.steps[way]:
             yield from ((way, step) for _, step in way.frontier.steps_on(explorer.relations) if step in met.steps[way])
 
 
 def right_path(ask: Ask, hops: WalkedPath, frontier: Frontier) -> RightPath | None:
-    """Return the path with precision and recall of its ends; None where no end is right."""
+    """Return the path with precision and recall of its ends; None if no end is a gold answer."""
     topics = {topic.id for topic in ask.placed.topics}
     ends = ends_for(frontier.steps, frontier.ends, topics, return_to_topic=ask.return_to_topic)
     num_right = sum(end.id in ask.placed.answers for end in ends)

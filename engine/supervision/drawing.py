@@ -1,6 +1,6 @@
-"""Draw random paths from the graph to make questions of.
+"""Draw random relation paths from the graph, to generate questions from.
 
-All walks of a batch take each step together, in the queries that the search itself asks, within its bounds.
+All walks of a batch take each step together, with the queries and bounds of the search.
 """
 
 from __future__ import annotations
@@ -30,13 +30,12 @@ MAX_WEIGHT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class MakingOptions:
-    """What is made; all are our own choices.
+    """Options for generating questions; all are our own choices.
 
-    lengths: how many questions are begun with paths of one hop, of two, …, as weights; long ones are given up oftener,
-    where nothing leads on or too much does. joint: the share whose answers two topics
-    have in common. temper: a relation of n triples is drawn with weight n ** temper. max_ends: a path that leads to
-    more is asked about by nobody. max_topics: entities kept to start a relation from. paraphrase: a language
-    model rewords the questions.
+    lengths: weights of the questions with one hop, two, …; long paths are dropped more often, when nothing or too much
+    follows. joint: share of questions whose answers two topics have in common. temper: a relation of n triples is drawn
+    with weight n ** temper. max_ends: paths with more ends are dropped. max_topics: entities kept per relation to start
+    from. paraphrase: a language model rewords the questions.
     """
 
     num_questions: int = DEFAULT_QUESTIONS
@@ -67,9 +66,9 @@ _MASK = (1 << 64) - 1
 
 @dataclass(slots=True)
 class Starts:
-    """Topics by the signed catalogue number of a relation at them, in an order that only the seed and their ids decide.
+    """Topics by the signed catalogue number of one of their relations, in an order that depends only on seed and ids.
 
-    together: for each relation that leaves entities how often each other one leaves the same.
+    together: for each outgoing relation, how often each other one leaves the same entities.
     """
 
     topics: dict[int, list[Signature]] = field(default_factory=dict)
@@ -78,7 +77,7 @@ class Starts:
 
 
 def starts_of(entities: Iterable[Signature], seed: int, max_topics: int) -> Starts:
-    """Return `max_topics` entities of each signed number: those whose ids have the smallest hashes."""
+    """Return `max_topics` entities of each signed number: those with the smallest hashes of their ids."""
     starts = Starts()
     kept: dict[int, list[tuple[int, str, Signature]]] = {}
     for entity in entities:
@@ -88,7 +87,7 @@ def starts_of(entities: Iterable[Signature], seed: int, max_topics: int) -> Star
         leaving = [number for number in entity.relations if number > 0]
         for number in entity.relations:
             heap = kept.setdefault(number, [])
-            place = -(((key ^ number) * _MIX) & _MASK)  # a max-heap of the smallest
+            place = -(((key ^ number) * _MIX) & _MASK)  # negated: a max-heap that keeps the smallest
             if len(heap) < max_topics:
                 heapq.heappush(heap, (place, entity.entity.id, entity))
             elif place > heap[0][0]:
@@ -100,7 +99,7 @@ def starts_of(entities: Iterable[Signature], seed: int, max_topics: int) -> Star
 
 
 MAX_PARTNERS = 20
-"""Tails of a relation among which the second topic of a joint question is chosen."""
+"""Tails of a relation from which the second topic of a joint question is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ class DrawnPath:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One path, or two that meet, and where they lead."""
+    """One path, or two that meet, with the common ends."""
 
     paths: tuple[DrawnPath, ...]
     ends: tuple[Entity, ...]
@@ -126,7 +125,7 @@ class Drawn:
 
 @dataclass(slots=True)
 class _Walk:
-    """A walk under way; `frontier` is None where it came to nothing."""
+    """A walk in progress; `frontier` is None if it failed."""
 
     chance: random.Random
     num_hops: int
@@ -147,8 +146,8 @@ class Drawer:
         self._firsts = sorted(number for number in topics if abs(number) in self.relations)
 
     def draw(self, places: Iterable[int]) -> Steps[list[Drawn | None]]:
-        """Return what was drawn for each place among the questions; the same for the same place and seed."""
-        begun = [self._begun(place) for place in places]
+        """Return the drawn paths of each question number, None for a failed walk; number and seed decide them."""
+        begun = [self._begin(place) for place in places]
         tree = self._tree(topic for _, topic, _ in begun)
         walks: list[_Walk] = []
         taken: list[tuple[_Walk, Step]] = []
@@ -168,16 +167,16 @@ class Drawer:
                     else:
                         following.append((walk, on))
             taken = following
-        found = [self._drawn(walk) for walk in walks]
-        yield from self._joined(walks, found)
+        found = [self._to_drawn(walk) for walk in walks]
+        yield from self._add_second_topics(walks, found)
         return found
 
     def _tree(self, topics: Iterable[Signature]) -> FrontierTree:
         by_id = {topic.entity.id: topic for topic in topics}
-        # One hop more than is walked: the ends come with their signatures.
+        # With one more hop than is walked, the ends have signatures.
         return FrontierTree(by_id, self.options.bounds, self.options.max_hop + 1, self.stored_as)
 
-    def _begun(self, place: int) -> tuple[_Walk, Signature, Step]:
+    def _begin(self, place: int) -> tuple[_Walk, Signature, Step]:
         chance = random.Random(f"{self.options.seed}/{place}")  # noqa: S311 - examples, no secret
         lengths = self.options.lengths[: self.options.max_hop]
         (num_hops,) = chance.choices(range(1, len(lengths) + 1), weights=lengths)
@@ -194,7 +193,7 @@ class Drawer:
         return not frontier.at_mediator and frontier.relation_path.num_hops >= walk.num_hops
 
     def _next(self, walk: _Walk) -> Step | None:
-        """Return a step on; None where there is none, or too many mediators came one after the other."""
+        """Return a random next step; None if there is none, or too many mediators in a row."""
         frontier = _at(walk)
         steps = list(frontier.steps_on(self.relations))
         if not steps or len(frontier.steps) >= 2 * self.options.max_hop:
@@ -202,15 +201,15 @@ class Drawer:
         (step,) = walk.chance.choices(steps, weights=[self._weights[abs(number)] for number, _ in steps])
         return step[1]
 
-    def _drawn(self, walk: _Walk) -> Drawn | None:
+    def _to_drawn(self, walk: _Walk) -> Drawn | None:
         frontier = walk.frontier
         if frontier is None or frontier.cut:
             return None
         ends = tuple(end for end in frontier.ends if end.id != frontier.topic.id and end.name)
         return Drawn((DrawnPath(frontier.topic, frontier.steps),), ends) if ends else None
 
-    def _joined(self, walks: Sequence[_Walk], found: list[Drawn | None]) -> Steps[None]:
-        """Give those that are to be joint a second topic: another neighbour of one of their ends."""
+    def _add_second_topics(self, walks: Sequence[_Walk], found: list[Drawn | None]) -> Steps[None]:
+        """Add a second topic to the joint questions: another neighbour of one of their ends."""
         chosen: list[tuple[int, Signature, Step]] = []
         for place, (walk, drawn) in enumerate(zip(walks, found, strict=True)):
             if walk.joint and drawn is not None and len(drawn.ends) > 1:
@@ -248,7 +247,7 @@ class Drawer:
                 found[place] = Drawn((*drawn.paths, DrawnPath(partner.entity, (step,))), ends)
 
     def _end(self, walk: _Walk) -> Signature | None:
-        """Return one of a walk's ends that relations are known of."""
+        """Return a random end of a walk whose relations are known."""
         tails = [tail for tail in _at(walk).tails.values() if tail.signature and tail.entity.name]
         if not tails:
             return None

@@ -1,22 +1,21 @@
-"""Label mined paths as positive or hard negative.
+"""Label mined paths as positives, and draw hard negatives for them.
 
-Candidates are the shortest paths of each topic of the question. Of them those are positive whose similarity to the
+Candidates are the shortest paths of each topic of the question. A candidate is positive if its similarity to the
 question is at least the mean over all of the question's candidates:
 
     P⁺ = { p ∈ C : sim(q, p) ≥ 1/|C| · Σ_(p′∈C) sim(q, p′) }
 
-Deviations: the length of a path is its number of hops between named entities; where annotators wrote a path of the
-question down, the paths that have its relations are the positive ones instead. Annotations do not say in which
-direction a relation is walked: of the paths with the same relations those with the best F1 count, and of these those
-that walk the most relations as they are written.
+Deviations: the length of a path is its number of hops between named entities. If annotators wrote a path for the
+question, the paths with its relations are the positives instead. Annotations have no directions: of the paths with the
+same relations those with the best F1 count, and of these those that walk the most relations forwards.
 
-At each hop t of a positive path the hops before it are kept and its relation is replaced by the k relations most
-similar to it, and by k others drawn at random. Besides, the path stops too soon or goes on too long.
+At each hop t of a positive path, the hops before it are kept and its relation is replaced by the k most similar
+relations, and by k random others. In addition, the path stops too early or goes on too long.
 
-Deviations: both kinds come first from what can be walked there in the graph, in either direction, and only where that
-is too little from all of its relations, in the direction of the one replaced. Of relations drawn from all of FB15k-237
-four in five similar ones, and nineteen in twenty at random, cannot be walked: a search never has to tell them apart. Of
-a hop through a mediator the last relation is compared, or replaced.
+Deviations: both kinds come first from the steps that exist there in the graph, in either direction, and only if these
+are too few from all of its relations, in the direction of the replaced one. Of relations drawn from all of FB15k-237,
+four in five similar ones and nineteen in twenty random ones cannot be walked, so a search never has to reject them. In
+a hop through a mediator the last relation is compared or replaced.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ from .answer_paths import HopTrie, RightPath, WalkedHop, WalkedPath, steps_of, w
 from .miner import MiningOptions, Walked
 
 TOLERANCE = 1e-9
-"""A mean of equal numbers may come out above them by rounding."""
+"""Rounding may put a mean of equal numbers above them."""
 
 ROUNDED = 9
-"""Decimals that F1 is compared by."""
+"""Decimals of F1 in comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a path is: a shortest one of its topic, a training example, the way that an annotator meant."""
+    """The labels of a path: shortest of its topic, positive example, annotated path."""
 
     shortest: bool
     positive: bool
@@ -55,9 +54,9 @@ class Label:
 
 
 def labels(paths: Sequence[RightPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
-    """Return the label of each path of one question, of all its topics, by its similarity to the question.
+    """Return the label of each path of one question, over all its topics, by its similarity to the question.
 
-    `annotated` when the question set has gold paths for it.
+    `annotated`: the question set has gold paths for it.
     """
     least: dict[int, int] = {}
     for path in paths:
@@ -82,17 +81,17 @@ def _drop_directions(path: RightPath) -> tuple[str, ...]:
 
 
 def _direction_fit(path: RightPath) -> tuple[float, int]:
-    """How well directions fit an annotation: F1 of the ends, then how few relations are walked backwards."""
+    """Return how well the directions fit an annotation: F1 of the ends, then minus the number of inverse steps."""
     return round(path.f1, ROUNDED), -sum(step.inverse for step in steps_of(path.hops))
 
 
 KINDS = ("similar", "random", "early", "overrun")
 
 IsAnswer = Callable[[int, WalkedPath], bool]
-"""Whether the path from this topic of the question, by its place, leads to a right answer."""
+"""Whether the path from this topic (by index) leads to a gold answer."""
 
 Nearest = Callable[[str], Sequence[str]]
-"""All other relations of the graph, the most similar one first."""
+"""All other relations of the graph, most similar first."""
 
 
 def negatives(
@@ -104,26 +103,26 @@ def negatives(
     num_negatives: int,
     rng: random.Random,
 ) -> tuple[NegativePath, ...]:
-    """Return the negative paths of one question, each once, none of which leads to an answer.
+    """Return the negative paths of one question, each once; none leads to an answer.
 
-    reach: for each topic what can be walked. nearest: the other relations of the graph by similarity to one.
+    reach: the paths from each topic. nearest: the other relations of the graph by similarity.
     """
     found: dict[tuple[int, WalkedPath], NegativePath] = {}
     for path in positives:
-        for hops, kind in _of_positive(path, reach[path.topic], nearest, num_negatives, rng):
+        for hops, kind in _corrupt(path, reach[path.topic], nearest, num_negatives, rng):
             if not is_answer(path.topic, hops):
                 found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(write_hop, hops)), kind))
     return tuple(found.values())
 
 
-def _of_positive(
+def _corrupt(
     path: RightPath, reach: HopTrie, nearest: Nearest, num_negatives: int, rng: random.Random
 ) -> Iterator[tuple[WalkedPath, str]]:
     for t, hop in enumerate(path.hops):
         before = path.hops[:t]
         ordered = nearest(hop[-1].relation)
         place = {relation: at for at, relation in enumerate(ordered)}
-        # Its own relation in the other direction is in no list, and nearest of all.
+        # The inverse of the relation itself is in no list, and counts as the nearest.
         others = (other for other in reach if other != hop)
         walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), write_hop(other)))
         here = {other[-1].relation for other in reach if other == replace_relation(hop, other[-1].relation)}
@@ -147,12 +146,12 @@ def _of_positive(
 
 
 def replace_relation(hop: WalkedHop, relation: str) -> WalkedHop:
-    """Return the hop with another last relation, walked in the same direction."""
+    """Return the hop with another last relation in the same direction."""
     return (*hop[:-1], Step(relation, hop[-1].inverse))
 
 
 DECIMALS = 4
-"""Of similarities, precision and recall in the file."""
+"""Decimals of similarity, precision and recall in the file."""
 
 
 class Labeller:
@@ -167,32 +166,32 @@ class Labeller:
         self.nearest = NearestRelations(index)
 
     def label(self, questions: Sequence[Walked]) -> list[MinedQuestion]:
-        """Return the questions with their labels.
+        """Return the questions with labels.
 
-        All texts are encoded together, and the last digits of a vector depend on what it is encoded with: the same
-        questions give the same result, the same questions in other groups may not.
+        All texts are encoded together, and the last digits of a vector depend on its batch: the same questions give the
+        same result, but other groups of questions may not.
         """
         self.vectors.encode(sorted({text for question in questions for text in self._texts(question)}))
-        return [self._labelled(question) for question in questions]
+        return [self._label_question(question) for question in questions]
 
     def _texts(self, question: Walked) -> list[str]:
-        return [*self._masked(question), *(self._text(path.hops) for path in question.paths)]
+        return [*self._mask_topics(question), *(self._text(path.hops) for path in question.paths)]
 
-    def _masked(self, question: Walked) -> list[str]:
+    def _mask_topics(self, question: Walked) -> list[str]:
         return [mask_topic(question.question.text, topic.mention) for topic in question.topics]
 
     def _text(self, hops: WalkedPath) -> str:
         return verbalise_path([tuple(Directed(self.words[s.relation], s.inverse) for s in hop) for hop in hops])
 
-    def _labelled(self, walked: Walked) -> MinedQuestion:
+    def _label_question(self, walked: Walked) -> MinedQuestion:
         question = walked.question
-        asked = [self.vectors.sentence(text) for text in self._masked(walked)]
+        queries = [self.vectors.sentence(text) for text in self._mask_topics(walked)]
         paths = [
             replace(path, precision=round(path.precision, DECIMALS), recall=round(path.recall, DECIMALS))
             for path in walked.paths
         ]
         similarities = [
-            round(float(self.vectors.sentence(self._text(path.hops)) @ asked[path.topic]), DECIMALS) for path in paths
+            round(float(self.vectors.sentence(self._text(path.hops)) @ queries[path.topic]), DECIMALS) for path in paths
         ]
         labelled = list(zip(paths, labels(paths, similarities, annotated=bool(question.paths)), strict=True))
         rng = random.Random(f"{self.options.seed}\n{question.id}")  # noqa: S311 - examples, no secret
@@ -225,7 +224,7 @@ class Labeller:
 
 
 class NearestRelations:
-    """The relations of an index by similarity to one of them; each is looked up once."""
+    """The relations of an index by similarity to one of them, cached."""
 
     def __init__(self, index: RelationIndex) -> None:
         self._index = index
@@ -235,7 +234,7 @@ class NearestRelations:
         self._found: dict[str, tuple[str, ...]] = {}
 
     def __call__(self, relation: str) -> tuple[str, ...]:
-        """Return all other relations, the most similar one first."""
+        """Return all other relations, most similar first."""
         if relation not in self._found:
             (others,) = self._index.search(self._vectors[relation][np.newaxis], len(self._vectors))
             self._found[relation] = tuple(near.value.name for near in others if near.value.name != relation)

@@ -1,4 +1,4 @@
-"""Make a question set from drawn paths."""
+"""Generate a question set from paths drawn from the graph."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from .drawing import Drawer, Drawn, DrawnPath, MakingOptions, starts_of
 from .paraphrasing import paraphrase_questions
 
 LEAST_COSINE = 0.3
-"""Below it no common noun is near enough to what is said of an entity."""
+"""Lowest cosine between a noun and the words of an entity's relations."""
 TELLING = 2
-"""Relations that only things of one kind have, from which on a thing is taken for one."""
+"""An entity with this many relations that only one kind of entity has is taken for that kind."""
 MAX_TOGETHER = 8
-"""Relations that leave the same entities, by which a kind of entity is guessed."""
+"""Most relations of the same entities from which their kind is guessed."""
 
 
 class Naming:
-    """Puts hops into the words that questions are made of.
+    """Turns the hops of a path into words for questions.
 
-    together: see `Starts`. Where a relation has no domain the kind of its heads is guessed: the common noun that is
-    nearest to the words of the relations that leave the same entities.
+    together: see `Starts`. If a relation has no domain, the kind of its heads is guessed: the common noun nearest to
+    the words of the relations that leave the same entities.
     """
 
     def __init__(self, catalogue: Catalogue, together: Mapping[int, Counter[int]], vectors: TextVectors) -> None:
@@ -52,7 +52,7 @@ class Naming:
         self._tails = {r.name: _with_synonyms(type_words(r.range)) for r in catalogue.relations}
 
     def asked(self, path: DrawnPath) -> list[AskedHop]:
-        """Return the hops of a path as they are asked about."""
+        """Return the hops of a path with their words."""
         hops: list[AskedHop] = []
         under_way: list[Step] = []
         for step in path.steps:
@@ -87,14 +87,14 @@ def _with_synonyms(type_: str) -> tuple[str, ...]:
 def _guess_noun(
     number: int, together: Mapping[int, Counter[int]], catalogue: Catalogue, vectors: TextVectors
 ) -> tuple[str, ...]:
-    """Return the common noun for what a relation leaves, with its synonyms; none where no noun is near.
+    """Return the common noun for the heads of a relation, with its synonyms; empty if no noun is near.
 
-    Who has a spouse and a profession is a person. A noun that the graph's relations use is what something has, and not
-    what it is: people have a religion.
+    An entity with a spouse and a profession is a person. A noun that occurs in the graph's relations is a property and
+    not a kind: people have a religion.
     """
     texts = {r.number: " ".join(words_of_relation(r).properties) for r in catalogue.relations}
     near = [n for n, _ in sorted(together.get(number, Counter()).items(), key=lambda item: (-item[1], item[0]))]
-    said = ", ".join(dict.fromkeys(texts[n] for n in [number, *near[:MAX_TOGETHER]] if n in texts))
+    text = ", ".join(dict.fromkeys(texts[n] for n in [number, *near[:MAX_TOGETHER]] if n in texts))
     types = english().types
     near_words = [{singular(w) for w in texts[n].lower().split()} for n in [number, *near[:MAX_TOGETHER]] if n in texts]
     for type_, telling in english().told_by.items():
@@ -104,9 +104,9 @@ def _guess_noun(
     nouns = {name: " ".join(words[:2]) for name, words in types.items() if used.isdisjoint(words)}
     if not nouns:
         return ()
-    vectors.encode([said, *nouns.values()])
-    asked = vectors.sentence(said)
-    cosines = {name: float(np.dot(vectors.sentence(noun), asked)) for name, noun in nouns.items()}
+    vectors.encode([text, *nouns.values()])
+    vector = vectors.sentence(text)
+    cosines = {name: float(np.dot(vectors.sentence(noun), vector)) for name, noun in nouns.items()}
     best = max(sorted(cosines), key=lambda name: cosines[name])
     return types[best] if cosines[best] >= LEAST_COSINE else ()
 
@@ -114,11 +114,11 @@ def _guess_noun(
 BATCH = 64
 """Walks that take each step together."""
 MAX_TRIES = 6
-"""Paths drawn for each question wanted: many lead nowhere, or are questions that were made before."""
+"""Paths drawn per question: many fail, or repeat a question."""
 MAX_NAME_CHARS = 120
-"""A name longer than this is no name that one asks by."""
+"""Longer names are not used in questions."""
 EVERY_DEV = 8
-"""Every eighth made question is kept apart, to choose by."""
+"""Every eighth generated question is held out as dev."""
 
 
 def make_questions(
@@ -128,10 +128,10 @@ def make_questions(
     progress: Progress = silent,
     say: Callable[[str], None] = lambda _line: None,
 ) -> QuestionSet:
-    """Return questions about the engine's graph with their answers and paths: the same for a graph and a seed.
+    """Return questions about the engine's graph with answers and paths; the same for a graph and a seed.
 
-    say: told what is to be known of the graph, and where there are fewer questions than asked for, the graph having no
-    more. Raises `GraphError` for a graph that no question can be made of, and what `paraphrased` raises.
+    say: receives warnings about the graph, also if it has fewer questions than requested. Raises `GraphError` if no
+    question can be generated, and the errors of `paraphrase_questions`.
     """
     gateway = engine.gateway()
     gateway.fetch(read_graph_state()).check()
@@ -141,7 +141,7 @@ def make_questions(
     starts = starts_of(gateway.stream(stream_named_signatures()), options.seed, options.max_topics)
     if not starts.topics:
         raise GraphError(
-            "expected entities with names, found none: a question has to name what it is about: give the names with "
+            "expected entities with names, found none: a question needs a name for its topic: give the names with "
             "`lodestar load … --names FILE`"
         )
     try:
@@ -157,13 +157,13 @@ def make_questions(
         place += BATCH
         for at, drawn in zip(places, gateway.run(drawer.draw(places)), strict=True):
             if drawn is not None and _can_be_asked(drawn) and len(questions) < options.num_questions:
-                asked = _question(at, drawn, naming, options.seed)
-                questions.setdefault((asked.text.lower(), asked.topic_ids), asked)
+                question = _question(at, drawn, naming, options.seed)
+                questions.setdefault((question.text.lower(), question.topic_ids), question)
         progress("drawing", len(questions), options.num_questions)
     if not questions:
         raise GraphError("expected relation paths to ask about, found none: the graph has too few triples with names")
     if len(questions) < options.num_questions:
-        say(f"the graph has {len(questions):,} different questions to ask, {options.num_questions:,} were wanted")
+        say(f"the graph has {len(questions):,} different questions, fewer than the {options.num_questions:,} requested")
     made = list(questions.values())
     if options.paraphrase:
         made = paraphrase_questions(made, engine.settings, progress=progress, say=say)
@@ -174,13 +174,13 @@ def make_questions(
 
 
 def apart(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:
-    """Return the questions to learn from, and every eighth, to choose by; those that are worded alike stay together."""
+    """Split questions into training and dev (every eighth); questions with the same topics and paths stay together."""
     learn: list[GoldQuestion] = []
     choose: list[GoldQuestion] = []
     for question in questions.questions:
         key = hashlib.sha256(json.dumps([question.topic_ids, [p.relations for p in question.paths]]).encode()).digest()
         (choose if key[0] % EVERY_DEV == 0 else learn).append(question)
-    if not choose or not learn:  # of a graph with a handful of paths
+    if not choose or not learn:  # a graph with very few paths
         learn, choose = list(questions.questions[::2]), list(questions.questions[1::2])
     if not choose:
         raise GraphError(f"expected two questions or more that can be made from the graph, found {len(learn)}")
@@ -188,18 +188,18 @@ def apart(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:
 
 
 def warnings_of(catalogue: Catalogue) -> list[str]:
-    """Return what is to be said of relations that English questions cannot be made of; nothing where they can."""
+    """Return warnings about relations without English words; empty if there are none."""
     texts = {r.name: words_of_relation(r).properties[-1] for r in catalogue.relations}
     strange = [name for name, text in texts.items() if property_of(text).shape == "name"]
     if strange:
         return [
-            f"{len(strange):,} of {len(texts):,} relations go by no English words (the first: {strange[0]!r}): they "
-            "stand in the questions as they are, so that little is learned of how people ask for them"
+            f"{len(strange):,} of {len(texts):,} relations have no English words (the first: {strange[0]!r}): they "
+            "appear unchanged in the questions, so training teaches little about how people ask for them"
         ]
     if not any(english().entry(text) != NOTHING for text in texts.values()):
         return [
-            f"none of the {len(texts):,} relations goes by a common English word (the first: {next(iter(texts))!r}): "
-            "questions are made in English around their words; of another language little is learned"
+            f"none of the {len(texts):,} relations has a common English word (the first: {next(iter(texts))!r}): "
+            "questions are generated in English around their words, so training teaches little about another language"
         ]
     return []
 

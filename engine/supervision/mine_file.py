@@ -1,4 +1,4 @@
-"""A question set mined into a file."""
+"""Mine a question set into a file of training paths."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .placing import REASONS, LeftOut
 Mined = list[Walked | LeftOut]
 
 LABELLED_TOGETHER = 256
-"""Questions; not the batch size of the database, so that this changes nothing in the file."""
+"""Questions labelled together; independent of the database's batch size, so that this does not change the file."""
 
 
 def mine_file(
@@ -40,13 +40,13 @@ def mine_file(
     batch_size: int | None = None,
     progress: Progress = silent,
 ) -> Mining:
-    """Mine the questions in the engine's graph, `batch_size` at a time, write the file and return its first line.
+    """Mine the questions in the engine's graph in batches, write the file and return its header.
 
-    The longer the paths, the more of the graph a batch holds in memory: without a `batch_size` it is `default_batch`.
+    Longer paths need smaller batches, because a batch is held in memory; without `batch_size` it is `default_batch`.
 
-    Raises `GraphError` where there is nothing to learn from any question, `StorageError` where `out` cannot be written.
+    Raises `GraphError` if no question can be mined, `StorageError` if `out` cannot be written.
     """
-    check_output("", out, force=True)  # said before the work, not after it
+    check_output("", out, force=True)  # fail before the work, not after it
     gateway = engine.gateway()
     gateway.run(whole_state()).check()
     asked = with_known_answers(questions.questions, gateway).questions
@@ -80,7 +80,7 @@ def mine_file(
 
 
 def default_batch(max_hop: int) -> int:
-    """Return how many questions are mined at a time: 32 for paths of one or two hops, 8 of three, 2 of four."""
+    """Return the number of questions per batch: 32 for one or two hops, 8 for three, 2 for four."""
     return 32 >> 2 * max(0, max_hop - 2)
 
 
@@ -92,7 +92,7 @@ def _mine_batches(
     batch_size: int,
     progress: Progress,
 ) -> Mined:
-    """Mine batch by batch, questions of one topic side by side; return what was found in the order of the questions."""
+    """Mine in batches, with questions of the same topic side by side; return results in the order of the questions."""
     miner = Miner(catalogue, frozenset(gateway.stream(stream_mediator_relations())), options)
     order = sorted(range(len(questions)), key=lambda i: (questions[i].topic_ids or questions[i].topic_names, i))
     found: dict[int, Walked | LeftOut] = {}
@@ -105,7 +105,7 @@ def _mine_batches(
 
 
 def mine_batch(miner: Miner, questions: Sequence[GoldQuestion], run: Callable[[Steps[Mined]], Mined]) -> Mined:
-    """Mine a batch; where a query takes too long, each half of it. Raises `QueryTimeoutError` for a single question."""
+    """Mine a batch; if a query times out, mine each half. Raises `QueryTimeoutError` for a single question."""
     try:
         return run(miner.mine(questions))
     except QueryTimeoutError:
@@ -124,7 +124,7 @@ def _label_questions(walked: Sequence[Walked], labeller: Labeller, progress: Pro
 
 
 def counts_of(found: Sequence[Walked | LeftOut], mined: Iterable[MinedQuestion]) -> dict[str, int]:
-    """Return how much there is of what: questions and those left out by reason, paths, negatives by kind, cuts."""
+    """Return the counts of questions, left out questions by reason, paths, negatives by kind, and cuts."""
     counts = dict.fromkeys(
         (
             "questions",
@@ -157,6 +157,4 @@ def counts_of(found: Sequence[Walked | LeftOut], mined: Iterable[MinedQuestion])
 def _nothing(questions: QuestionSet, found: Sequence[Walked | LeftOut]) -> str:
     reasons = Counter(each.reason for each in found if isinstance(each, LeftOut))
     why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())
-    return (
-        f"{questions.name}: expected questions about this graph, found {why or 'none'}: load the graph they are about"
-    )
+    return f"{questions.name}: expected questions about this graph, found {why or 'none'}: load their graph"

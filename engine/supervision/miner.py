@@ -1,4 +1,4 @@
-"""Mine the paths of a batch of questions."""
+"""Mine the relation paths of a batch of questions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_HOP = 4
 
 @dataclass(frozen=True, slots=True)
 class MiningOptions:
-    """What is mined. `num_negatives` is STAR's k: similar and random relations for each hop of a positive path.
+    """Options of mining. `num_negatives` is STAR's k: similar and random relations for each hop of a positive path.
 
     return_to_topic: a topic may be an answer (see `retrieval.frontier`). max_paths: relation paths kept of what can be
     walked from a topic, and of what leads from it to the answers. max_degree: between two entities of more triples than
@@ -46,15 +46,14 @@ class MiningOptions:
 
 
 CUTS = ("reaches", "searches for answers", "answer paths")
-"""What a bound may leave something out of: what can be walked from a topic, what leads from it to answers, ends."""
+"""Where a bound may drop something: paths from a topic, searches for answers, ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """A question with what was found in the graph for it: its paths are to be labelled.
+    """A question with its paths in the graph, before labelling.
 
-    reaching: for each topic all that is known to lead to an answer. num_cut: how often a bound left something out, by
-    which of `CUTS` it was.
+    reaching: for each topic all known paths to an answer. num_cut: how often a bound dropped something, by `CUTS`.
     """
 
     question: GoldQuestion
@@ -68,7 +67,7 @@ class Walked:
 class Miner:
     """Finds the paths of questions in a graph with this catalogue.
 
-    `mediating` has the signed numbers of the relations that unnamed entities are in.
+    `mediating` has the signed numbers of the relations of unnamed entities.
     """
 
     def __init__(self, catalogue: Catalogue, mediating: AbstractSet[int], options: MiningOptions) -> None:
@@ -78,7 +77,7 @@ class Miner:
         self.options = options
 
     def mine(self, questions: Sequence[GoldQuestion]) -> Steps[list[Walked | LeftOut]]:
-        """Return for each question what was found, or why it is left out; all share each round trip."""
+        """Return the paths of each question, or why it is left out; all questions share each round trip."""
         options = self.options
         places, signatures = yield from place_questions(questions, return_to_topic=options.return_to_topic)
         tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
@@ -130,7 +129,7 @@ def _walk_question(place: Placed, reaches: Sequence[Explored], found: Sequence[F
 
 
 def with_paths(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
-    """Return a copy of a reach that has these paths as well."""
+    """Return a copy of a trie with these paths added."""
     copied = _copy_trie(reach)
     for path in paths:
         node = copied

@@ -1,4 +1,4 @@
-"""Made questions in a language model's words: asked once, within the budget, and taken where the names survived."""
+"""Rephrase generated questions with a language model, and keep a paraphrase only if it contains all names."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ..progress import Progress, silent
 from ..settings import Settings
 
 A_PROMPT = 10
-"""Questions that are reworded by one prompt."""
+"""Questions per prompt."""
 AT_ONCE = 8
-"""Prompts between two looks at the progress."""
+"""Prompts between two updates of the progress bar."""
 MAX_CHARS = 300
 REPLIES = "paraphrases.sqlite"
-"""Replies are kept in this file of the home folder where the settings name no other."""
+"""Cache of replies in the home folder, if the settings name no other."""
 
 REWORDED = "reworded"
 SAME = "worded as before"
@@ -39,15 +39,15 @@ def paraphrase_questions(
     progress: Progress = silent,
     say: Callable[[str], None] = lambda _line: None,
 ) -> list[GoldQuestion]:
-    """Return the questions in other words; one keeps its own where the model's are no good, or it is not answered.
+    """Return the questions rephrased; a question stays unchanged if its paraphrase is unusable or missing.
 
-    Replies are kept, so that the same questions are paid for once; the budget is the settings' (`llm_max_calls`,
-    `llm_max_tokens`). say: told how many were reworded, and why the others were not. Raises `LLMError` where no model
-    is configured, or nothing at all was answered.
+    Replies are cached, so that the same questions are paid for once; the budget is that of the settings
+    (`llm_max_calls`, `llm_max_tokens`). say: receives how many were rephrased, and why the others were not. Raises
+    `LLMError` if no model is configured, or no prompt was answered.
     """
     template = Path(__file__).with_name("paraphrase-prompt.txt").read_text(encoding="utf-8")
-    kept = settings.llm_cache or str(settings.home_dir / REPLIES)
-    chat = ChatGateway.of(replace(settings, llm_cache=kept))
+    cache = settings.llm_cache or str(settings.home_dir / REPLIES)
+    chat = ChatGateway.of(replace(settings, llm_cache=cache))
     parts = [questions[start : start + A_PROMPT] for start in range(0, len(questions), A_PROMPT)]
     counts: Counter[str] = Counter()
     failure: LLMError | None = None
@@ -55,11 +55,11 @@ def paraphrase_questions(
     try:
         progress("rewording", 0, len(questions))
         for start in range(0, len(parts), AT_ONCE):
-            some = parts[start : start + AT_ONCE]
-            completed = chat.complete([_prompt(template, part) for part in some])
-            for part, said in zip(some, completed, strict=True):
-                failure = said if isinstance(said, LLMError) else failure
-                found += _reword_questions(part, said, counts)
+            batch = parts[start : start + AT_ONCE]
+            completed = chat.complete([_prompt(template, part) for part in batch])
+            for part, outcome in zip(batch, completed, strict=True):
+                failure = outcome if isinstance(outcome, LLMError) else failure
+                found += _reword_questions(part, outcome, counts)
             progress("rewording", len(found), len(questions))
     finally:
         chat.close()
@@ -81,15 +81,15 @@ def _prompt(template: str, questions: Sequence[GoldQuestion]) -> Prompt:
     return Prompt(
         fill_placeholders(template, question="", evidence="\n".join(lines)),
         json=True,
-        is_read=lambda said: _texts(said, len(questions)) is not None,
+        is_read=lambda content: _texts(content, len(questions)) is not None,
     )
 
 
-def _reword_questions(questions: Sequence[GoldQuestion], said: Completed, counts: Counter[str]) -> list[GoldQuestion]:
-    if isinstance(said, LLMError):
+def _reword_questions(questions: Sequence[GoldQuestion], reply: Completed, counts: Counter[str]) -> list[GoldQuestion]:
+    if isinstance(reply, LLMError):
         counts[NOT_ASKED] += len(questions)
         return list(questions)
-    texts = _texts(said.content, len(questions)) if said.refusal is None else None
+    texts = _texts(reply.content, len(questions)) if reply.refusal is None else None
     found = []
     for place, question in enumerate(questions):
         outcome, text = (UNREADABLE, "") if texts is None else check_paraphrase(question, texts[place])
@@ -99,7 +99,7 @@ def _reword_questions(questions: Sequence[GoldQuestion], said: Completed, counts
 
 
 def check_paraphrase(question: GoldQuestion, text: object) -> tuple[str, str]:
-    """Return what came of a paraphrase, and the text on one line: every name has to stand in it."""
+    """Return the outcome of a paraphrase, and its text on one line; it must contain every name."""
     if not isinstance(text, str) or not 0 < len(text) <= MAX_CHARS:
         return UNREADABLE, ""
     line = " ".join(text.split())

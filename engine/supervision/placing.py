@@ -1,4 +1,4 @@
-"""Where a question stands in the graph: its topic entities and its right answers, by id or, without ids, by name."""
+"""Look up the topic entities and gold answers of questions in the graph, by id or, without ids, by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REASONS = (NO_TOPIC, NO_ANSWER, NO_OTHER, NO_PATH)
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A question that nothing can be learnt from; `reason` is one of `REASONS`."""
+    """A question that cannot be used for training; `reason` is one of `REASONS`."""
 
     id: str
     reason: str
@@ -29,7 +29,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A question with the topics that the graph has, and the ids of the right answers that it has."""
+    """A question with those of its topics and gold answers that are in the graph."""
 
     question: GoldQuestion
     topics: tuple[MinedTopic, ...]
@@ -39,9 +39,9 @@ class Placed:
 def place_questions(
     questions: Sequence[GoldQuestion], *, return_to_topic: bool = False, open_domain: bool = False
 ) -> Steps[tuple[list[Placed | LeftOut], dict[str, Signature]]]:
-    """Look the questions up; return them with the signatures of their topics, which may be answers or not.
+    """Look the questions up; return them with the signatures of their topics. return_to_topic: topics may be answers.
 
-    open_domain: take those as well of whose answers the graph has none.
+    open_domain: also take questions whose answers are not in the graph.
     """
     names = dict.fromkeys(
         name
@@ -106,7 +106,7 @@ def _names(answer: GoldAnswer) -> tuple[str, ...]:
 
 
 def _mention(question: GoldQuestion, id_: str, named: Mapping[str, Sequence[str]], signature: Signature) -> str:
-    """Return the set's name for a topic where the question has it, else its label in the graph."""
+    """Return the set's name for a topic if the question contains it, else its label in the graph."""
     label = signature.entity.label
     if question.topic_ids:
         both = zip(question.topic_ids, question.topic_names, strict=False)

@@ -1,11 +1,11 @@
-"""Collect the candidate chains of each question for refinement.
+"""Collect the candidate chains of each question (ReG's pools), mine them into a file, and join refined pools.
 
-ReG, section 4.1 and appendices D.1 and D.2: all shortest paths from topics to answers, the one-hop neighbourhoods of
-the topics and of the answers; then one representative answer is kept (answer merging), and paths with the same
+ReG, section 4.1 and appendices D.1 and D.2: all shortest paths from topics to answers, and the one-hop neighbourhoods
+of the topics and the answers; then one representative answer is kept (answer merging), and paths with the same
 relations are one candidate (relation-chain merging).
 
-Our reading: a path takes triples whichever way they point. The representative is the answer nearest to a topic, of
-equally near ones that with the most paths, then the first by id. Chains of different topics are different ones.
+Our reading: paths ignore the direction of triples. The representative is the answer nearest to a topic, then the one
+with the most paths, then the first by id. Chains from different topics are different.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ CUTS = (CUT_ANSWERS, CUT_PATHS, CUT_NEIGHBOURS, CUT_CHAINS)
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
-    """Bounds; all are our own, and what they leave out is counted. max_answers: of a question, between which and its
-    topics paths are looked for. max_paths: of a topic and an answer. max_degree: triples of a topic or an answer.
-    max_chains: candidates of a question after merging, paths before neighbourhoods."""
+    """Bounds; all are our own, and what they drop is counted. max_answers: answers of a question to search paths to.
+    max_paths: per topic and answer. max_degree: triples of a topic or an answer. max_chains: candidates of a question
+    after merging, paths before neighbourhoods.
+    """
 
     max_answers: int = 20
     max_paths: int = 1_000
@@ -54,7 +55,7 @@ class PoolOptions:
 
 
 def collect_pools(questions: Sequence[GoldQuestion], options: PoolOptions) -> Steps[list[PooledQuestion | LeftOut]]:
-    """Return the pool of each question, or why it is left out; one round trip after the look-up for all of them."""
+    """Return the pool of each question, or why it is left out; one round trip for all after the look-up."""
     places, _ = yield from place_questions(questions)
     kept = [each for each in places if isinstance(each, Placed)]
     if not kept:
@@ -123,7 +124,7 @@ def _pool(
 
 
 def _near(of_topics: Sequence[Sequence[RelationChain]]) -> tuple[int, int]:
-    """Return the length of the shortest path to an answer, and how many paths there are, negated."""
+    """Return the length of the shortest path to an answer, and minus the number of paths."""
     chains = [chain for found in of_topics for chain in found]
     return min(len(chain.steps) for chain in chains), -sum(chain.count for chain in chains)
 
@@ -133,10 +134,10 @@ DISJOINT = "without a chain that all chose, so their union"
 
 
 def join_pools(pools: Sequence[Pool], how: How) -> Pool:
-    """Return the pool with what any of the refiners chose (union), or what all of them did (intersection).
+    """Join pools: the chains that any refiner chose (union), or that all chose (intersection).
 
-    A refiner that left a question unrefined has no say in it. Where all chose different chains their union stands for
-    the intersection, and is counted. Raises `UsageError` where the pools are not refinements of one.
+    A refiner that left a question unrefined does not count for it. If the intersection is empty, the union replaces it
+    and is counted. Raises `UsageError` if the pools are not refinements of the same pool.
     """
     first = pools[0]
     if not all(pool.header.refiner for pool in pools):
@@ -151,13 +152,13 @@ def join_pools(pools: Sequence[Pool], how: How) -> Pool:
 
 
 def _join_questions(many: Sequence[PooledQuestion], how: How, counts: Counter[str]) -> PooledQuestion:
-    said = [set(each.chosen) for each in many if each.how == "refined"]
-    if not said:
+    choices = [set(each.chosen) for each in many if each.how == "refined"]
+    if not choices:
         return many[0]
-    chosen = set.union(*said) if how == "union" else set.intersection(*said)
+    chosen = set.union(*choices) if how == "union" else set.intersection(*choices)
     if not chosen:
         counts[DISJOINT] += 1
-        chosen = set.union(*said)
+        chosen = set.union(*choices)
     counts["refined"] += 1
     return replace(many[0], chosen=tuple(sorted(chosen)), how="refined")
 
@@ -170,7 +171,7 @@ BATCH = 32
 TOO_LONG = "a query that ran past its timeout"
 
 PAPER: Mapping[str, float] = {"mean before": 275.16, "max before": 98_602, "mean after": 13.54, "max after": 137}
-"""ReG, table 1: candidates of a GrailQA question before and after answers and relation chains are merged."""
+"""ReG, table 1: candidates of a GrailQA question before and after merging answers and relation chains."""
 
 Found = PooledQuestion | LeftOut
 
@@ -184,9 +185,9 @@ def mine_pool(
     batch_size: int | None = None,
     progress: Progress = silent,
 ) -> Pool:
-    """Read the pools from the engine's graph, `batch_size` questions at a time, write the file and return it.
+    """Mine the pools from the engine's graph in batches, write the file and return the pool.
 
-    Raises `GraphError` where no question has a path to an answer, `StorageError` where `out` cannot be written.
+    Raises `GraphError` if no question has a path to an answer, `StorageError` if `out` cannot be written.
     """
     check_output("", out, force=True)
     gateway = engine.gateway()
@@ -217,7 +218,7 @@ def mine_pool(
 
 
 def counts_of(found: Sequence[Found]) -> dict[str, int]:
-    """Return how much there is of what: questions and those left out by reason, chains by kind, cuts."""
+    """Return the counts of questions, left out questions by reason, chains by kind, and cuts."""
     counts = dict.fromkeys(
         (
             "questions",
@@ -243,8 +244,9 @@ def _count_kinds(found: Sequence[Found]) -> Iterator[str]:
 
 
 def pool_figures(questions: Sequence[PooledQuestion]) -> dict[str, float]:
-    """Return mean and maximum of a question's candidates, before and after merging (ReG, table 1); at least one
-    question. Where a bound cut there are more before."""
+    """Return mean and maximum of a question's candidates, before and after merging (ReG, table 1), for at least one
+    question. After a cut the true number before merging is larger.
+    """
     before = [question.num_raw for question in questions]
     after = [len(question.chains) for question in questions]
     return {
@@ -256,7 +258,7 @@ def pool_figures(questions: Sequence[PooledQuestion]) -> dict[str, float]:
 
 
 def _batch(questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolOptions) -> list[Found]:
-    """Return the pools of a batch; where a query takes too long, of each half of it, and a single one is left out."""
+    """Return the pools of a batch; if a query times out, those of each half; a single question is left out."""
     try:
         return gateway.run(collect_pools(questions, options))
     except QueryTimeoutError:

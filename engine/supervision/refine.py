@@ -1,8 +1,8 @@
 """Choose the supervision of each question from its candidate pool, by a scorer or a language model.
 
-Our own, in place of ReG's language model and not as good as one: a scorer reads relation paths from topics, so that it
-chooses among shortest paths alone, and neighbourhoods are left to a language model. It takes away what agrees with an
-answer by chance, the paper's case (I), and adds nothing, its case (II).
+The scorer is our own, in place of ReG's language model and weaker: it reads relation paths from topics, so it only
+chooses among shortest paths and ignores neighbourhoods. It removes paths that reach an answer by chance, the paper's
+case (I), and adds nothing, its case (II).
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ _LINE_OF_NUMBERS = re.compile(
 
 
 def parse_chosen_numbers(content: str, num_chains: int) -> tuple[int, ...]:
-    """Return the places of the chosen chains, from 0, ascending.
+    """Return the indices of the chosen chains, from 0, ascending.
 
-    Expected is ``{"chains": [1, 3]}``, counted from 1. Words and a fence around the object, a ``<think>`` section
-    before it, another name for "chains", numbers as text or as objects with a number, one number instead of a list, a
-    bare list, and one line of numbers are read as well; of several objects the last that has any counts. Numbers of no
-    chain are passed over. Raises `LLMError` where no chain is left.
+    The expected reply is ``{"chains": [1, 3]}``, counted from 1. Also accepted: text and a code fence around the
+    object, a ``<think>`` section before it, other keys, numbers as text or as objects with a number, a single number
+    instead of a list, a bare list, and one line of numbers; of several objects the last with a known key counts.
+    Numbers without a chain are ignored. Raises `LLMError` if no chain is left.
     """
     content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
-    said: list[Any] = [
+    replies: list[Any] = [
         value[key] for value in json_objects(content) for key in _KEYS if isinstance(value, dict) and key in value
     ]
     try:
-        numbers = _numbers(said[-1]) if said else _loose(content)
-    except RecursionError:  # of lists in lists
+        numbers = _numbers(replies[-1]) if replies else _numbers_in_text(content)
+    except RecursionError:  # deeply nested lists
         numbers = []
     chosen = sorted({number - 1 for number in numbers if 1 <= number <= num_chains})
     if not chosen:
@@ -78,8 +78,8 @@ def _numbers(value: Any) -> list[int]:
     return [number for each in value for number in _numbers(each)]
 
 
-def _loose(content: str) -> list[int]:
-    """Return the numbers of a reply that holds no object: a bare list, else the last line that is one of numbers."""
+def _numbers_in_text(content: str) -> list[int]:
+    """Return the numbers of a reply without an object: those of a bare list, else of the last line of numbers."""
     for text in re.findall(r"\[[^\[\]]*\]", content)[::-1]:
         try:
             return _numbers(json.loads(text))
@@ -93,7 +93,7 @@ INVERSE = "^"
 
 
 class ScorerRefiner:
-    """Keeps of a question's shortest paths those whose score is within `margin` of the best one's.
+    """Keeps the shortest paths of a question whose score is within `margin` of the best one's.
 
     margin: in units of the score; see `Calibration.from_log_odds`.
     """
@@ -104,7 +104,7 @@ class ScorerRefiner:
         self.counts: Counter[str] = Counter({"refined": 0})
 
     def refine(self, questions: Sequence[PooledQuestion]) -> list[PooledQuestion]:
-        """Return the questions with what was chosen."""
+        """Return the questions with their chosen chains."""
         scores = self._scorer.score([_query(question) for question in questions])
         refined = []
         for question, score in zip(questions, scores, strict=True):
@@ -147,8 +147,8 @@ COUNTS = ("refined", FAILED, UNREADABLE, RETRIED)
 class LLMRefiner:
     """Asks a chat model which chains are the supervision of a question.
 
-    A reply that cannot be read is answered with what was wrong with it, up to `max_retries` times; where there is still
-    none the shortest paths stay (`unrefined`). `counts` has how often which of `COUNTS` happened.
+    An unreadable reply is answered with the error, up to `max_retries` times; after that the shortest paths stay
+    (`unrefined`). `counts` has the number of each of `COUNTS`.
     """
 
     def __init__(self, *, max_retries: int = 2) -> None:
@@ -157,9 +157,9 @@ class LLMRefiner:
         self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
 
     def refine(self, questions: Sequence[PooledQuestion]) -> Steps[list[PooledQuestion]]:
-        """Return the questions with what was chosen; their prompts are sent at the same time.
+        """Return the questions with their chosen chains; their prompts are sent concurrently.
 
-        Raises `LLMError`, the first one's, where not one of several questions was answered: nothing would be refined.
+        Raises the first `LLMError` if no question was answered, because nothing would be refined.
         """
         asked: dict[int, tuple[Message, ...]] = {
             place: (Message("user", self.prompt_for(question)),) for place, question in enumerate(questions)
@@ -187,7 +187,7 @@ class LLMRefiner:
                     if attempt == self._max_retries:
                         done[place] = self._unrefined(question, UNREADABLE)
                     else:
-                        asked[place] = (*messages, *_again(said, error, len(question.chains)))
+                        asked[place] = (*messages, *_retry_messages(said, error, len(question.chains)))
                 else:
                     self.counts["refined"] += 1
                     done[place] = replace(question, chosen=chosen, how="refined")
@@ -198,7 +198,7 @@ class LLMRefiner:
         return [done[place] for place in range(len(questions))]
 
     def prompt_for(self, question: PooledQuestion) -> str:
-        """Return what is asked about a question."""
+        """Return the prompt for a question."""
         lines = [f"{number}. {write_chain(chain)}" for number, chain in enumerate(question.chains, start=1)]
         return fill_placeholders(self._template, question=one_name_line(question.text), evidence="\n".join(lines))
 
@@ -208,7 +208,7 @@ class LLMRefiner:
 
 
 def write_chain(chain: PoolChain) -> str:
-    """Return a chain as one line, each of its facts in its own direction."""
+    """Return a chain as one line, with the direction of each triple."""
     words = [_name(chain.names[0])]
     for step, name in zip(chain.steps, chain.names[1:], strict=True):
         inverse = step.startswith(INVERSE)
@@ -235,7 +235,7 @@ def _is_choice(content: str, num_chains: int) -> bool:
     return True
 
 
-def _again(said: Completion, error: LLMError, num_chains: int) -> tuple[Message, Message]:
+def _retry_messages(said: Completion, error: LLMError, num_chains: int) -> tuple[Message, Message]:
     told = (
         f"This could not be used: {error}. Reply with one JSON object and nothing else, as "
         f'{{"chains": [1]}}, with at least one number from 1 to {num_chains}.'
@@ -247,7 +247,7 @@ BATCH = 64
 
 
 def pool_of(path: Path) -> Pool:
-    """Return a candidate pool; raise `InputError` for a file that is none, or damaged."""
+    """Read a candidate pool. Raises `InputError` if the file is no pool, or damaged."""
     try:
         return read_pool(path)
     except MinedFileError as error:
@@ -257,11 +257,10 @@ def pool_of(path: Path) -> Pool:
 def refine_by_llm(
     pool: Pool, settings: Settings, cache: Path, *, max_retries: int = 2, progress: Progress = silent
 ) -> Pool:
-    """Return the pool with what the settings' language model chose.
+    """Return the pool as refined by the language model of the settings.
 
-    Replies are kept in the settings' cache, else in `cache`, so that what was paid for before a stop is not paid for
-    again. Raises `LLMError` where no model is configured, or none of a batch's questions is answered, as when a budget
-    is spent.
+    Replies are stored in the settings' cache, else in `cache`, so that they are paid for once. Raises `LLMError` if no
+    model is configured, or no question of a batch is answered, for example when the budget is spent.
     """
     chat = ChatGateway.of(settings if settings.llm_cache else replace(settings, llm_cache=str(cache)))
     refiner = LLMRefiner(max_retries=max_retries)
@@ -287,7 +286,7 @@ def refine_by_scorer(
     *,
     progress: Progress = silent,
 ) -> Pool:
-    """Return the pool with the shortest paths that a scorer finds to agree with the question; see `ScorerRefiner`.
+    """Return the pool with the shortest paths that score best for the question; see `ScorerRefiner`.
 
     relations: those that the scorer knows. Raises `InputError` for a pool of a graph with others.
     """
@@ -307,7 +306,7 @@ def refine_by_scorer(
 
 
 def chosen_figures(pool: Pool) -> dict[str, float]:
-    """Return the means of a question's shortest paths and of the chains that are its supervision."""
+    """Return the means per question of shortest paths and of supervision chains."""
     return {
         "shortest paths": fmean(len(question.weak) for question in pool.questions),
         "chosen": fmean(len(question.supervision) for question in pool.questions),

@@ -1,4 +1,4 @@
-"""Training data of ReG's retrievers: question subgraphs, and which of their triples lead to right answers."""
+"""Write the training data of ReG's retrievers: question subgraphs with labels of their triples."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def write_question_graphs(
     open_domain: bool = False,
     progress: Progress = silent,
 ) -> None:
-    """Read the subgraphs of the questions from the engine's graph and write the file; `vectors` choose the relations.
+    """Read the subgraphs of the questions from the engine's graph and write the file; `vectors` select relations.
 
-    Right are the triples on shortest paths from topics to answers (weak supervision). Questions whose topics or answers
-    the graph does not have are left out; `open_domain` takes those whose topics it has. Raises `GraphError` where none
-    is left.
+    Positives are the triples on shortest paths from topics to answers (weak supervision). Questions whose topics or
+    answers are not in the graph are left out; with `open_domain` the answers may be missing. Raises `GraphError` if no
+    question is left.
     """
     gateway = engine.gateway()
     gateway.run(whole_state()).check()
@@ -74,7 +74,7 @@ def write_question_graphs(
 
 
 class _Columns:
-    """The columns of a file while it is made."""
+    """Builder of the columns of a file."""
 
     def __init__(self, relations: GraphRelations) -> None:
         self.questions: list[Placed] = []
@@ -122,7 +122,7 @@ class _Columns:
         self.questions.append(placed)
 
     def graphs(self, questions: QuestionSet, graph: str, options: SubgraphOptions) -> QuestionGraphs:
-        """Return all that was added."""
+        """Return all questions added."""
         texts = GraphTexts(
             questions.name,
             questions.sha256,

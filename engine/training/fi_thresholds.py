@@ -1,4 +1,4 @@
-"""The thresholds of GraphRAG-FI's integration, fitted on questions with answers, both sides asked."""
+"""Fit the thresholds of GraphRAG-FI's integration on questions with answers, with and without the evidence."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def fit_thresholds(
     link: bool = False,
     done: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Fitted:
-    """Ask every question with the recipe's evidence and without it, and fit τ_G and τ_L; `NEVER` keeps none.
+    """Ask every question with the recipe's evidence and without it, and fit τ_G and τ_L; `NEVER` accepts no answer.
 
-    against: a recipe whose answers take the place of the language model's own (else the part's). link: find the
-    topics, too. Raises `UsageError` where the recipe has no part `fi`, or no question has an answer.
+    against: a recipe whose answers replace the language model's own (default: that of the part). link: also link the
+    topics. Raises `UsageError` if the recipe has no part `fi`, or no question has an answer.
     """
     named = next((name for name, part in recipe.parts.items() if isinstance(part, FI)), None)
     if named is None:
-        raise UsageError(f"recipe {recipe.name}: expected the part fi, as {recipe.stages} + fi")
+        raise UsageError(f"recipe {recipe.name}: expected the part fi, such as {recipe.stages} + fi")
     against = against or cast(FI, recipe.parts[named]).other_recipe()
     graph_side = read_recipe(recipe, options={f"{named}.integrate": False})
     answered: list[Answered] = []
@@ -51,7 +51,7 @@ def fit_thresholds(
         known = with_known_answers([each for each in asked if each.answers], engine.gateway()).questions
         questions = with_topic_ids(known, engine.gateway())
         if not questions:
-            raise UsageError("expected questions with right answers, found none")
+            raise UsageError("expected questions with gold answers, found none")
         for start in range(0, len(questions), BATCH):
             batch = questions[start : start + BATCH]
             texts = [each.asked(() if link else each.topic_ids) for each in batch]
@@ -72,19 +72,19 @@ def _closed_book(engine: Engine, answers: Sequence[Answer]) -> list[Answer]:
 
 
 def judge_claims(question: GoldQuestion, graph: Answer, model: Answer) -> Answered:
-    """Return what both sides claim, and which claims are right: for each gold answer the first that is it."""
+    """Return the claims of both sides, and which of them are right: for each gold answer the first that matches it."""
     sides = claims_of(graph), claims_of(model)
     keyed = [
         (claim.key, entity)
         for claims, answer in zip(sides, (graph, model), strict=True)
         for claim, entity in zip(claims, answer.entities, strict=True)
     ]
-    found = (next((key for key, e in keyed if _is(gold, e.id, e.name)), None) for gold in question.answers)
+    found = (next((key for key, e in keyed if _matches(gold, e.id, e.name)), None) for gold in question.answers)
     right = frozenset(key for key in found if key is not None)
     return Answered(tuple(sides[0]), tuple(sides[1]), right, len(question.answers))
 
 
-def _is(gold: GoldAnswer, id_: str | None, name: str) -> bool:
+def _matches(gold: GoldAnswer, id_: str | None, name: str) -> bool:
     if gold.id and id_:
         return gold.id == id_
     return normalise_name(name) in {normalise_name(each) for each in gold.names}

@@ -1,4 +1,4 @@
-"""The linker's training as the command line asks for it: its configuration, its candidates, its errors."""
+"""Collect the linker's training data: the candidates of each question with their features."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ BATCH = 32
 def collect_link_candidates(
     questions: QuestionSet, engine: Engine, config: LinkerConfig, *, progress: Progress = silent
 ) -> LinkedCandidates:
-    """Return the candidates that words give for each question, with their features; the graph is the engine's.
+    """Return the candidates of each question from the engine's graph, with their features.
 
-    Questions without a topic that the graph has are left out. Raises `UsageError` where none is left.
+    Questions without a topic in the graph are left out. Raises `UsageError` if none is left.
     """
     gateway = engine.gateway()
     gateway.fetch(read_graph_state()).check()
@@ -33,7 +33,7 @@ def collect_link_candidates(
     evidence = relation_evidence(graph, engine.resources.vectors_of(config.encoder))
     linker = FullTextLinker(type_words=graph.type_words, evidence=evidence, considered=config.candidates)
     asked = [each for each in with_topic_ids(questions.questions, gateway) if each.topic_ids]
-    made = _Columns()
+    builder = _Columns()
     for start in range(0, len(asked), BATCH):
         batch = asked[start : start + BATCH]
         linked = gateway.run(linker.link([each.asked(()) for each in batch]))
@@ -46,15 +46,15 @@ def collect_link_candidates(
             topics = {topic for topic in each.topic_ids if topic in signatures}
             if topics:
                 columns = trained_features(some, x) if some else np.zeros((0, len(TRAINED_FEATURES)))
-                made.add(each, columns, [c.entity.id in topics for c in some], len(topics))
+                builder.add(each, columns, [c.entity.id in topics for c in some], len(topics))
         progress("linking", min(start + BATCH, len(asked)), len(asked))
-    if not made.texts:
+    if not builder.texts:
         raise UsageError(f"{questions.name}: expected questions with topics of this graph, found none")
-    return made.candidates(questions, catalogue.vocabulary)
+    return builder.candidates(questions, catalogue.vocabulary)
 
 
 class _Columns:
-    """The columns of a question set while they are made."""
+    """Builder of the columns of a question set."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -70,7 +70,7 @@ class _Columns:
         self._num_topics.append(num_topics)
 
     def candidates(self, questions: QuestionSet, graph: str) -> LinkedCandidates:
-        """Return the columns."""
+        """Return the candidates of all questions added."""
         return LinkedCandidates(
             questions.name,
             questions.sha256,

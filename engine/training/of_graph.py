@@ -1,4 +1,4 @@
-"""What is made of the graph for a training, kept in the folder of its checkpoint: of this graph, as it is now."""
+"""Make training data from the graph once, store it in the checkpoint's folder, and check that it is from this graph."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from ..whole_file import storing
 Say = Callable[[str], None]
 
 DIGITS = 12
-"""Of the graph's fingerprint, in the name of the file."""
+"""Digits of the graph's fingerprint in the file name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A file to be made: name and suffix, between which the graph's fingerprint stands. busy: what is said where
-    another process makes it. done, do: the word for making, as mined and mine."""
+    """A file to make: name and suffix, with the graph's fingerprint between them. busy: message while another process
+    makes it. done, do: the verb, such as mined and mine.
+    """
 
     name: str
     suffix: str
@@ -35,11 +36,11 @@ class Made:
 def make_once_per_graph(
     folder: Path, made: Made, settings: Settings, make: Callable[[Engine, Path], None], *, fresh: bool, say: Say
 ) -> Path:
-    """Return the file, made now or when the training in this folder began; one process makes it for all.
+    """Return the file, made now or by an earlier run of this training; one process makes it for all.
 
-    say: told what is to be known beside. Where the graph cannot be reached, what was made has to do. Raises
-    `UsageError` where the folder has it of another graph, or of this one before it was changed, unless `fresh`;
-    `StorageError` where the folder cannot be written.
+    say: receives messages. If the graph cannot be reached, an existing file is used. Raises `UsageError` if the folder
+    has a file from another graph, or from this one before a change, unless `fresh`; `StorageError` if the folder cannot
+    be written.
     """
     with storing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -49,23 +50,25 @@ def make_once_per_graph(
                 with Engine(settings) as engine:
                     fingerprint = engine.gateway().fetch(read_catalogue()).fingerprint
                     wanted = folder / f"{made.name}-{fingerprint[:DIGITS]}{made.suffix}"
-                    _let_go([path for path in kept if path != wanted], made, fresh=fresh)
+                    _delete_outdated([path for path in kept if path != wanted], made, fresh=fresh)
                     if not wanted.exists():
                         make(engine, wanted)
             except DatabaseUnavailableError as error:
                 if not kept:
                     raise
                 wanted = kept[-1]
-                say(f"{wanted.name} was {made.done} before; whether the graph has changed since is not known: {error}")
+                say(
+                    f"{wanted.name} was {made.done} earlier; it is unknown whether the graph has changed since: {error}"
+                )
     return wanted
 
 
-def _let_go(others: Sequence[Path], made: Made, *, fresh: bool) -> None:
-    """Remove what was made of another graph, where that is asked for."""
+def _delete_outdated(others: Sequence[Path], made: Made, *, fresh: bool) -> None:
+    """Delete files made from another graph, if `fresh`."""
     if others and not fresh:
         raise UsageError(
-            f"{others[0]} was {made.done} from another graph, or from this one before it was changed: name another "
-            f"--out, or give --fresh to {made.do} and train anew"
+            f"{others[0]} was {made.done} from another graph, or from this one before a change: name another "
+            f"--out, or give --fresh to {made.do} and train again"
         )
     for path in others:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Read what path scorers learn from: mined paths and pairs of questions and relations."""
+"""Read the training data of path scorers: mined paths, and pairs of questions and relations."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _WEBQSP_ID = re.compile(r"WebQ\w+?-\d+")
 
 
 def relation_pairs(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, str]]) -> RelationPairs:
-    """Return the pairs of all questions that have relations, but for those that are among `left_out`, (id, text) each.
+    """Return the pairs of all questions that have relations, except those in `left_out`, (id, text) each.
 
-    The relations are those of the first gold paths, else of the relevant triples. A question is left out when its words
-    are, or when it is made from the same one: ComplexWebQuestions writes the id of that before an underscore.
+    The relations are those of the first gold paths, else of the relevant triples. A question is left out if its words
+    match, or if it derives from the same question: ComplexWebQuestions writes that one's id before an underscore.
     """
     left_out = list(left_out)
     texts = {plain_words(text) for _, text in left_out}
@@ -77,7 +77,7 @@ def _mask_topics(question: GoldQuestion) -> str:
 
 
 def plain_words(text: str) -> str:
-    """Return a text's words in small letters: what two askings of one question have in common."""
+    """Return a text's words in lower case, which are equal for two versions of the same question."""
     return _WORDS.sub(" ", text.lower()).strip()
 
 
@@ -87,7 +87,7 @@ def _root(id_: str) -> str:
 
 
 def read_mined(path: str) -> Mined:
-    """Return a mined file; raise `InputError` for one that is missing or damaged."""
+    """Read a mined file. Raises `InputError` if it is missing or damaged."""
     try:
         return read(Path(path))
     except MinedFileError as error:
@@ -104,11 +104,9 @@ def mine_set(
     mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
     say: Say,
 ) -> Mined:
-    """Return what is mined of a question set, now or when the training in this folder began; one process mines for all.
+    """Return the mined paths of a question set, mined now or by an earlier run; one process mines for all.
 
-    mining: shows that something is mined. say: told what is to be known beside. Where the graph cannot be reached, what
-    was mined has to do. Raises `UsageError` where the folder has it of another graph, or of this one before it was
-    changed, unless `fresh`; `StorageError` where the folder cannot be written.
+    mining: shows the progress. say: receives messages. Errors: `make_once_per_graph`.
     """
     returning = "-returning" if options.return_to_topic else ""
     name = f"mined-{questions.name}-{questions.sha256[:8]}{returning}-{options.max_hop}-{options.seed}"
@@ -131,9 +129,9 @@ def make_sets(
     mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
     say: Say,
 ) -> tuple[Mined, Mined]:
-    """Return what is mined of questions made from the graph: those to learn from, and those to choose by.
+    """Return the mined paths of questions generated from the graph: training set and dev.
 
-    As `mine_set`, which see. Raises `GraphError` for a graph that no questions can be made of.
+    See `mine_set`. Raises `GraphError` if no questions can be generated from the graph.
     """
     returning = "-returning" if options.return_to_topic else ""
     reworded = "-reworded" if making.paraphrase else ""
@@ -157,7 +155,7 @@ def make_sets(
 
 
 def sample_mined(mined: Mined, limit: int | None, seed: int) -> Mined:
-    """Return a sample of the questions of a mined file, in its order; all of them without a limit."""
+    """Return a random sample of the questions of a mined file, in its order; all without a limit."""
     if limit is None or limit >= len(mined.questions):
         return mined
     places = sorted(random.Random(seed).sample(range(len(mined.questions)), limit))  # noqa: S311 - a sample, no secret
@@ -165,8 +163,10 @@ def sample_mined(mined: Mined, limit: int | None, seed: int) -> Mined:
 
 
 def split_mined(mined: Mined) -> tuple[Mined, Mined]:
-    """Return the questions of a mined file to learn from, and every eighth, to choose by: those with the same topics
-    and right paths stay together. Raises `InputError` where there are too few."""
+    """Split a mined file into training set and dev (every eighth question).
+
+    Questions with the same topics and positive paths stay together. Raises `InputError` if there are too few.
+    """
     learn: list[MinedQuestion] = []
     choose: list[MinedQuestion] = []
     for question in mined.questions:
@@ -175,7 +175,7 @@ def split_mined(mined: Mined) -> tuple[Mined, Mined]:
         (choose if key[0] % EVERY_DEV == 0 else learn).append(question)
     if not learn or not choose:
         raise InputError(
-            f"{mined.mining.questions}: expected questions enough to keep one in eight apart, found "
+            f"{mined.mining.questions}: expected enough questions to hold out one in eight, found "
             f"{len(mined.questions)}: give --dev"
         )
     return _part(mined, "learn", learn), _part(mined, "choose", choose)
@@ -183,18 +183,18 @@ def split_mined(mined: Mined) -> tuple[Mined, Mined]:
 
 def _part(mined: Mined, name: str, questions: Sequence[MinedQuestion]) -> Mined:
     mining = mined.mining
-    said = f"{mining.questions}, to {name}"
+    text = f"{mining.questions}, to {name}"
     digest, of_set = (
         hashlib.sha256(f"{of}/{name}".encode()).hexdigest() for of in (mined.sha256, mining.questions_sha256)
     )
-    return Mined(replace(mining, questions=said, questions_sha256=of_set), tuple(questions), digest)
+    return Mined(replace(mining, questions=text, questions_sha256=of_set), tuple(questions), digest)
 
 
 def path_scorer(engine: Engine, name: str, log_odds: float) -> tuple[PathScorer, Collection[str], float]:
-    """Return the scorer `similarity`, or that of a checkpoint's folder, with the relations that it knows and how much
-    score so many log-odds are.
+    """Return the scorer `similarity` or that of a checkpoint's folder, the relations it knows, and the score that
+    equals this many log-odds.
 
-    Raises `CheckpointError` for a checkpoint that cannot be read or is of another graph.
+    Raises `CheckpointError` if the checkpoint cannot be read or is of another graph.
     """
     from ..recipes.retrieving import Star
     from ..retrieval.similarity import SimilarityScorer

@@ -1,4 +1,4 @@
-"""ReG@Path's training as the command line asks for it: its configuration, its pools, its errors."""
+"""Read the training data of ReG@Path: candidate pools and the graph's relations."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def pool_set(
     mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
     say: Say,
 ) -> Pool:
-    """Return the candidate pools of a question set, mined now or when the training in this folder began.
+    """Return the candidate pools of a question set, mined now or by an earlier run.
 
-    See `made_of_graph`.
+    See `make_once_per_graph`.
     """
 
     def mine(engine: Engine, wanted: Path) -> None:
@@ -45,7 +45,7 @@ def pool_set(
 
 
 def match_refined_pools(pools: Sequence[Pool], supervision: Sequence[str]) -> list[Pool]:
-    """Return the pools, each in the form that `lodestar refine` gave it where one of these files is of its questions.
+    """Return the pools, each replaced by its version from `lodestar refine` if one of these files is of its questions.
 
     Raises `UsageError` for a file of none of the sets.
     """
@@ -61,7 +61,7 @@ def match_refined_pools(pools: Sequence[Pool], supervision: Sequence[str]) -> li
 
 
 def graph_vocabulary(settings: Settings) -> Vocabulary:
-    """Return the tokens of the relations of the graph."""
+    """Return the tokens of the graph's relations."""
     with Engine(settings) as engine:
         catalogue = engine.gateway().fetch(read_catalogue())
     return Vocabulary.of({relation.name: words_of_relation(relation) for relation in catalogue.relations})

@@ -1,4 +1,4 @@
-"""Train a model of any kind: its configuration, one training at a time in a folder, by several processes."""
+"""Train a model of any kind: build its configuration, lock its folder, and run one or more processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .sources import Request, read_inputs
 Watching = Callable[[], AbstractContextManager[Watcher | None]]
 
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
-"""What a training computes in, by the precision of the settings; with ``auto`` the configuration decides."""
+"""The training's precision by that of the settings; with ``auto`` the configuration decides."""
 
 
 def training_config(
@@ -42,10 +42,10 @@ def training_config(
     precision: str | None = None,
     seed: int = 0,
 ) -> Any:
-    """Return the configuration of a training: the kind's own, or that of a `preset`, with what is changed in it.
+    """Return the configuration of a training: the kind's own or a `preset`, with changes.
 
-    values: by key, from options of the command line. changes: ``KEY=VALUE``, last. precision: fp32, bf16 or fp16.
-    Raises `UsageError` for an option that there is not, and for a value out of its range.
+    values: from command-line options, by key. changes: ``KEY=VALUE``, applied last. precision: fp32, bf16 or fp16.
+    Raises `UsageError` for an unknown option or a value out of range.
     """
     default = kind.presets[preset]() if preset else kind.config
     data = _plain_defaults(default)
@@ -65,7 +65,7 @@ def training_config(
 def train_kind(kind: AnyKind, config: Any, request: Request, watching: Watching = nullcontext) -> ModelDescription:
     """Train a model of a kind, or continue its training, and return the description of its checkpoint.
 
-    Raises what `read_inputs` and `train_in_folder` raise.
+    Raises the errors of `read_inputs` and `train_in_folder`.
     """
     try:
         inputs = read_inputs(kind, config, request)
@@ -84,10 +84,10 @@ def train_in_folder(
     fresh: bool = False,
     watching: Watching = nullcontext,
 ) -> ModelDescription:
-    """Train on inputs that were read, one training at a time in a folder, and return the description of the checkpoint.
+    """Train on the given inputs, one training at a time in a folder, and return the description of the checkpoint.
 
-    Raises `UsageError` for sets that have questions in common and questions that teach nothing, `EncoderError` for an
-    encoder or a language model that cannot be loaded, and what `training_in` raises.
+    Raises `UsageError` if training set and dev share questions or nothing can be learned from them, `EncoderError` if
+    an encoder or a language model cannot be loaded, and the errors of `training_in`.
     """
     check_apart(inputs.train, inputs.dev)
     try:
@@ -103,23 +103,23 @@ def train_in_folder(
 
 
 def check_apart(train: Iterable[LearningSet], dev: Iterable[LearningSet]) -> None:
-    """Raise `UsageError` where a question, by its words and topics, is both learned from and selected on."""
+    """Raise `UsageError` if training set and dev share a question, by words and topics."""
     learned = {(plain_words(text), topics) for each in train for _, text, topics in each.question_keys}
     keys = (key for each in dev for key in each.question_keys)
     shared = [id_ for id_, text, topics in keys if (plain_words(text), topics) in learned]
     if shared:
         raise UsageError(
             f"--dev: {len(shared):,} of its questions are in --dataset as well (the first is {shared[0]}): "
-            "give questions that are not learned from"
+            "give other questions"
         )
 
 
 @contextmanager
 def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> Iterator[bool]:
-    """Keep other trainings out of a folder, which is made, and yield whether this process is the first of its group.
+    """Create and lock a training folder, and yield whether this process is the first of its group.
 
-    `fresh`: begin anew there. Raises `UsageError` for a folder with another training and for a loss that is no number
-    any more, `StorageError` for a folder that cannot be written.
+    `fresh`: start again. Raises `UsageError` if the folder has another training, or if the loss becomes NaN or
+    infinite; `StorageError` if the folder cannot be written.
     """
     try:
         with (
@@ -127,7 +127,7 @@ def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> I
             process_group() as is_first,
             _hold_folder(folder, kind, fresh=fresh) if is_first else nullcontext(),
         ):
-            wait_for_all()  # nobody reads the folder before the first process has it
+            wait_for_all()  # until the first process holds the lock
             yield is_first
     except (TrainingStateError, FloatingPointError) as error:
         raise UsageError(str(error)) from error
@@ -135,7 +135,7 @@ def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> I
 
 @contextmanager
 def _hold_folder(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> Iterator[None]:
-    """Keep other trainings out of the folder, which is made; begin anew in it where that is asked for."""
+    """Create and lock the folder against other trainings; clear it if `fresh`."""
     folder.mkdir(parents=True, exist_ok=True)
     reason = f"--out {folder}: another training writes to it: wait until it is done, or name another folder"
     with lock_file(folder / ".lock", reason, refusal=UsageError(reason)):
@@ -145,7 +145,7 @@ def _hold_folder(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> 
 
 
 def _plain_defaults(config: Any) -> dict[str, Any]:
-    """Return the options of a configuration, or of a class whose fields all have defaults, as plain data."""
+    """Return the options of a configuration, or of a class with defaults for all fields, as plain data."""
     if isinstance(config, type):
         defaults = {
             each.name: each.default_factory() if each.default_factory is not MISSING else each.default

@@ -1,4 +1,4 @@
-"""Read what a kind of model learns from: mined paths, subgraphs, candidate pools or links of question sets."""
+"""Read the training data of a kind of model: mined paths, subgraphs, candidate pools or links of question sets."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from .subgraph_sets import WEAK, graph_set, supervise_subgraphs
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A training as it is asked for.
+    """A request for training.
 
     train_files, dev_files: question sets, or mined files. folder: of the checkpoint. read_questions: reads a question
-    set. limit: questions of each set, at most. fresh: begin anew. options: of the data source, by the names of its
-    command-line options. say: told what is to be known beside.
+    set. limit: most questions of each set. fresh: start again. options: of the data source, by the names of its
+    command-line options. say: receives messages.
     """
 
     train_files: Sequence[str]
@@ -52,14 +52,14 @@ class Request:
 
     @property
     def device(self) -> str:
-        """The PyTorch device of the settings; raises `UsageError` for one that is not there."""
+        """The PyTorch device of the settings. Raises `UsageError` if it does not exist."""
         try:
             return Placement(self.settings.device, self.settings.precision).torch_device
         except PlacementError as error:
             raise UsageError(f"device: {error}") from error
 
     def questions(self, file: str) -> QuestionSet:
-        """Return a question set, or a sample of it where there is a limit."""
+        """Return a question set, or a random sample of it if there is a limit."""
         questions = self.read_questions(file)
         sample = questions.sampled(self.limit, self.seed)
         if len(sample) == len(questions.questions):
@@ -68,15 +68,15 @@ class Request:
         return replace(questions, questions=sample, sha256=digest.hexdigest())
 
     def bar(self, name: str, doing: str) -> Callable[[], AbstractContextManager[tuple[Progress, Say]]]:
-        """Return what shows a progress bar."""
+        """Return a function that shows a progress bar."""
         return partial(progress_bar, name, doing)
 
 
 def read_inputs(kind: AnyKind, config: Any, request: Request) -> Inputs[Any]:
-    """Return what a kind of model learns from, and what its epoch is selected on.
+    """Return the training set and dev of a kind of model.
 
-    Raises `UsageError` for questions that are missing, `InputError` for files that cannot be read, and the errors of
-    the database where the graph is needed.
+    Raises `UsageError` for missing questions, `InputError` for files that cannot be read, and the errors of the
+    database if the graph is needed.
     """
     encoders: dict[str, TextVectors] = {}
 
@@ -94,7 +94,7 @@ def _read_paths(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[M
     any_graph, from_graph = bool(options.get("any_graph")), bool(options.get("from_graph"))
     for name in ("questions", "lengths", "paraphrase"):
         if options.get(name) and not from_graph:
-            raise UsageError(f"--{name}: only questions made from the graph have it: add --from-graph")
+            raise UsageError(f"--{name}: needs --from-graph")
     if not from_graph and not (request.train_files and (request.dev_files or any_graph)):
         missing = "--dataset" if not request.train_files else "--dev"
         raise UsageError(f"{missing}: expected questions, found none: name a question set, or give --from-graph")
@@ -173,7 +173,7 @@ def _read_subgraphs(config: Any, request: Request, inputs: Inputs[Any]) -> Input
 
 
 def labels_of_sets(sets: Sequence[QuestionSet]) -> list[QuestionLabels]:
-    """Return what question sets say of their questions beside the graph."""
+    """Return the answers and options of the questions, which the graph does not have."""
     return [
         QuestionLabels(
             questions.name,

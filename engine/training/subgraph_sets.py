@@ -1,4 +1,4 @@
-"""What ReG's trainings learn from: the subgraphs of question sets, and the supervision that is asked for."""
+"""Read the training data of ReG's and GRIL's retrievers: the subgraphs of question sets, with their supervision."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def graph_set(
     say: Say,
     open_domain: bool = False,
 ) -> QuestionGraphs:
-    """Return the subgraphs of a question set, read from the graph now or when the training in this folder began.
+    """Return the subgraphs of a question set, read from the graph now or by an earlier run.
 
-    open_domain: of questions, too, whose answers the graph does not have. See `made_of_graph`.
+    open_domain: also of questions whose answers are not in the graph. See `make_once_per_graph`.
     """
-    asked = ["open domain"] if open_domain else []
-    how = json.dumps([VERSION, vectors.encoder.name, asdict(subgraph), *asked], sort_keys=True)
+    mode = ["open domain"] if open_domain else []
+    how = json.dumps([VERSION, vectors.encoder.name, asdict(subgraph), *mode], sort_keys=True)
     name = f"subgraphs-{questions.name}-{questions.sha256[:8]}-{hashlib.sha256(how.encode()).hexdigest()[:8]}"
 
     def make(engine: Engine, wanted: Path) -> None:
@@ -61,11 +61,11 @@ def graph_set(
 
 
 def supervise_subgraphs(sets: Sequence[QuestionGraphs], supervision: Sequence[str], say: Say) -> list[QuestionGraphs]:
-    """Return the subgraphs with the supervision that is asked for: `weak`, or candidate pools by file, each for the
-    question set that it was mined from. A set that no pool is of has weak supervision.
+    """Return the subgraphs with the requested supervision: `weak`, or candidate pools by file, each for its question
+    set. A set without a pool has weak supervision.
 
-    say: told how many questions of a set keep their shortest paths all the same. Raises `UsageError` for a pool of none
-    of the sets, `InputError` for a file that is none.
+    say: receives how many questions of a set keep their shortest paths. Raises `UsageError` for a pool of none of the
+    sets, `InputError` for an invalid file.
     """
     pools = {pool.header.questions_sha256: pool for pool in (pool_of(Path(n)) for n in supervision if n != WEAK)}
     others = set(pools) - {graphs.texts.questions_sha256 for graphs in sets}

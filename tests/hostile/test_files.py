@@ -67,7 +67,7 @@ def test_a_second_run_is_emptied_only_when_told_to(lodestar: Lodestar, questions
     assert lodestar("eval", "rerun", str(first), "--out", str(tmp_path / "other")).code == 0
     finished = lodestar("eval", "rerun", str(first), "--out", str(tmp_path / "other"))
     assert finished.code == 2
-    assert "keeps a finished run" in finished.err
+    assert "holds a finished run" in finished.err
     assert lodestar("eval", "rerun", str(first), "--out", str(tmp_path / "other"), "--fresh").code == 0
 
 

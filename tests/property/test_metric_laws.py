@@ -35,7 +35,7 @@ from lodestar.engine.evaluation.metrics.paths import (
     reciprocal_rank,
     triple_recall_at_k,
 )
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, macro_by, test_pairs
+from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs, macro_by
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath
 
 from tests.examples import examples
@@ -265,7 +265,7 @@ def test_a_mean_of_means_lies_among_the_values(values: list[tuple[float, str]]) 
 @given(st.lists(st.tuples(unit, unit), min_size=1, max_size=25), st.randoms(use_true_random=False))
 def test_a_paired_test_is_the_same_from_either_side(values: list[tuple[float, float]], random: Random) -> None:
     def test(pairs: list[tuple[float, float]]) -> Any:
-        return test_pairs([a for a, _ in pairs], [b for _, b in pairs], num_samples=300)
+        return compare_pairs([a for a, _ in pairs], [b for _, b in pairs], num_samples=300)
 
     here, there = test(values), test([(b, a) for a, b in values])
     assert here.p_value == there.p_value

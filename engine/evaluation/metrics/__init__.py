@@ -1,5 +1,6 @@
-"""Metrics of question answering over knowledge graphs: pure functions, each with its formula, source and conventions.
+"""Compute metrics of knowledge graph question answering: pure functions with formula, source and conventions.
 
-The denominator of every mean is the number of questions asked: one that failed or timed out has `answers.ALL_WRONG`.
-Answers are scored in two ways: `answers.strict_scores`, and `rog.rog_scores` as the published baselines do.
+The denominator of every mean is the number of questions asked; a question that failed or timed out has
+`answers.ALL_WRONG`. Answers are scored in two ways: by `answers.strict_scores`, and by `answers.rog_scores` like the
+published baselines.
 """

@@ -1,9 +1,9 @@
 """Score sets of answers: F1, Hit, Hits@1, and RoG's own variants.
 
-Conventions: where there is no gold answer (to abstain is right) all scores are 1 if nothing was predicted, else 0;
-where there is one and nothing was predicted all are 0.
+Conventions: without a gold answer (abstaining is right) all scores are 1 if nothing was predicted, else 0; with a gold
+answer and no prediction all are 0.
 
-Source: the evaluation script of RoG (Luo et al. 2024, "Reasoning on Graphs"), which many later systems took over.
+Source: the evaluation script of RoG (Luo et al. 2024, "Reasoning on Graphs"), which many later systems use.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _NO_MINUS_SIGN = re.compile(r"(?<=\S)-|-(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """One prediction: the name it goes by and, where the system knows it, the entity's id.
+    """One prediction: its name and, if the system knows it, the entity's id.
 
-    Of one question the predictions of one id go by one name; the first one's counts where they do not.
+    Predictions of one question with the same id have one name: the first one's.
     """
 
     name: str
@@ -35,11 +35,12 @@ class Predicted:
 
 
 def normalise_answer(text: str) -> str:
-    """Return what spellings of a name share: case, NFKC, underscores, punctuation, English articles, space set aside.
+    """Return the normal form of a name, without case, underscores, punctuation, English articles and extra space, in
+    NFKC.
 
     After SQuAD's answer normalisation (Rajpurkar et al. 2016). Deviations: Unicode's punctuation (category P) instead
-    of ASCII's, so that "C++" stays; a decimal point and a minus sign before a number stay. A text of which nothing
-    would be left ("The The", "!!!") stays as it is but for case and space, so that no text matches everything.
+    of ASCII's, so that "C++" stays; a decimal point and a minus sign before a number stay. A text that would become
+    empty ("The The", "!!!") loses only case and extra space, so that no text matches everything.
     """
     folded = fold_spelling(text)
     kept = "".join(c for c in folded.replace("_", " ") if c in ".-" or unicodedata.category(c)[0] != "P")
@@ -49,7 +50,7 @@ def normalise_answer(text: str) -> str:
 
 
 def distinct_gold(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ...]:
-    """Return the gold answers, each once: those of one id are one with all its names, as are those of equal names."""
+    """Return the distinct gold answers: answers with the same id, or with equal names, become one with all names."""
     names: dict[str | frozenset[str], dict[str, None]] = {}
     for answer in gold:
         key = answer.id or frozenset(map(normalise_answer, answer.names))
@@ -58,20 +59,20 @@ def distinct_gold(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ...]:
 
 
 def match_predictions(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> tuple[bool, ...]:
-    """Return for each prediction, in order of rank, whether it is right, by one-to-one matching.
+    """Return for each prediction, in rank order, whether it is right, by one-to-one matching.
 
-    A maximum matching of predictions and `distinct_gold` where they agree. Earlier ranks are served first: of all
-    matchings this one's mask is the lexicographically greatest, which no maximum matching is larger than (Kuhn's
-    augmenting paths in order of rank). A prediction given before (the same id, or no ids and the same name) is wrong.
+    A maximum matching of predictions and `distinct_gold`. Earlier ranks take precedence: this matching's mask is the
+    lexicographically greatest of all maximum matchings (Kuhn's augmenting paths in rank order). A repeated prediction
+    (the same id, or no ids and the same name) is wrong.
     """
     candidates = _candidates(predictions, distinct_gold(gold))
     holder: dict[int, int] = {}
     dead: set[int] = set()
-    return tuple(_is_served(prediction, candidates, holder, dead) for prediction in range(len(predictions)))
+    return tuple(_augment(prediction, candidates, holder, dead) for prediction in range(len(predictions)))
 
 
 def _candidates(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> list[list[int]]:
-    """Return for each prediction the indexes of the gold answers it agrees with; none where it was given before."""
+    """Return for each prediction the indices of the gold answers it agrees with; empty for a repeated prediction."""
     by_id = {answer.id: index for index, answer in enumerate(gold) if answer.id}
     by_name: dict[str, list[int]] = {}
     for index, answer in enumerate(gold):
@@ -94,10 +95,10 @@ def _candidates(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) ->
     return candidates
 
 
-def _is_served(start: int, candidates: list[list[int]], holder: dict[int, int], dead: set[int]) -> bool:
-    """Give the prediction a gold answer, moving earlier ones to others where need be; return whether it has one.
+def _augment(start: int, candidates: list[list[int]], holder: dict[int, int], dead: set[int]) -> bool:
+    """Match the prediction with a gold answer, moving earlier ones to others if needed; return whether it succeeded.
 
-    `holder` is by gold answer the prediction that has it; `dead` are the gold answers that lead to no free one.
+    `holder` maps gold answers to their predictions; `dead` are gold answers from which no free one can be reached.
     """
     seen_from: dict[int, int] = {}
     left_for: dict[int, int] = {}
@@ -136,12 +137,12 @@ class AnswerScores:
 
 ALL_RIGHT = AnswerScores(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 ALL_WRONG = AnswerScores(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-"""Also of a question that failed or timed out: that is no abstention, whatever the gold answers are."""
+"""Also of a question that failed or timed out: a failure is no abstention, whatever the gold answers are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What micro-averages are made of: of one question, how many predictions were right, made and to be made."""
+    """Counts of one question for micro-averages: right predictions, predictions, gold answers."""
 
     num_right: int
     num_predicted: int
@@ -153,7 +154,7 @@ class Counted:
 
 
 def strict_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> AnswerScores:
-    """Return the scores of ranked predictions, right where `match_predictions` says so.
+    """Return the scores of ranked predictions, matched by `match_predictions`.
 
     With r right of p predictions and g distinct gold answers: precision r / p, recall r / g, F1 2r / (p + g) (their
     harmonic mean), Hit [r > 0], Hits@1 [the first is right], exact match [r = p = g].
@@ -176,14 +177,15 @@ def strict_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) 
 
 
 def answer_counts(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> Counted:
-    """Return the counts of one question; of one that failed, with no predictions."""
+    """Return the counts of one question; for a failed one pass no predictions."""
     return Counted(sum(match_predictions(predictions, gold)), len(predictions), len(distinct_gold(gold)))
 
 
 def micro_f1(counts: Sequence[Counted]) -> float:
-    """Return 2 Σr / (Σp + Σg) over all questions asked (micro-average; Manning et al. 2008, section 13.6).
+    """Return 2 Σr / (Σp + Σg) over all questions (micro-average; Manning et al. 2008, section 13.6).
 
-    1 where nothing was predicted and nothing was to be; a right abstention adds nothing. No questions: `ValueError`.
+    1 if nothing was predicted and there are no gold answers; a right abstention adds nothing. Raises `ValueError`
+    without questions.
     """
     if not counts:
         raise ValueError("expected the counts of at least one question, found none")
@@ -197,26 +199,25 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 @dataclass(frozen=True, slots=True)
 class RogScores:
-    """The scores, each clipped to 1; `exceeded` says that precision, and with it perhaps F1, was above 1 before."""
+    """The scores, each clipped to 1; `exceeded` tells whether precision (and so perhaps F1) was above 1."""
 
     scores: AnswerScores
     exceeded: bool
 
 
 def rog_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> RogScores:
-    """Return the scores of ranked predictions by the substring rule; ids count for nothing.
+    """Return the scores of ranked predictions by the substring rule; ids are ignored.
 
-    A text is lower-cased, its ASCII punctuation, articles and extra white space taken out. A gold answer is matched
-    where its text is a substring of the text of all predictions joined by spaces. With m of g gold answers matched and
-    p predictions: precision m / p, recall ("accuracy" in the script) m / g, F1 their harmonic mean, Hit [m > 0].
-    One prediction may match several gold answers: m / p and F1 can exceed 1.
+    Texts are lower-cased; ASCII punctuation, articles and extra white space are removed. A gold answer is matched if
+    its text is a substring of the texts of all predictions joined by spaces. With m of g gold answers matched and p
+    predictions: precision m / p, recall ("accuracy" in the script) m / g, F1 their harmonic mean, Hit [m > 0]. One
+    prediction may match several gold answers, so m / p and F1 can exceed 1.
 
-    Ours, the script having none: Hits@1 [a gold answer is matched in the first prediction], exact match [precision ≥ 1
-    and recall = 1]. Deviations: underscores are spaces, as
-    systems show names; figures above 1 are clipped, and `exceeded` says so; any name of a gold answer matches
-    (its id where it has no name); a question without gold answers is scored as in `answers`, where the script fails.
-    As in the script a gold answer stays as often as it is given, and one whose text comes out empty ("The The") is
-    matched by any prediction.
+    Ours, not in the script: Hits@1 [a gold answer is matched in the first prediction], exact match [precision ≥ 1 and
+    recall = 1]. Deviations: underscores are spaces, as systems show names; values above 1 are clipped and reported by
+    `exceeded`; any name of a gold answer matches (its id if it has no name); a question without gold answers is scored
+    as above, where the script fails. As in the script, duplicate gold answers count each, and a gold answer whose text
+    becomes empty ("The The") is matched by any prediction.
     """
     if not gold:
         return RogScores(ALL_WRONG if predictions else ALL_RIGHT, exceeded=False)

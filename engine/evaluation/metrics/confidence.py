@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """The predictions with a confidence in [low, high), the last bin closed: how many, how sure, how often right."""
+    """The predictions with a confidence in [low, high) (the last bin closed): number, mean confidence, share right."""
 
     low: float
     high: float
@@ -24,10 +24,10 @@ class ReliabilityBin:
 def reliability(
     confidences: Sequence[float] | NDArray[np.float64], right: Sequence[bool] | NDArray[np.bool_], num_bins: int = 10
 ) -> tuple[ReliabilityBin, ...]:
-    """Return the bins of equal width over [0, 1] that hold a prediction, lowest first.
+    """Return the non-empty bins of equal width over [0, 1], lowest first.
 
-    Source: the reliability diagram of Guo et al. 2017, section 2. Deviations: bins are closed below, not above.
-    Raises `ValueError` for no predictions, unequal lengths, a confidence outside [0, 1] or no bins.
+    Source: the reliability diagram of Guo et al. 2017, section 2. Deviations: bins are closed below, not above. Raises
+    `ValueError` for no predictions, unequal lengths, a confidence outside [0, 1] or no bins.
     """
     sure, hits = np.asarray(confidences, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if sure.ndim != 1 or sure.shape != hits.shape or not sure.size:
@@ -64,10 +64,10 @@ def expected_calibration_error(
 
 @dataclass(frozen=True, slots=True)
 class RiskCoverage:
-    """What is answered from each confidence on: all of length num_levels, confidences falling.
+    """The risk–coverage curve: arrays of length num_levels, confidences descending.
 
-    coverage[i]: share of all questions that are answered with at least confidence[i]. risk[i]: share of these whose
-    answer is wrong.
+    coverage[i]: share of all questions answered with at least confidence[i]. risk[i]: share of these with a wrong
+    answer.
     """
 
     confidence: NDArray[np.float64]
@@ -76,9 +76,9 @@ class RiskCoverage:
 
     @property
     def area(self) -> float:
-        """Mean risk over all coverages that are reached (AURC; Geifman et al. 2019, section 2), 0 of no answers.
+        """Mean risk over all reached coverages (AURC; Geifman et al. 2019, section 2), 0 without answers.
 
-        Every answer weighs the same; where several have one confidence each has the risk of answering them all.
+        Every answer has the same weight; answers with equal confidence each have the risk of answering them all.
         """
         if not len(self.coverage):
             return 0.0
@@ -86,16 +86,16 @@ class RiskCoverage:
         return fsum(widths * self.risk) / float(self.coverage[-1])
 
     def risk_at(self, coverage: float) -> float | None:
-        """Return the risk of answering at least this share of the questions; None where fewer were answered."""
+        """Return the risk at the first coverage of at least this share; None if the curve does not reach it."""
         enough = np.flatnonzero(self.coverage >= coverage - 1e-12)
         return float(self.risk[enough[0]]) if len(enough) else None
 
 
 @dataclass(frozen=True, slots=True)
 class FalseAnswers:
-    """The answers to questions that have none, where a share `kept` of the right answers is still given.
+    """Answers to unanswerable questions, at the threshold that keeps a share `kept` of the right answers.
 
-    threshold: the confidence that this takes. num: questions without an answer; num_false: of these, answered.
+    threshold: the confidence needed. num: unanswerable questions; num_false: how many of them were answered.
     """
 
     kept: float
@@ -105,17 +105,16 @@ class FalseAnswers:
 
     @property
     def share(self) -> float:
-        """`num_false` of `num`, in [0, 1]; 0 of no such questions."""
+        """num_false / num, in [0, 1]; 0 without such questions."""
         return self.num_false / self.num if self.num else 0.0
 
 
 def risk_coverage(confidences: Sequence[float | None], right: Sequence[bool]) -> RiskCoverage:
-    """Return the risk–coverage curve over all questions asked; a confidence is None where nothing was answered.
+    """Return the risk–coverage curve over all questions; a confidence is None if nothing was answered.
 
-    At a threshold t the questions answered are A = {i: confidence_i ≥ t}: coverage |A| / n, risk
-    |{i ∈ A: not right_i}| / |A|. Source: El-Yaniv & Wiener 2010, section 2; with questions that have no answer among
-    them, every answer to which is wrong, Kamath et al. 2020, section 3. Raises `ValueError` for no questions, unequal
-    lengths or a confidence that is not finite.
+    At a threshold t the answered questions are A = {i: confidence_i ≥ t}: coverage |A| / n, risk |{i ∈ A: not right_i}|
+    / |A|. Source: El-Yaniv & Wiener 2010, section 2; with unanswerable questions, whose every answer is wrong, Kamath
+    et al. 2020, section 3. Raises `ValueError` for no questions, unequal lengths or a confidence that is not finite.
     """
     if len(confidences) != len(right) or not confidences:
         raise ValueError(
@@ -136,11 +135,11 @@ def risk_coverage(confidences: Sequence[float | None], right: Sequence[bool]) ->
 def false_answers(
     confidences: Sequence[float | None], right: Sequence[bool], unanswerable: Sequence[bool], kept: float = 0.8
 ) -> FalseAnswers | None:
-    """Return how many questions without an answer are answered at the highest threshold that keeps `kept` of the right.
+    """Return the false answers at the highest threshold that keeps a share `kept` of the right answers.
 
-    That is the false-positive rate at a true-positive rate of `kept`, a point of the ROC curve of Hendrycks & Gimpel
-    (2017, section 2). Right answers are those of the run: what it did not answer counts for nothing. None without a
-    right answer or an unanswerable question. Raises `ValueError` for unequal lengths or a share outside (0, 1].
+    This is the false-positive rate at a true-positive rate of `kept`, a point of the ROC curve of Hendrycks & Gimpel
+    (2017, section 2). Only the run's own right answers count. None without a right answer or an unanswerable question.
+    Raises `ValueError` for unequal lengths or a share outside (0, 1].
     """
     if not len(confidences) == len(right) == len(unanswerable):
         raise ValueError(f"expected as many of each, found {len(confidences)}, {len(right)} and {len(unanswerable)}")
@@ -159,7 +158,7 @@ def false_answers(
 
 @dataclass(frozen=True, slots=True)
 class AbstentionScores:
-    """Precision and recall of abstaining, in [0, 1], with what they are shares of."""
+    """Precision and recall of abstentions, in [0, 1], with their numerator and denominators."""
 
     precision: float
     recall: float
@@ -169,11 +168,11 @@ class AbstentionScores:
 
 
 def abstention_scores(abstained: Sequence[bool], unanswerable: Sequence[bool]) -> AbstentionScores:
-    """Return, over all questions asked, precision |A ∩ U| / |A| and recall |A ∩ U| / |U| of the abstentions A.
+    """Return precision |A ∩ U| / |A| and recall |A ∩ U| / |U| of the abstentions A, over all questions.
 
-    U are the questions without gold answers. A failure or a timeout is no abstention. Source: the no-answer figures of
-    SQuAD 2.0 (Rajpurkar et al. 2018), as precision and recall of the class "no answer". Conventions: where A or U is
-    empty its share is 1 if both are, else 0. Raises `ValueError` for unequal lengths.
+    U are the questions without gold answers. A failure or a timeout is no abstention. Source: the no-answer scores of
+    SQuAD 2.0 (Rajpurkar et al. 2018), as precision and recall of the class "no answer". Conventions: if A or U is empty
+    its score is 1 if both are, else 0. Raises `ValueError` for unequal lengths.
     """
     if len(abstained) != len(unanswerable):
         raise ValueError(f"expected as many abstentions as questions, found {len(abstained)} and {len(unanswerable)}")

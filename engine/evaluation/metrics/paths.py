@@ -1,14 +1,11 @@
-"""Score ranked paths: recall, Hits@k, MRR.
+"""Score ranked paths: recall, Hits@k, MRR, nDCG.
 
-Ties, for every figure of this package: a ranking is a total order, the one that the system gave. Equal scores keep the
-order of the stage that made them, whose stated tie-break decides; no figure looks at scores or breaks ties anew.
+Ties: a ranking is a total order, as given by the system. Equal scores keep the order of the stage that gave them; no
+metric looks at scores or breaks ties again.
 
-Conventions: where nothing is relevant a figure is 1 if nothing was ranked, else 0, as for answers. k is at least 1.
-
-Relations are compared as they are written, without regard to the direction in which they are walked. Ties: see
-`ranking`. Conventions: where no answer is right, figures of answers are 1 if no path was found, else 0; where something
-is right and no path was found, 0. Figures of gold paths and gold triples are for annotated questions only: a set that
-says nothing about a question's paths says nothing about their recall, and the functions raise `ValueError`.
+Relations are compared by name, without regard to direction. Conventions: if nothing is relevant (no gold answer), a
+metric is 1 if nothing was ranked, else 0; if something is relevant and no path was found, 0. k is at least 1. Metrics
+of gold paths and gold triples are for annotated questions only; for others the functions raise `ValueError`.
 """
 
 from __future__ import annotations
@@ -23,7 +20,9 @@ from .answers import Predicted, distinct_gold, match_predictions, normalise_answ
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """For each rank, best first, whether what stands there is relevant; `num_relevant` counts what is missing, too."""
+    """Whether the item at each rank, best first, is relevant; `num_relevant` also counts relevant items that are
+    missing.
+    """
 
     relevant: tuple[bool, ...]
     num_relevant: int
@@ -34,12 +33,12 @@ class Ranking:
 
 
 def answer_ranking(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> Ranking:
-    """Return ranked predictions as a ranking, relevant where `matched` says so."""
+    """Return ranked predictions as a ranking, relevant if `match_predictions` says so."""
     return Ranking(match_predictions(predictions, gold), len(distinct_gold(gold)))
 
 
 def reciprocal_rank(ranking: Ranking) -> float:
-    """Return 1 / rank of the first relevant place, 0 without one; its mean is MRR (Voorhees 1999)."""
+    """Return 1 / rank of the first relevant item, 0 without one; its mean is MRR (Voorhees 1999)."""
     if not ranking.num_relevant:
         return float(not ranking.relevant)
     return 1 / (ranking.relevant.index(True) + 1) if any(ranking.relevant) else 0.0
@@ -48,9 +47,8 @@ def reciprocal_rank(ranking: Ranking) -> float:
 def ndcg_at_k(ranking: Ranking, k: int) -> float:
     """Return DCG@k / ideal DCG@k with DCG = Σ over ranks i ≤ k of rel_i / log2(i + 1) and rel_i in {0, 1}.
 
-    Source: Järvelin & Kekäläinen 2002. Deviations: the discount is log2(i + 1) from the first rank on, as
-    in trec_eval, where theirs is log2 i from the second. The ideal ranking begins with min(k, |relevant|) relevant
-    things.
+    Source: Järvelin & Kekäläinen 2002. Deviations: the discount is log2(i + 1) from the first rank on, as in trec_eval,
+    where theirs is log2 i from the second. The ideal ranking begins with min(k, |relevant|) relevant items.
     """
     top = _first_relevant(ranking, k)
     if not ranking.num_relevant:
@@ -73,7 +71,7 @@ _Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class FoundPath:
-    """A relation path that was retrieved: its relations in walking order, its distinct ends, the triples it rests on.
+    """A retrieved relation path: its relations in walking order, its distinct ends, and its triples.
 
     A retriever of single triples gives each as a path of one relation.
     """
@@ -91,9 +89,9 @@ def hits_at_1_any(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -> flo
 
 
 def hits_any_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k: int) -> float:
-    """Return [a gold answer is among the ends of the first k paths]; for k = 1 it is `hits_at_1_any`.
+    """Return [a gold answer is among the ends of the first k paths]; for k = 1 this is `hits_at_1_any`.
 
-    Source: the figures by number of retrieved paths of STAR (section 5.3.3), of the retrieval alone.
+    Source: STAR's results by number of retrieved paths (section 5.3.3), for retrieval alone.
     """
     top = _top(paths, k)
     if not gold:
@@ -102,9 +100,9 @@ def hits_any_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k: int
 
 
 def hits_at_1_expected(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -> float:
-    """Return |gold among the ends of the first path| / |its ends|: how often an end drawn at random is right.
+    """Return |gold among the ends of the first path| / |its ends|: the probability that a random end is right.
 
-    0 where the first path has no ends. Never above `hits_at_1_any`.
+    0 if the first path has no ends. Never above `hits_at_1_any`.
     """
     if not gold:
         return float(not paths)
@@ -130,7 +128,7 @@ def path_recall_at_k(paths: Sequence[FoundPath], gold_paths: Sequence[GoldPath],
     found = {path.relations for path in _top(paths, k)}
     wanted = {path.relations for path in gold_paths}
     if not wanted:
-        raise ValueError("expected at least one gold path, found none: path recall is of annotated questions")
+        raise ValueError("expected at least one gold path, found none: path recall is for annotated questions")
     return len(found & wanted) / len(wanted)
 
 
@@ -140,9 +138,9 @@ def gold_path_hit_at_k(paths: Sequence[FoundPath], gold_paths: Sequence[GoldPath
 
 
 def first_path_right(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], gold_paths: Sequence[GoldPath]) -> float:
-    """Return [the first path is one of the gold relation paths, or its ends are exactly the gold answers].
+    """Return [the first path is a gold relation path, or its ends are exactly the gold answers].
 
-    Our own: two relations that say the same lead to the same ends, and annotators wrote one of them.
+    Our own: two relations with the same meaning lead to the same ends, and annotators wrote one of them.
     """
     if not paths:
         return 0.0
@@ -153,14 +151,14 @@ def first_path_right(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], gol
 
 
 def triple_recall_at_k(paths: Sequence[FoundPath], gold_triples: Sequence[tuple[str, str, str]], k: int) -> float:
-    """Return |gold triples that the first k paths rest on| / |gold triples|; head and tail by id or by name.
+    """Return |gold triples in the first k paths| / |gold triples|; head and tail match by id or by name.
 
-    Source: the triple recall of SubgraphRAG (Li et al. 2025), where each retrieved triple is a path of its own.
+    Source: the triple recall of SubgraphRAG (Li et al. 2025), where each retrieved triple is its own path.
     """
     top = _top(paths, k)
     wanted = set(gold_triples)
     if not wanted:
-        raise ValueError("expected at least one gold triple, found none: triple recall is of annotated questions")
+        raise ValueError("expected at least one gold triple, found none: triple recall is for annotated questions")
     found = {
         (head, relation, tail)
         for path in top

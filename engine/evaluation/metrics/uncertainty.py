@@ -1,6 +1,6 @@
-"""How sure a figure is: bootstrap confidence intervals, means by cluster, and a paired test of two systems.
+"""Compute the uncertainty of metrics: bootstrap confidence intervals, means by cluster, and a paired test.
 
-Resampling looks at values only, never at their order: the same values in another order give the same interval.
+Resampling uses values only, never their order: the same values in another order give the same interval.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _MAX_CELLS = 4_000_000
-"""Numbers held at a time while resampling: 32 MB."""
+"""The most numbers held in memory while resampling: 32 MB."""
 
 _MAX_EXACT = 16
-"""Number of differences up to which all sign flips are counted: 65,536."""
+"""The most differences for which all sign flips are enumerated: 65,536."""
 
 _ROUNDING = 1e-12
-"""Two values of a question that are no further apart are a tie."""
+"""Two values of a question at most this far apart are a tie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """System a against system b on the same questions: mean of a − b, its interval, and how likely chance alone is."""
+    """System a against system b on the same questions: mean of a − b, its interval, and the p-value."""
 
     difference: float
     interval: Interval
@@ -54,8 +54,8 @@ def bootstrap_interval(
 ) -> Interval:
     """Return the percentile bootstrap interval of the mean of one value per question (Efron & Tibshirani 1993, ch. 13).
 
-    With `clusters` (say, each question's topic) whole clusters are resampled, so that questions of one topic are not
-    taken for independent (Davison & Hinkley 1997, section 3.8). Errors: `bootstrap_ratio_interval`.
+    With `clusters` (say, each question's topic) whole clusters are resampled, because questions of one topic are not
+    independent (Davison & Hinkley 1997, section 3.8). Errors: `bootstrap_ratio_interval`.
     """
     return bootstrap_ratio_interval(
         values, [1.0] * len(values), clusters=clusters, confidence=confidence, num_samples=num_samples, seed=seed
@@ -73,9 +73,9 @@ def bootstrap_ratio_interval(
 ) -> Interval:
     """Return the percentile bootstrap interval of Σ numerators / Σ denominators, one of each per question.
 
-    For figures that are no mean over questions: of micro-F1 they are 2r and p + g. A sample whose denominators are all
-    0 is left out. Raises `ValueError` for no values, unequal lengths, values that are not finite, only such samples, a
-    confidence outside (0, 1) or fewer than one sample.
+    For metrics that are no mean over questions: micro-F1 has numerators 2r and denominators p + g. Samples with only
+    zero denominators are left out. Raises `ValueError` for no values, unequal lengths, values that are not finite, only
+    such samples, a confidence outside (0, 1) or fewer than one sample.
     """
     _check_sampling(confidence, num_samples)
     table = np.column_stack([_finite(numerators), _finite(denominators)])
@@ -96,9 +96,9 @@ def bootstrap_statistic_interval(
     num_samples: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Return the percentile bootstrap interval of any figure, a function of the resampled questions' indexes.
+    """Return the percentile bootstrap interval of any statistic of the resampled questions' indices.
 
-    For what is neither mean nor ratio, such as ECE. Here the order of the questions matters.
+    For metrics that are neither mean nor ratio, such as ECE. Here the order of the questions matters.
     """
     _check_sampling(confidence, num_samples)
     if num_questions < 1:
@@ -119,9 +119,9 @@ def means_by(values: Sequence[float], clusters: Sequence[Hashable]) -> dict[Hash
 
 
 def macro_by(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
-    """Return the mean of the clusters' means, so that a topic of many questions weighs as much as one of few.
+    """Return the mean of the clusters' means, so that every topic has the same weight.
 
-    Its interval is `bootstrap_interval` of the values of `means_by`. No values: `ValueError`.
+    Its interval is `bootstrap_interval` of the values of `means_by`. Raises `ValueError` without values.
     """
     means = means_by(values, clusters)
     if not means:
@@ -129,7 +129,7 @@ def macro_by(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
     return fsum(means.values()) / len(means)
 
 
-def test_pairs(
+def compare_pairs(
     a: Sequence[float],
     b: Sequence[float],
     *,
@@ -138,12 +138,12 @@ def test_pairs(
     num_samples: int = 10_000,
     seed: int = 0,
 ) -> Paired:
-    """Return how two systems differ on the same questions, with a two-sided sign-flip randomisation test.
+    """Compare two systems on the same questions with a two-sided sign-flip randomisation test.
 
-    p = share of the sign flips of the differences whose |sum| is at least the one observed. Up to 16 differences that
-    are not 0 all flips are counted; else p = (1 + such flips) / (1 + num_samples), drawn at random. With `clusters` the
-    summed differences of a cluster are flipped together, and the interval is of resampled clusters.
-    Source: Smucker et al. 2007; the + 1 is Davison & Hinkley 1997, equation 4.11. Errors: as above.
+    p = share of the sign flips of the differences whose |sum| is at least the observed one. Up to 16 non-zero
+    differences all flips are enumerated; else p = (1 + such flips) / (1 + num_samples), drawn at random. With
+    `clusters` the summed differences of a cluster are flipped together, and the interval resamples clusters. Source:
+    Smucker et al. 2007; the + 1 is Davison & Hinkley 1997, equation 4.11. Errors: as above.
     """
     if len(a) != len(b):
         raise ValueError(f"expected two systems on the same questions, found {len(a)} and {len(b)} values")
@@ -163,7 +163,7 @@ def test_pairs(
 
 def _sign_flip_p(differences: Floats, num_samples: int, seed: int) -> float:
     sizes, counts = np.unique(np.abs(differences[differences != 0]), return_counts=True)
-    # Sums that are equal but for rounding are equal.
+    # Treat sums that differ only by rounding as equal.
     least = abs(fsum(differences)) - 1e-9 * float(sizes @ counts)
     if counts.sum() <= _MAX_EXACT:
         flipped = np.zeros(1)
@@ -185,7 +185,7 @@ def _finite(values: Sequence[float]) -> Floats:
 
 
 def _sum_clusters(table: Floats, clusters: Sequence[Hashable] | None) -> Floats:
-    """Return the sums of the rows of each cluster; without clusters each row is one. Shape (num_clusters, columns)."""
+    """Return the sums of the rows of each cluster, or the rows without clusters. Shape (num_clusters, columns)."""
     if clusters is None:
         return table
     if len(clusters) != len(table):
@@ -197,7 +197,7 @@ def _sum_clusters(table: Floats, clusters: Sequence[Hashable] | None) -> Floats:
 
 
 def _chunks(num_samples: int, width: int) -> Iterator[int]:
-    """Yield numbers of samples that are `num_samples` in all, each small enough to be held at a time."""
+    """Yield batch sizes with the sum `num_samples`, each small enough for memory."""
     most = max(1, _MAX_CELLS // max(width, 1))
     for start in range(0, num_samples, most):
         yield min(most, num_samples - start)
@@ -205,7 +205,7 @@ def _chunks(num_samples: int, width: int) -> Iterator[int]:
 
 def _percentiles(figures: Floats, confidence: float) -> Interval:
     if not figures.size:
-        raise ValueError("expected a figure that is defined on some sample, found none: all denominators are 0")
+        raise ValueError("expected a statistic that is defined on some sample, found none: all denominators are 0")
     low, high = np.quantile(figures, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(low), float(high))
 

@@ -107,7 +107,7 @@ def test_the_same_again_and_two_against_each_other(lodestar: Lodestar, questions
     (tmp_path / "report.json").write_text(json.dumps(report))
     unknown = lodestar("eval", "rerun", str(tmp_path))
     assert unknown.code == 3
-    assert "does not say which file its questions are in" in unknown.err.splitlines()[-1]
+    assert "does not name the file of its questions" in unknown.err.splitlines()[-1]
     compared = json.loads(lodestar("eval", "compare", oracle, chance, "--json").out)
     test = compared["tests"]["path/hits_at_1_any"]
     assert test["difference"] > 0.3
@@ -143,7 +143,7 @@ def test_questions_are_asked_again_without_what_leads_to_their_answers(
     assert 0 <= report["selective"]["aurc"] <= 1
     shown = lodestar("eval", str(questions), *options, "--recipe", "shortest", "--fresh")
     assert shown.code == 2
-    assert "expected one whose search can leave relations out" in shown.err.splitlines()[-1]
+    assert "expected a recipe whose search can exclude relations" in shown.err.splitlines()[-1]
 
 
 def test_topics_are_linked_where_that_is_asked(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
@@ -184,7 +184,11 @@ def test_noise_is_drawn_with_the_filter_and_without(lodestar: Lodestar, question
     ("arguments", "code", "fault"),
     [
         (["none.jsonl"], 3, "none.jsonl: no such file"),
-        (["{questions}", "--noise", "10,x"], 2, "--noise: expected numbers from 1 to 1,000, as 10,20,30, found '10,x'"),
+        (
+            ["{questions}", "--noise", "10,x"],
+            2,
+            "--noise: expected numbers from 1 to 1,000, such as 10,20,30, found '10,x'",
+        ),
         (["{questions}", "--recipe", "nova"], 2, "no recipe is called 'nova'"),
         (["{questions}", "--recipe", "star"], 2, "expected the folder of a checkpoint of kind star, found none"),
         (["{questions}", "--recipe", "star", "--set", "star.checkpoint=none"], 8, "expected a checkpoint"),

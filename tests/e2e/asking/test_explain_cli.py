@@ -73,7 +73,7 @@ def test_what_has_no_attention_is_explained_by_leaving_words_out(lodestar: Lodes
     folder = str(write_tiny_checkpoint(tmp_path / "dual", scorer="similarity"))
     ran = lodestar("explain", QUESTION, "--checkpoint", folder, "--any-graph")
     assert ran.code == 0, ran.err
-    assert "no attention to show: the weights are what a path's score loses when a word is left out" in ran.out
+    assert "no attention to show: the weights are the loss of a path's score without a word" in ran.out
 
 
 @pytest.mark.parametrize("verb", ["ask", "retrieve"])

@@ -167,7 +167,7 @@ def test_stats_for_people(lodestar: Lodestar) -> None:
     assert lines[lines.index("Degrees") + 1] == "  min 2   median 2   mean 3.0   p90 4   p99 4   max 4"
     assert "█" * 30 in lines[lines.index("Degrees") + 2]
     assert lines[lines.index("Components") + 1] == "  1 component, the largest of 2 entities (100.0%)"
-    assert "not counted: --components does" in lodestar("stats", "--no-components").out
+    assert "not counted: use --components" in lodestar("stats", "--no-components").out
 
 
 def test_stats_as_json(lodestar: Lodestar) -> None:

@@ -110,7 +110,7 @@ def test_without_attention_words_weigh_what_the_score_loses_without_them(setting
 
 
 def test_a_recipe_without_scores_of_paths_says_so(settings: Settings) -> None:
-    with Engine(settings, recipe="oracle") as engine, pytest.raises(UsageError, match="no scores of paths to explain"):
+    with Engine(settings, recipe="oracle") as engine, pytest.raises(UsageError, match="no path scores to explain"):
         engine.explain(CURRENCY)
 
 

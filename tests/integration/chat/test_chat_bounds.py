@@ -73,7 +73,7 @@ def test_a_redirect_is_named_and_nothing_is_sent_there(complete: Callable[..., C
             said = line(complete(llm, max_retries=2))
         with pytest.raises(BlockingIOError):
             elsewhere.accept()
-    assert f"sends callers on to 127.0.0.1:{port} (HTTP {number}), where nothing was sent" in said
+    assert f"redirects to 127.0.0.1:{port} (HTTP {number}), which was not followed" in said
     assert len(llm.requests) == 1
 
 
@@ -88,7 +88,7 @@ def test_a_redirect_is_named_and_nothing_is_sent_there(complete: Callable[..., C
 )
 def test_an_odd_redirect_is_one_printable_line(complete: Callable[..., Completed], location: str, shown: str) -> None:
     with ScriptedLLM([status(307, {"Location": location})]) as llm:
-        assert f"sends callers on to {shown} (HTTP 307)" in line(complete(llm))
+        assert f"redirects to {shown} (HTTP 307)" in line(complete(llm))
 
 
 @pytest.mark.parametrize("location", ["http://[::1/v1", "http://\x1b[31m.example/"])
@@ -106,7 +106,7 @@ def test_doctor_follows_no_redirect_either() -> None:
         with pytest.raises(BlockingIOError):
             elsewhere.accept()
     assert found.level == "missing"
-    assert "sends callers on to 127.0.0.1" in found.found
+    assert "redirects to 127.0.0.1" in found.found
 
 
 def test_an_endless_body_is_left(complete: Callable[..., Completed]) -> None:
@@ -158,9 +158,9 @@ def test_a_packed_body_is_read(complete: Callable[..., Completed], body: bytes, 
 @pytest.mark.parametrize(
     ("encoding", "what"),
     [
-        ("br", "in an encoding that was not asked for"),
-        ("gzip, gzip", "in an encoding that was not asked for"),
-        ("gzip", "that cannot be unpacked"),
+        ("br", "in an unrequested encoding"),
+        ("gzip, gzip", "in an unrequested encoding"),
+        ("gzip", "that cannot be decompressed"),
     ],
 )
 def test_a_body_that_is_not_packed_as_asked_for_is_one_line(

@@ -399,7 +399,7 @@ def test_doctor_finds_the_model_or_says_what_is_wrong() -> None:
 def test_doctor_takes_an_endpoint_without_a_list_of_models(models: Reply) -> None:
     with ScriptedLLM(models=models) as llm:
         found = check_llm(Settings(llm_base_url=llm.base_url, llm_model="scripted"))
-    assert (found.level, found.found) == ("ok", f"127.0.0.1:{llm.port} is reachable and keeps no list of models")
+    assert (found.level, found.found) == ("ok", f"127.0.0.1:{llm.port} is reachable and does not list its models")
 
 
 def test_doctor_marks_what_fails_as_missing() -> None:

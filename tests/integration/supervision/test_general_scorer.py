@@ -36,9 +36,9 @@ def test_doctor_says_what_a_checkpoint_is_for(settings: Settings, tmp_path: Path
 
     level, said = found(write_tiny_checkpoint(tmp_path / "general", any_graph=True))
     assert level == "ok"
-    assert "meant for any; it has never seen this one" in said
+    assert "meant for any graph, but not trained on this one" in said
     assert found(write_tiny_checkpoint(tmp_path / "another")) == (
         "missing",
-        "star, 8 files as written, learned from 1 graph (tiny questions), and not from this one",
+        "star, 8 files as written, trained on 1 graph (tiny questions), but not on this one",
     )
     assert found(tmp_path / "nothing")[0] == "missing"

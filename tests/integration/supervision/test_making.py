@@ -132,9 +132,9 @@ def test_ten_triples_of_one_relation(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("relation", "line"),
     [
-        ("4711", "1 of 1 relations go by no English words"),
-        ("http://example.org/ns#1", "1 of 1 relations go by no English words"),
-        ("vorgesetzter", "none of the 1 relations goes by a common English word"),
+        ("4711", "1 of 1 relations have no English words"),
+        ("http://example.org/ns#1", "1 of 1 relations have no English words"),
+        ("vorgesetzter", "none of the 1 relations has a common English word"),
     ],
 )
 def test_relations_without_english_words_are_said(graph: Graph, relation: str, line: str) -> None:

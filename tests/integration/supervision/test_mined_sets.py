@@ -90,7 +90,7 @@ def test_without_the_graph_what_was_mined_has_to_do(ask: Asked, settings: Settin
     first = ask()
     assert ask(settings=nowhere) == first
     (line,) = ask.said
-    assert "was mined before; whether the graph has changed since is not known: " in line
+    assert "was mined earlier; it is unknown whether the graph has changed since: " in line
 
 
 @pytest.mark.parametrize("place", ["/dev/null/out", "/proc/out"])

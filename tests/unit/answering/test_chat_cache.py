@@ -144,7 +144,7 @@ def test_a_reply_that_cannot_be_kept_is_said_once(path: Path, caplog: pytest.Log
     cache.put("a", SAID)
     cache.put("b", SAID)
     (record,) = caplog.records
-    assert "are not kept" in record.getMessage()
+    assert "are not cached" in record.getMessage()
 
 
 def test_threads_share_one_cache(path: Path) -> None:

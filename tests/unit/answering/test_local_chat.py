@@ -54,7 +54,7 @@ def test_a_model_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     assert "cannot be loaded" in str(failed)
     assert "\n" not in str(failed)
     chat.close()
-    with pytest.raises(LLMError, match="no language model is named"):
+    with pytest.raises(LLMError, match="no language model is configured"):
         ChatGateway.of(Settings(llm_base_url="local"))
 
 

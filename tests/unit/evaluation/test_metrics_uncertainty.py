@@ -12,9 +12,9 @@ from lodestar.engine.evaluation.metrics.uncertainty import (
     bootstrap_interval,
     bootstrap_ratio_interval,
     bootstrap_statistic_interval,
+    compare_pairs,
     macro_by,
     means_by,
-    test_pairs,
 )
 
 
@@ -76,39 +76,39 @@ def test_means_by_cluster() -> None:
 
 def test_few_differences_are_tested_exactly() -> None:
     # Five wins of one size and no loss: 2 of the 2⁵ sign flips are as extreme.
-    paired = test_pairs([1.0] * 5 + [0.5] * 3, [0.0] * 5 + [0.5] * 3)
+    paired = compare_pairs([1.0] * 5 + [0.5] * 3, [0.0] * 5 + [0.5] * 3)
     assert paired.p_value == 2 / 32
     assert (paired.difference, paired.num_won, paired.num_lost, paired.num_tied) == (5 / 8, 5, 0, 3)
     # Differences .3, .2 and −.1 sum to .4: |sum| is at least that for +++, ++− and their mirror images.
-    assert test_pairs([0.3, 0.2, 0.0], [0.0, 0.0, 0.1]).p_value == 4 / 8
+    assert compare_pairs([0.3, 0.2, 0.0], [0.0, 0.0, 0.1]).p_value == 4 / 8
     # .1 + .2 − .4 is the smallest sum there is, but for rounding.
-    assert test_pairs([0.1, 0.2, 0.0], [0.0, 0.0, 0.4]).p_value == 1.0
+    assert compare_pairs([0.1, 0.2, 0.0], [0.0, 0.0, 0.4]).p_value == 1.0
 
 
 def test_many_differences_are_tested_by_chance() -> None:
     # 30 wins, 10 losses: the sign test, P(X ≤ 10 or X ≥ 30), X ~ Binomial(40, ½).
     exact = 2 * sum(comb(40, i) for i in range(11)) / 2**40
-    paired = test_pairs([1.0] * 30 + [0.0] * 10, [0.0] * 30 + [1.0] * 10, num_samples=200_000)
+    paired = compare_pairs([1.0] * 30 + [0.0] * 10, [0.0] * 30 + [1.0] * 10, num_samples=200_000)
     assert paired.p_value == pytest.approx(exact, rel=0.15)
     assert paired.interval.low < 0.5 < paired.interval.high
 
 
 def test_p_is_never_0() -> None:
-    assert test_pairs([1.0] * 100, [0.0] * 100, num_samples=999).p_value == 1 / 1000
+    assert compare_pairs([1.0] * 100, [0.0] * 100, num_samples=999).p_value == 1 / 1000
 
 
 def test_no_difference_at_all() -> None:
-    paired = test_pairs([0.1 + 0.2], [0.3])
+    paired = compare_pairs([0.1 + 0.2], [0.3])
     assert (paired.p_value, paired.num_tied, paired.interval) == (1.0, 1, Interval(0.0, 0.0))
-    assert test_pairs([0.0], [1e-12]) == paired
-    assert test_pairs([0.0], [2e-12]).num_lost == 1
-    assert test_pairs([0.0], [2e-12]).p_value == 1.0
+    assert compare_pairs([0.0], [1e-12]) == paired
+    assert compare_pairs([0.0], [2e-12]).num_lost == 1
+    assert compare_pairs([0.0], [2e-12]).p_value == 1.0
 
 
 def test_the_clusters_of_a_paired_test_flip_together() -> None:
     # Twenty wins, all of two topics: 2 of the 2² flips.
     topics = [i % 2 for i in range(20)]
-    assert test_pairs([1.0] * 20, [0.0] * 20, clusters=topics).p_value == 2 / 4
+    assert compare_pairs([1.0] * 20, [0.0] * 20, clusters=topics).p_value == 2 / 4
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -119,7 +119,7 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="confidence in"):
         bootstrap_interval([1.0], confidence=1.0)
     with pytest.raises(ValueError, match="at least one sample"):
-        test_pairs([1.0], [0.0], num_samples=0)
+        compare_pairs([1.0], [0.0], num_samples=0)
     with pytest.raises(ValueError, match="a cluster for each value"):
         bootstrap_interval([1.0], clusters=["a", "b"])
     with pytest.raises(ValueError, match="a cluster for each value"):
@@ -127,6 +127,6 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one value"):
         macro_by([], [])
     with pytest.raises(ValueError, match="same questions, found 1 and 2"):
-        test_pairs([1.0], [1.0, 0.0])
+        compare_pairs([1.0], [1.0, 0.0])
     with pytest.raises(ValueError, match="at least one question"):
         bootstrap_statistic_interval(lambda drawn: 0.0, 0)

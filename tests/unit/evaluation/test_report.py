@@ -151,7 +151,7 @@ def test_questions_without_their_relations_count_for_confidence_alone() -> None:
     assert selective["aurc"] == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
     assert (selective["false_answers"]["threshold"], selective["false_answers"]["mean"]) == (0.9, 0.0)
     assert "80 % of the right" not in (text := report_page(report))
-    assert "2 of them again without their relations" in text
+    assert "2 of them repeated with their relations excluded" in text
     assert "false answers@80% of right ones" in text
 
 

@@ -97,9 +97,9 @@ def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
         ),
         (
             "merge + star",
-            r"merge is a reorganiser, which needs evidence: put it after a retriever, as similarity \+ merge",
+            r"merge is a reorganiser, which needs evidence: put it after a retriever, such as similarity \+ merge",
         ),
-        ("star + similarity", r"two retrievers are joined by \|, as star \| similarity"),
+        ("star + similarity", r"join two retrievers by \|, such as star \| similarity"),
         ("star + (merge | merge)", "cannot stand after"),
         ("extractive + merge", "there is no part 'extractive'"),
     ],
@@ -130,8 +130,8 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
         ("parts.x=json:loads", "expected a class derived from a Part, found json:loads"),
         ("parts.x=no.such:Thing", "no.such:Thing cannot be imported"),
         ("parts.x=tests.raising_module:Thing", "tests.raising_module:Thing cannot be imported: 1 / 0"),
-        ("parts.x=lodestar.engine.recipes.part:RetrieverPart", "expected a class that can be made"),
-        ("parts.star=json:loads", "a part of one's own cannot be called 'star'"),
+        ("parts.x=lodestar.engine.recipes.part:RetrieverPart", "expected a concrete class"),
+        ("parts.star=json:loads", "your own part cannot be called 'star'"),
         ("parts.x=nonsense", "expected module:Class or the name of a part, found 'nonsense'"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.forms.forming import KEPT, Weighted, agreeing
+from lodestar.engine.forms.forming import MAX_COMBINATIONS, Weighted, choose_agreeing_chains
 from lodestar.engine.values import Entity, Scored
 
 TOPIC = Entity("t", "Topic")
@@ -25,14 +25,14 @@ def ends(chosen: list[Scored[Chain]] | None) -> list[set[str]] | None:
 def test_the_likeliest_chains_with_an_end_in_common_are_taken() -> None:
     wed = [chain("ann", "bea", weight=-0.1), chain("cid", weight=-0.5)]
     directed = [chain("dot", weight=-0.1), chain("cid", "dot", weight=-0.3), chain("ann", weight=-2.0)]
-    assert ends(agreeing([wed, directed])) == [{"cid"}, {"cid", "dot"}]
+    assert ends(choose_agreeing_chains([wed, directed])) == [{"cid"}, {"cid", "dot"}]
 
 
 def test_nothing_in_common_is_none() -> None:
-    assert agreeing([[chain("ann", weight=0)], [chain("bea", weight=0)]]) is None
-    assert agreeing([[chain("ann", weight=0)], []]) is None
+    assert choose_agreeing_chains([[chain("ann", weight=0)], [chain("bea", weight=0)]]) is None
+    assert choose_agreeing_chains([[chain("ann", weight=0)], []]) is None
     three = [[chain("a", "b", weight=0)], [chain("b", "c", weight=0)], [chain("c", "a", weight=0)]]
-    assert agreeing(three) is None
+    assert choose_agreeing_chains(three) is None
 
 
 CHAINS = st.lists(
@@ -46,13 +46,13 @@ CHAINS = st.lists(
 @given(st.lists(CHAINS, min_size=2, max_size=2))
 def test_of_two_parts_none_is_likelier(parts: list[list[Weighted]]) -> None:
     """All pairs of four chains each are within the bound."""
-    assert KEPT >= 4
+    assert MAX_COMBINATIONS >= 4
     fitting = [
         sum(weight for _, weight in pair)
         for pair in product(*parts)
         if set.intersection(*({end.id for end in item.value.ends} for item, _ in pair))
     ]
-    found = agreeing(parts)
+    found = choose_agreeing_chains(parts)
     assert (found is None) == (not fitting)
     if found is not None:
         assert sum(item.score for item in found) == pytest.approx(max(fitting))

@@ -165,7 +165,7 @@ def test_a_half_import_is_no_graph_and_goes(tmp_path: Path) -> None:
     home = a_home(tmp_path / "one", "half")
     graph_files.begin_import(home)
     assert not graph_files.has_graph(home)
-    with pytest.raises(ServerError, match="found no whole one"):
+    with pytest.raises(ServerError, match="found no complete one"):
         graph_files.require_whole(home)
     graph_files.settle(home)
     assert not (home.data / "databases" / "neo4j").exists()
@@ -192,7 +192,7 @@ def test_a_graph_without_its_transactions_is_not_whole(tmp_path: Path) -> None:
     home = a_home(tmp_path / "incoming", "new")
     graph_files.require_whole(home)
     shutil.rmtree(home.data / "transactions" / "neo4j")
-    with pytest.raises(ServerError, match=r"incoming: expected the graph that was loaded, found no whole one"):
+    with pytest.raises(ServerError, match=r"incoming: expected the loaded graph, found no complete one"):
         graph_files.require_whole(home)
 
 

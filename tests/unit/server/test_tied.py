@@ -13,8 +13,8 @@ from lodestar.engine.neo4j.tied import tie_to_parent
 
 STARTER = """
 import subprocess, sys
-from lodestar.engine.neo4j.tied import tied
-child = subprocess.Popen(tied([sys.executable, "-c", "import sys, time; print('ready', flush=True); time.sleep(60)"]))
+from lodestar.engine.neo4j.tied import tie_to_parent
+child = subprocess.Popen(tie_to_parent([sys.executable, "-c", "import sys, time; print('ready', flush=True); time.sleep(60)"]))
 print(child.pid, flush=True)
 child.wait()
 """

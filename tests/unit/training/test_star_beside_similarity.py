@@ -147,5 +147,5 @@ def test_one_question_in_eight_of_a_file_is_kept_apart() -> None:
     assert split_mined(whole) == (learn, choose)
     assert len({whole.sha256, learn.sha256, choose.sha256}) == 3
     check_apart([learn], [choose])
-    with pytest.raises(InputError, match="to keep one in eight apart, found 1: give --dev"):
+    with pytest.raises(InputError, match="to hold out one in eight, found 1: give --dev"):
         split_mined(replace(whole, questions=whole.questions[:1]))
