@@ -1,4 +1,4 @@
-"""The hash of a file."""
+"""Hash a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GraphRAG-FI's formulas: relevance, priority groups, confidences, integration and thresholds."""
+"""Compute GraphRAG-FI's formulas: relevance, priority groups, confidences, integration and thresholds."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Ints = npt.NDArray[np.int64]
 
 
 def relevance_layer(num_layers: int) -> int:
-    """Return the number, from 0, of the layer whose attention counts: "(middle + 2)-th", the last where there are few.
+    """Return the number, from 0, of the layer whose attention is used: the "(middle + 2)-th", or the last of a shallow
+    model.
 
-    The middle is num_layers / 2 rounded down, and layers are counted from 0: our reading.
+    The middle is num_layers / 2 rounded down, and layers count from 0: our reading.
     """
     return min(num_layers // 2 + 2, num_layers - 1)
 
 
 def token_spans(offsets: Ints, characters: Sequence[tuple[int, int]]) -> Ints:
-    """Return the tokens of each path, from the first to one after the last, (num_paths, 2) int64.
+    """Return each path's token span, first token and one after the last, (num_paths, 2) int64.
 
-    offsets: (num_tokens, 2) the characters that each token stands for, ascending, as a tokenizer's offset mapping gives
-    them; those of tokens that stand for none, as a tokenizer adds them, are empty. characters: of each path the first
-    and one after the last. A token counts where it shares a character with the path; a path that the prompt was cut
-    before has an empty span.
+    offsets: (num_tokens, 2) the characters of each token, ascending, as in a tokenizer's offset mapping; special tokens
+    have empty ranges. characters: (num_paths, 2) each path's first character and one after its last. A token belongs to
+    a path if they share a character. A path that was cut off the prompt has an empty span.
     """
     covers = np.flatnonzero(offsets[:, 1] > offsets[:, 0])
     starts, ends = offsets[covers].T
@@ -50,9 +50,9 @@ def attention_relevance(attention: FloatsOfAnySize, spans: Ints) -> npt.NDArray[
 
         â_i = (max(att(p_i)) + mean(att(p_i))) / 2
 
-    attention: att, of the last position of the prompt, the one that gives the first token of the reply, to each token;
-    (num_heads, num_tokens), averaged over the heads (our reading), or (num_tokens,). spans: (num_paths, 2) tokens from
-    the first to one after the last; a path without tokens has relevance 0.
+    attention: att, from the prompt's last position (which produces the reply's first token) to each token; (num_heads,
+    num_tokens), averaged over the heads (our reading), or (num_tokens,). spans: (num_paths, 2) first token and one
+    after the last; a path without tokens has relevance 0.
     """
     row = np.asarray(attention, dtype=np.float64)
     row = row.mean(axis=0) if row.ndim == 2 else row
@@ -64,14 +64,16 @@ def attention_relevance(attention: FloatsOfAnySize, spans: Ints) -> npt.NDArray[
 
 
 MAX_CANDIDATES = 101
-"""Thresholds that are tried of each kind: all confidences that occur, or that many quantiles of them."""
+"""The number of thresholds to try of each kind: all confidences that occur, or this many quantiles of them."""
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question's claims with the graph and without it, the right keys, one a gold answer, and the number of these."""
+    """A question's claims with and without the graph, its right keys (one per gold answer), and the number of gold
+    answers.
+    """
 
     graph: tuple[Claim, ...]
     model: tuple[Claim, ...]
@@ -81,7 +83,9 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The best thresholds with their mean F1, and what it is without integration and where everything is kept."""
+    """The best thresholds with their mean F1, the mean F1 without integration, and the mean F1 when all claims are
+    kept.
+    """
 
     thresholds: Thresholds
     f1: float
@@ -91,14 +95,13 @@ class Fitted:
 
 
 def best_thresholds(questions: Sequence[Answered]) -> Fitted:
-    """Return the thresholds of the greatest mean F1; every question counts, 0 where nothing is kept.
+    """Return the thresholds with the highest mean F1. Every question counts; its F1 is 0 when no answer is kept.
 
         F1(q) = 2 · |kept ∩ right| / (|kept| + |gold|),  kept = {a | ℓ_G(a) ≥ τ_G or ℓ_L(a) ≥ τ_L}
 
-    Of equally good ones those that keep the least of the model's own answers, then those that keep the most of the
-    graph's. Above all confidences is a threshold as well: infinity, that keeps none.
-    Deviations: the paper sets τ_L = 1 and τ_G by hand (section A.4), on questions that its script has cut down to those
-    the model is sure of.
+    Ties go to the thresholds that keep the fewest of the model's own answers, then the most of the graph's. Infinity,
+    which keeps none, is a threshold as well. Deviations: the paper sets τ_L = 1 and τ_G by hand (section A.4), on
+    questions that its script reduces to those the model is sure of.
     """
     of_graph = _candidates([claim.confidence for question in questions for claim in question.graph])
     of_model = _candidates([claim.confidence for question in questions for claim in question.model])
@@ -118,7 +121,7 @@ def best_thresholds(questions: Sequence[Answered]) -> Fitted:
 
 
 def _candidates(confidences: Sequence[float | None]) -> Floats:
-    """Return thresholds to try, ascending: from 0, which keeps all, to infinity, which keeps none."""
+    """Return the thresholds to try, ascending: from 0, which keeps all, to infinity, which keeps none."""
     known = np.unique([confidence for confidence in confidences if confidence is not None])
     if len(known) > MAX_CANDIDATES:
         known = np.unique(np.quantile(known, np.linspace(0, 1, MAX_CANDIDATES), method="nearest"))
@@ -126,7 +129,7 @@ def _candidates(confidences: Sequence[float | None]) -> Floats:
 
 
 def _f1(question: Answered, of_graph: Floats, of_model: Floats) -> Floats:
-    """Return F1 by both thresholds, (num_graph, num_model)."""
+    """Return F1 for each pair of thresholds, (num_graph, num_model)."""
     keys = list(dict.fromkeys(claim.key for claim in (*question.graph, *question.model)))
     in_graph = _reaches(question.graph, keys, of_graph, unknown=np.inf)
     in_model = _reaches(question.model, keys, of_model, unknown=-np.inf)
@@ -139,7 +142,7 @@ def _f1(question: Answered, of_graph: Floats, of_model: Floats) -> Floats:
 def _reaches(
     claims: Sequence[Claim], keys: Sequence[str], thresholds: Floats, *, unknown: float
 ) -> npt.NDArray[np.bool_]:
-    """Return which keys a threshold keeps, (num_thresholds, num_keys)."""
+    """Return which keys each threshold keeps, (num_thresholds, num_keys)."""
     best = dict.fromkeys(keys, -np.inf)
     for claim in claims:
         best[claim.key] = max(best[claim.key], unknown if claim.confidence is None else claim.confidence)
@@ -148,10 +151,11 @@ def _reaches(
 
 @dataclass(frozen=True, slots=True)
 class Priorities:
-    """Paths by number, the most relevant first: those that both filters keep, and those that the first alone does.
+    """Path numbers, most relevant first, in two groups: those that both filters keep, and those that only the first
+    keeps.
 
-    "High priority" and "additional" paths; none is in both. Deviations: the authors' prompt repeats the first group in
-    the second; the difference is what the paper defines, P_coarse − P_final.
+    The paper's "high priority" and "additional" paths; the groups are disjoint. Deviations: the authors' prompt repeats
+    the first group in the second; the difference is the paper's definition, P_coarse − P_final.
     """
 
     high: tuple[int, ...]
@@ -159,10 +163,9 @@ class Priorities:
 
 
 def coarse_filtered(relevances: npt.NDArray[np.floating], keep: int) -> tuple[int, ...]:
-    """Return the numbers of the `keep` most relevant paths, the most relevant first; GraphRAG-FI, equation 2.
+    """Return the numbers of the `keep` most relevant paths, most relevant first; GraphRAG-FI, equation 2.
 
-    relevances: â, (num_paths,). The threshold τ is that of the top 40 or 50 (section A.4); of equally relevant paths
-    the earlier is kept.
+    relevances: â, (num_paths,). The threshold τ is that of the top 40 or 50 (section A.4). Ties go to the earlier path.
     """
     return tuple(np.argsort(-relevances, kind="stable")[:keep].tolist())
 
@@ -170,7 +173,7 @@ def coarse_filtered(relevances: npt.NDArray[np.floating], keep: int) -> tuple[in
 def prioritise_items(coarse: tuple[int, ...], useful: Collection[int]) -> Priorities:
     """Return the two groups; GraphRAG-FI, equation 3.
 
-    coarse: the paths that the first filter keeps, of which useful are those that the second keeps; others are ignored.
+    coarse: the paths that the first filter keeps. useful: those that the second keeps; paths not in coarse are ignored.
     """
     kept = set(useful)
     return Priorities(tuple(p for p in coarse if p in kept), tuple(p for p in coarse if p not in kept))
@@ -181,23 +184,23 @@ Token = tuple[str, float]
 
 
 def sequence_confidence(logprobs: Sequence[float]) -> float:
-    """Return the confidence of the tokens of an answer, from 0 to 1; our reading of ℓ(a) in GraphRAG-FI, section 4.2.
+    """Return the confidence of an answer's tokens, from 0 to 1; our reading of ℓ(a) in GraphRAG-FI, section 4.2.
 
         ℓ = exp( (Σ_i log P(t_i | t_<i)) / n ),  the geometric mean of the tokens' probabilities
 
-    logprobs: (n,), at least one. A long name is as sure as its tokens are; the product would call it unsure.
-    Deviations: the paper's "logits after softmax" says nothing of several tokens; the authors take the mean over all
-    tokens of the reply of the greatest probability of a softmax at temperature 2, which is 1 where it saturates.
+    logprobs: (n,), at least one. The mean does not punish long names, as the product would. Deviations: the paper's
+    "logits after softmax" does not say how to combine tokens; the authors average, over all tokens of the reply, the
+    greatest probability of a softmax at temperature 2, which is 1 where it saturates.
     """
     return math.exp(min(0.0, math.fsum(logprobs) / len(logprobs)))
 
 
 def answer_confidences(tokens: Sequence[Token], answers: Sequence[str]) -> list[float | None]:
-    """Return the confidence of each answer in a reply, None where it is not found in it.
+    """Return the confidence of each answer in a reply; None for an answer that the reply does not contain.
 
-    tokens: of the reply. answers: as the reply has them, or as what its JSON strings stand for, in its order: each is
-    looked for after the one before it, and failing that from the start. A token counts where it shares a character with
-    the answer.
+    tokens: the reply's. answers: in the reply's order, spelled as in the reply or as the values of its JSON strings.
+    Each is searched after the previous one, then from the start. A token counts if it shares a character with the
+    answer.
     """
     reply = "".join(text for text, _ in tokens)
     ends = list(accumulate(len(text) for text, _ in tokens))
@@ -215,7 +218,7 @@ def answer_confidences(tokens: Sequence[Token], answers: Sequence[str]) -> list[
 
 
 def _find_answer(reply: str, answer: str, place: int) -> tuple[int, int]:
-    """Return where the answer stands, a string in quotes first; equal numbers where it does not."""
+    """Return where the answer stands, preferring a quoted string; start equals end if it is missing."""
     spellings = dict.fromkeys([answer, json.dumps(answer)[1:-1], json.dumps(answer, ensure_ascii=False)[1:-1]])
     for start in (place, 0):
         for before in ('"', ""):
@@ -231,7 +234,7 @@ Origin = Literal["graph", "model", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An answer by the normalised form that two spellings share; `confidence` is None where it is not known."""
+    """An answer, keyed by its normalised form, which spellings share. `confidence` is None if it is unknown."""
 
     key: str
     confidence: float | None
@@ -239,10 +242,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The least confidences τ_G, with the graph, and τ_L, without it.
+    """The lowest accepted confidences: τ_G with the graph, τ_L without it.
 
-    Defaults are the paper's: τ_G of 0.4 to 0.5 (table 6) and τ_L = 1, for which 0.995 stands, what is 1 when rounded to
-    two places (our reading), since probabilities hardly reach it. Better are those fitted on dev questions.
+    Defaults are the paper's: τ_G of 0.4 to 0.5 (table 6), and τ_L = 1, implemented as 0.995, which rounds to 1 at two
+    places (our reading), since probabilities hardly reach 1. Thresholds fitted on dev questions are better.
     """
 
     graph: float = 0.5
@@ -251,7 +254,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Integrated:
-    """An answer that is kept: its key, on whose word, and its place in each list, None where that did not keep it."""
+    """A kept answer: its key, its origin, and its place in each list; None for a list that did not keep it."""
 
     key: str
     origin: Origin
@@ -260,13 +263,13 @@ class Integrated:
 
 
 def integrate_answers(graph: Sequence[Claim], model: Sequence[Claim], thresholds: Thresholds) -> tuple[Integrated, ...]:
-    """Return the answers that are kept, each once; GraphRAG-FI, equations 4 to 6.
+    """Return the kept answers, each once; GraphRAG-FI, equations 4 to 6.
 
         A = {a ∈ A_G | ℓ_G(a) ≥ τ_G} ∪ {a ∈ A_L | ℓ_L(a) ≥ τ_L}
 
-    Those of A_G come first, in its order, then the others of A_L in its order. Where a list has a key twice the surer
-    one counts, the first of equals. An answer of unknown confidence is kept of A_G and left out of A_L: where nothing
-    is known of either, the graph's answers stay as they are.
+    A_G comes first, in its order, then the rest of A_L in its order. If a list has a key twice, the more confident one
+    counts, then the earlier. Answers of unknown confidence are kept from A_G and dropped from A_L: when no confidence
+    is known, the graph's answers stay.
     """
     of_graph = _keep_claims(graph, thresholds.graph, unknown=True)
     of_model = _keep_claims(model, thresholds.model, unknown=False)
@@ -277,7 +280,7 @@ def integrate_answers(graph: Sequence[Claim], model: Sequence[Claim], thresholds
 
 
 def _keep_claims(claims: Sequence[Claim], threshold: float, *, unknown: bool) -> dict[str, int]:
-    """Return the places of the claims that reach the threshold, by key, in order; of equal keys the surest."""
+    """Return the places of the claims that reach the threshold, by key, in order; of equal keys the most confident."""
     places: dict[str, int] = {}
     for place, claim in enumerate(claims):
         if unknown if claim.confidence is None else claim.confidence >= threshold:

@@ -1,4 +1,4 @@
-"""A cache of bounded size: what was used longest ago is forgotten first."""
+"""Keep the most recently used values by key: an LRU cache."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ValueT = TypeVar("ValueT")
 
 
 class Kept(Generic[KeyT, ValueT]):
-    """At most `size` values by key. Not for several threads at once."""
+    """Keeps at most `size` values by key. Not thread-safe."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -25,7 +25,7 @@ class Kept(Generic[KeyT, ValueT]):
         return self._values[key]
 
     def keep(self, key: KeyT, value: ValueT) -> None:
-        """Keep a value, and forget the one used longest ago where there is no more room."""
+        """Keep a value; drop the least recently used one if there is no room."""
         self._values[key] = value
         self._values.move_to_end(key)
         while len(self._values) > self._size:

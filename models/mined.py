@@ -1,10 +1,10 @@
 """Read and write files of mined paths and candidate pools.
 
-A header is a dataclass that names the question set (`questions`, `questions_sha256`) and has the `counts` of the file,
-``counts["questions"]`` among them, by which a file that was cut is told. Every other line is a question.
+The first line is a header: a dataclass that names the question set (`questions`, `questions_sha256`) and has `counts`.
+``counts["questions"]`` reveals a truncated file. Every other line is a question.
 
-A file of them is one of the mined files. A chain stands for all paths with its relations from its start; the triples
-that it stands for are those on the walks of its steps in the question's subgraph (`models.reg.supervised`).
+A chain stands for all paths with its relations from its start; its triples are those on the walks of its steps in the
+question's subgraph (`models.subgraphs`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .whole_file import whole
 
 FORMAT = 1
 MAX_LINE_BYTES = 1 << 25
-"""Of a question; the longest of 2,000 questions of FB15k-237 has 146 kB."""
+"""The longest line of a question; the longest of 2,000 questions of FB15k-237 has 146 kB."""
 MAX_RATIO = 100
-"""Of the bytes that are unpacked to those of the file, from `FREE_BYTES` on; mined files are packed 20 to 1."""
+"""The largest ratio of unpacked to packed bytes, from `FREE_BYTES` on; mined files are packed 20 to 1."""
 FREE_BYTES = 1 << 26
 
 
@@ -37,11 +37,11 @@ class MinedFileError(Exception):
 
 
 class Header(Protocol):
-    """What a header has whatever the kind."""
+    """The part of a header that all kinds share."""
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many there are of what."""
+        """Counts by name."""
         ...
 
 
@@ -50,7 +50,7 @@ RecordT = TypeVar("RecordT")
 
 
 def write_lines(path: Path, header: Mapping[str, Any], records: Iterable[Any]) -> None:
-    """Write a file, whole or not at all: the same header and the same records, the same bytes."""
+    """Write a file atomically; the same header and records give the same bytes."""
     said = ({"format": FORMAT, **header}, *map(asdict, records))
     lines = (json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in said)
     with whole(path) as draft, draft.open("wb") as file:
@@ -62,7 +62,7 @@ def write_lines(path: Path, header: Mapping[str, Any], records: Iterable[Any]) -
 
 
 def header_of(path: Path) -> Mapping[str, Any]:
-    """Return the first line of a file where it is an object, else nothing."""
+    """Return the first line of a file if it is an object, else an empty mapping."""
     try:
         with _open_file(path) as file:
             record = json.loads(file.readline(MAX_LINE_BYTES))
@@ -80,10 +80,11 @@ def read_lines(
     what: str,
     again: str,
 ) -> tuple[HeaderT, tuple[RecordT, ...], str]:
-    """Return header, records and the SHA-256 of the content, unpacked.
+    """Return header, records and the SHA-256 of the unpacked content.
 
-    header: makes it of the first line, without its format. check: returns a record, or raises `ValueError`. what,
-    again: for messages, what is read and what to do. Raises `MinedFileError` for a file that is missing or damaged.
+    header: makes the header from the first line, without its format. check: returns a record, or raises `ValueError`.
+    what, again: for messages: what the file is and what to do. Raises `MinedFileError` if the file is missing or
+    damaged.
     """
     digest = hashlib.sha256()
     records: list[RecordT] = []
@@ -109,7 +110,7 @@ def read_lines(
     if len(records) != head.counts.get("questions", len(records)):
         raise MinedFileError(
             f"{path}:{number}: expected {head.counts['questions']:,} questions, found {len(records):,}: "
-            f"the file was cut: {again}"
+            f"the file is truncated: {again}"
         )
     return head, tuple(records), digest.hexdigest()
 
@@ -119,7 +120,7 @@ def _open_file(path: Path) -> IO[bytes]:
 
 
 def _lines(file: IO[bytes], most: int) -> Iterator[bytes]:
-    """Yield the lines; raise `ValueError` where one of them, or all together, are longer than anything mined is."""
+    """Yield the lines; raise `ValueError` if one, or all together, are longer than any mined file."""
     num_bytes = 0
     while line := file.readline(MAX_LINE_BYTES + 1):
         num_bytes += len(line)
@@ -140,7 +141,7 @@ def _of_this_format(line: bytes) -> Mapping[str, Any]:
 KIND = "pool"
 AGAIN = "mine the pool again"
 MAX_STEPS = 4
-"""Of a shortest path in a pool."""
+"""The most steps of a shortest path in a pool."""
 
 ChainKind = Literal["path", "query", "answer"]
 HowChosen = Literal["", "refined", "unrefined"]
@@ -149,11 +150,11 @@ Count = Annotated[int, Field(ge=0)]
 
 @dataclass(frozen=True, slots=True)
 class PoolChain:
-    """A candidate: the relations that lead on from a start, ``^`` before one that is walked from tail to head.
+    """A candidate: the relations of a path from a start, ``^`` before an inverse step (from tail to head).
 
     kind: `path`, a shortest path from a topic to an answer; `query`, a relation of a topic; `answer`, one of the
-    representative answer. start: the id it starts at. names: of the entities on one of its paths, one more than there
-    are steps. count: paths that it stands for, at least.
+    representative answer. start: id of the first entity. names: of the entities on one of its paths, one more than
+    steps. count: the number of paths it stands for, at least.
     """
 
     kind: ChainKind
@@ -165,11 +166,10 @@ class PoolChain:
 
 @dataclass(frozen=True, slots=True)
 class PooledQuestion:
-    """A question with its candidates. answer: id of the representative one, on which chains of kind `path` end.
+    """A question with its candidates. answer: id of the representative answer, where chains of kind `path` end.
 
-    num_raw: candidates before answers and chains were merged. cut: the bounds that left something out. chosen: numbers
-    of the chains that are its supervision, and `how` they were chosen: refined, or all shortest paths (`unrefined`)
-    where nothing else could be had; "" where nobody has chosen yet.
+    num_raw: candidates before answers and chains were merged. cut: the bounds that cut candidates off. chosen: numbers
+    of the supervision chains. how: `refined`, or `unrefined` (all shortest paths, as a fallback); "" before refinement.
     """
 
     id: str
@@ -189,15 +189,15 @@ class PooledQuestion:
 
     @property
     def supervision(self) -> tuple[PoolChain, ...]:
-        """The chains that were chosen, where nobody has chosen the shortest paths."""
+        """The chosen chains; before refinement the shortest paths."""
         return tuple(self.chains[number] for number in (self.chosen if self.how else self.weak))
 
 
 @dataclass(frozen=True, slots=True)
 class PoolHeader:
-    """What a pool was made from: question set, graph (fingerprint of its catalogue), bounds; and what refined it.
+    """The origin of a pool: question set, graph (fingerprint of its catalogue), bounds and refiner.
 
-    refiner: in words, as a language model's name or a scorer's; "" of a pool that is not refined.
+    refiner: in words, such as the name of a language model or a scorer; "" for an unrefined pool.
     """
 
     questions: str
@@ -210,7 +210,7 @@ class PoolHeader:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A file of candidate pools in memory. sha256: of its content, unpacked."""
+    """A file of candidate pools in memory. sha256: of its unpacked content."""
 
     header: PoolHeader
     questions: tuple[PooledQuestion, ...]
@@ -218,7 +218,7 @@ class Pool:
 
     @property
     def trained_on(self) -> TrainedOn:
-        """What a checkpoint says of it."""
+        """The training data's description in a checkpoint."""
         header = self.header
         return TrainedOn(
             header.questions, header.questions_sha256, self.sha256, header.graph, len(self.questions), MAX_STEPS
@@ -230,29 +230,29 @@ class Pool:
         return [(each.id, each.text, frozenset(each.topics)) for each in self.questions]
 
     def refined(self, questions: Sequence[PooledQuestion], refiner: str, counts: Mapping[str, int]) -> Pool:
-        """Return the pool with what was chosen, and how often what happened."""
+        """Return the pool with the chosen chains and the counts of the refinement."""
         header = replace(self.header, refiner=refiner, counts={**self.header.counts, **counts})
         return Pool(header, tuple(questions))
 
 
 def supervision_of(pools: Sequence[Pool]) -> str:
-    """Return what chose the right chains of these pools, in words."""
+    """Return, in words, what chose the right chains of these pools."""
     names = (f"refined by {pool.header.refiner}" if pool.header.refiner else "weak" for pool in pools)
     return ", ".join(dict.fromkeys(names))
 
 
 def is_pool(path: Path) -> bool:
-    """Return whether the first line of a file is that of a candidate pool."""
+    """Return whether a file is a candidate pool, by its first line."""
     return header_of(path).get("kind") == KIND
 
 
 def write_pool(path: Path, pool: Pool) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file atomically."""
     write_lines(path, {"kind": KIND, **asdict(pool.header)}, pool.questions)
 
 
 def read_pool(path: Path) -> Pool:
-    """Return what `write_pool` wrote; raise `MinedFileError` for a file that is missing, damaged or another."""
+    """Return what `write_pool` wrote; raise `MinedFileError` for a missing, damaged or other file."""
     return Pool(*read_lines(path, _header, PooledQuestion, _check_question, what="candidate pool", again=AGAIN))
 
 

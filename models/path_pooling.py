@@ -1,4 +1,4 @@
-"""Path Pooling: pool the scores of triples along shortest paths."""
+"""Pool the scores of triples along paths: Path Pooling."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredTriples:
-    """The retrieved triples of each question, T of the paper's algorithm 1, and where its topics stand among them.
+    """The retrieved triples of each question, T of the paper's algorithm 1, with their topics.
 
-    heads, tails: (num_triples,) int64 nodes; scores: (num_triples,) float64. Parallel relations are triples of their
-    own, a self-loop has head == tail; relations are the caller's, pooling does not look at them.
-    topics: (num_topics,) int64 nodes; a topic that no triple holds is a node without triples.
-    node_starts, triple_starts: (num_questions + 1,) int64. Question q has the nodes from node_starts[q] to
-    node_starts[q + 1] and the triples from triple_starts[q] to triple_starts[q + 1]; no node is two questions'.
-    Raises `ValueError` where the columns do not fit together, or a score is not finite.
+    heads, tails: (num_triples,) int64 nodes; scores: (num_triples,) float64. Parallel relations are separate triples, a
+    self-loop has head == tail; pooling ignores relation names. topics: (num_topics,) int64 nodes; a topic in no triple
+    is an isolated node. node_starts, triple_starts: (num_questions + 1,) int64. Question q has the nodes from
+    node_starts[q] to node_starts[q + 1] and the triples from triple_starts[q] to triple_starts[q + 1]; questions share
+    no nodes. Raises `ValueError` if the columns do not fit together, or a score is not finite.
     """
 
     heads: Ints
@@ -52,7 +51,7 @@ class ScoredTriples:
 
     @property
     def num_triples(self) -> int:
-        """Triples of all questions."""
+        """The number of triples of all questions."""
         return len(self.heads)
 
     @property
@@ -66,7 +65,7 @@ class ScoredTriples:
         return np.searchsorted(self.node_starts, self.topics, side="right") - 1
 
     def taken(self, places: Ints) -> ScoredTriples:
-        """Return the triples at these places, which ascend; the nodes stay."""
+        """Return the triples at these ascending places, with the same nodes."""
         return ScoredTriples(
             self.heads[places],
             self.tails[places],
@@ -78,7 +77,7 @@ class ScoredTriples:
 
 
 def least_scores(triples: ScoredTriples) -> Floats:
-    """Return the least score among all triples of the question of each triple, (num_triples,)."""
+    """Return, for each triple, the lowest score in its question, (num_triples,)."""
     counts = np.diff(triples.triple_starts)
     some = counts > 0
     if not some.any():
@@ -87,25 +86,25 @@ def least_scores(triples: ScoredTriples) -> Floats:
 
 
 def ranges(starts: Ints, counts: Ints) -> Ints:
-    """Return the numbers from each start on, as many as counted, one after another, (counts.sum(),)."""
+    """Return consecutive numbers from each start, as many as its count, concatenated, (counts.sum(),)."""
     ends = np.cumsum(counts)
     shifts = np.repeat(starts - ends + counts, counts)
     return np.arange(len(shifts)) + shifts
 
 
 UNREACHED = -2
-"""No depth, nor one less than a depth."""
+"""Not a depth, nor one less than a depth."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trees:
-    """The edges of shortest paths in copies of the questions' graphs, a pair for each topic.
+    """The edges of shortest paths in copies of the questions' graphs, two copies per topic.
 
-    A topic's first copy is rooted at it; its second has all triples turned round, so that the paths to the topic are
-    paths from it there. States are the nodes of the copies that are reached. They, and the edges into them, are in the
-    order of their depth, so that what has a depth up to d comes first.
-    sources, targets: (num_edges,) states. triples: (num_edges,) what each edge is of. state_starts, edge_starts: depth
-    d's states, and the edges into them, are from starts[d] to starts[d + 1]. is_turned: (num_states,) in a second copy.
+    The first copy is rooted at the topic. The second reverses all triples, so that paths to the topic become paths from
+    it. States are the reached nodes of the copies. States, and the edges into them, are sorted by depth, so that a
+    prefix has all depths up to d. sources, targets: (num_edges,) states. triples: (num_edges,) the triple of each edge.
+    state_starts, edge_starts: depth d's states, and the edges into them, are from starts[d] to starts[d + 1].
+    is_turned: (num_states,) whether the state is in a reversed copy.
     """
 
     sources: Ints
@@ -117,11 +116,11 @@ class Trees:
 
     @property
     def num_levels(self) -> int:
-        """Depths there are, the roots' 0 included."""
+        """The number of depths, including the roots' 0."""
         return len(self.state_starts) - 1
 
     def taken(self, is_taken: Bools) -> Trees:
-        """Return the trees with these edges alone; the states stay."""
+        """Return the trees with only these edges; the states stay."""
         edges = np.flatnonzero(is_taken)
         starts = np.searchsorted(edges, self.edge_starts)
         columns = self.sources[edges], self.targets[edges], self.triples[edges]
@@ -129,12 +128,12 @@ class Trees:
 
 
 def pool_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool) -> Floats:
-    """Return the best S(τ) of each triple over the shortest paths it is on, -inf of one on none, (num_triples,).
+    """Return the best S(τ) of each triple over the shortest paths through it, (num_triples,); -inf if there is none.
 
     Path Pooling, algorithm 1, lines 2 to 10. A path's length is its number of triples (the paper states no weights: our
-    reading). Where several ways into a node are equally short, that of the highest pooled score is taken, and all that
-    are equal in this too, so that neither the order of triples nor the numbers of nodes matter.
-    bonuses: (num_triples,) min(s) / a of the triple's question. use_maximum: s_p is the maximum, not the mean.
+    reading). Of several shortest paths into a node those of the highest pooled score are taken, all of them if they
+    tie, so that neither the order of triples nor node numbers matter. bonuses: (num_triples,) min(s) / a of the
+    triple's question. use_maximum: s_p is the maximum, not the mean.
     """
     best = np.full(triples.num_triples, -np.inf)
     trees, pooled = _best_ways(shortest(triples), triples.scores, use_maximum)
@@ -146,7 +145,7 @@ def pool_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool)
 
 
 def shortest(triples: ScoredTriples) -> Trees:
-    """Return every edge that leads one hop further from its root."""
+    """Return the trees of every edge that leads one hop further from its root."""
     questions = triples.topic_questions
     num_nodes = np.diff(triples.node_starts)[questions]
     half = int(num_nodes.sum())
@@ -159,7 +158,7 @@ def shortest(triples: ScoredTriples) -> Trees:
     depths = np.full(2 * half, UNREACHED)
     depths[states] = np.repeat(np.arange(len(state_starts) - 1), np.diff(state_starts))
     edges = np.flatnonzero(depths[targets] == depths[sources] + 1)
-    before = depths[sources[edges]].astype(np.min_scalar_type(len(state_starts)))  # a small type is sorted faster
+    before = depths[sources[edges]].astype(np.min_scalar_type(len(state_starts)))  # small types sort faster
     order = np.argsort(before, kind="stable")
     edges, before = edges[order], before[order]
     state_of = np.zeros(2 * half, np.int64)
@@ -175,9 +174,9 @@ def shortest(triples: ScoredTriples) -> Trees:
 
 
 def _breadth_first(sources: Ints, targets: Ints, roots: Ints, num_states: int) -> tuple[Ints, Ints]:
-    """Return the states that the roots reach, by depth, and where each depth starts, one more than there are depths.
+    """Return the reachable states by depth, and where each depth starts, with one more start at the end.
 
-    sources: (num_edges,) ascending; targets: (num_edges,); roots: (num_roots,). One more state leads to all roots.
+    sources: (num_edges,) ascending; targets: (num_edges,); roots: (num_roots,). An extra state leads to all roots.
     """
     leaving = np.zeros(num_states + 2, np.int64)
     np.cumsum(np.bincount(sources, minlength=num_states), out=leaving[1:-1])
@@ -195,20 +194,20 @@ def _breadth_first(sources: Ints, targets: Ints, roots: Ints, num_states: int) -
 
 
 def _copy_triples(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return where each topic's copies of the triples start and end, and the triples, (num_edges,) each, by start.
+    """Return sources, targets and triples of each topic's copied edges, (num_edges,) each, by source.
 
-    shifts: (num_topics,) what makes a node the state of a topic's copy.
+    shifts: (num_topics,) added to a node to give its state in a topic's copy.
     """
     num_triples = np.diff(triples.triple_starts)[triples.topic_questions]
     places = ranges(triples.triple_starts[triples.topic_questions], num_triples)
-    small = starts.astype(np.min_scalar_type(int(triples.node_starts[-1])))  # it is sorted faster
+    small = starts.astype(np.min_scalar_type(int(triples.node_starts[-1])))  # small types sort faster
     copied = np.argsort(small, kind="stable")[places]
     shift = np.repeat(shifts, num_triples)
     return starts[copied] + shift, ends[copied] + shift, copied
 
 
 def _best_ways(trees: Trees, scores: Floats, use_maximum: bool) -> tuple[Trees, Floats]:
-    """Return the trees of the best of the equally short ways, and s_p of the path to each state, (num_states,)."""
+    """Return the trees of the best shortest paths, and s_p of the path to each state, (num_states,)."""
     pooled = np.full(len(trees.is_turned), -np.inf)
     num_roots = trees.state_starts[1]
     if not use_maximum:
@@ -225,11 +224,11 @@ def _best_ways(trees: Trees, scores: Floats, use_maximum: bool) -> tuple[Trees, 
 
 
 def _best_beneath(trees: Trees, pooled: Floats, bonuses: Floats) -> Floats:
-    """Return the best s_p + bonus / i of the edges into each state, over the paths that take them, (num_states,).
+    """Return the best s_p + bonus / i of the edges into each state, over the paths through them, (num_states,).
 
-    In step k each state holds the best s_p of the paths that end k triples beneath it. There a path from the topic has
-    the edge at the place of its depth; a path to the topic, which is read from its other end, at place k + 1. Nothing
-    is k beneath the last k depths, so that the rest is a slice.
+    In step k each state holds the best s_p of the paths that end k triples below it. On a path from the topic the
+    edge's place is its depth; on a path to the topic, read from its other end, it is k + 1. Nothing is k below the last
+    k depths, so that the rest is a slice.
     """
     by_depth = bonuses / np.maximum(_depths(trees), 1)
     best = pooled + np.where(trees.is_turned, bonuses, by_depth)
@@ -248,13 +247,13 @@ def _depths(trees: Trees) -> Ints:
 
 
 BLOCK_PATHS = 1 << 17
-"""Paths that are held at once: there may be very many, and they need not be held together."""
+"""The number of paths held in memory at once."""
 
 Choices = npt.NDArray[np.float64]
 
 
 class Leaving:
-    """The triples that leave each node (or, turned, that enter it), best first, so that their order does not matter."""
+    """The triples that leave each node (if reversed, enter it), best first, so that the input order does not matter."""
 
     def __init__(self, triples: ScoredTriples, *, is_turned: bool) -> None:
         self.sources, self.targets = (triples.tails, triples.heads) if is_turned else (triples.heads, triples.tails)
@@ -264,10 +263,10 @@ class Leaving:
 
 
 def pool_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: int, *, use_maximum: bool) -> Floats:
-    """Return the best S(τ) of each triple over all paths without a node twice, -inf of one on none, (num_triples,).
+    """Return the best S(τ) of each triple over all simple paths through it, (num_triples,); -inf if there is none.
 
-    Path Pooling, section 4.3.1, "BFS". Paths start at a topic, or end at one, and have at most `max_length` triples.
-    The time grows with their number. bonuses: (num_triples,) min(s) / a. use_maximum: s_p is the maximum, not the mean.
+    Path Pooling, section 4.3.1, "BFS". Paths start or end at a topic and have at most `max_length` triples; the time
+    grows with their number. bonuses: (num_triples,) min(s) / a. use_maximum: s_p is the maximum, not the mean.
     """
     best = np.full(triples.num_triples, -np.inf)
     for is_turned in (False, True):
@@ -280,12 +279,12 @@ def pool_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: in
 def pool_on_walks(
     triples: ScoredTriples, bonuses: Floats, max_length: int, num_walks: int, seed: int, *, use_maximum: bool
 ) -> Floats:
-    """Return the best S(τ) of each triple over random walks, -inf of one on none, (num_triples,).
+    """Return the best S(τ) of each triple over random walks through it, (num_triples,); -inf if there is none.
 
-    Path Pooling, section 4.3.1, "Random Walk": from each topic, and turned round to each, `num_walks` walks go on to
-    one of the triples at hand, all alike likely, until there are `max_length` or there is none. Every topic's walks
-    draw the same numbers, so that neither the batch nor the order of triples matters (where scores differ).
-    bonuses: (num_triples,) min(s) / a. use_maximum: s_p is the maximum, not the mean.
+    Path Pooling, section 4.3.1, "Random Walk": from each topic, and reversed to each topic, `num_walks` walks take a
+    uniformly random triple at each step, up to `max_length` or a dead end. All topics use the same random numbers, so
+    that neither the batch nor the order of triples matters (if scores differ). bonuses: (num_triples,) min(s) / a.
+    use_maximum: s_p is the maximum, not the mean.
     """
     best = np.full(triples.num_triples, -np.inf)
     drawn = np.random.default_rng(seed).random((num_walks, max_length))
@@ -299,7 +298,7 @@ def pool_on_walks(
 def _values(
     paths: Ints, scores: Floats, bonuses: Floats, is_turned: bool, use_maximum: bool
 ) -> Iterator[tuple[Ints, Floats]]:
-    """Yield, for each place of paths of one length, their triples there and S(τ) of each, (num_paths,) both."""
+    """Yield, for each place on paths of one length, the triples there and S(τ) of each, (num_paths,) both."""
     length = paths.shape[1]
     pooled = scores[paths[:, 0]]
     for column in range(1, length):
@@ -312,7 +311,7 @@ def _values(
 
 
 def _simple_paths(leaving: Leaving, starts: Ints, max_length: int) -> Iterator[Ints]:
-    """Yield blocks of paths of one length, (num_paths, length) triples in the order they are walked."""
+    """Yield blocks of simple paths of one length, (num_paths, length) triples in walking order."""
     blocks = [(starts[:, None], np.zeros((len(starts), 0), dtype=np.int64))]
     while blocks:
         nodes, paths = blocks.pop()
@@ -334,7 +333,7 @@ def _simple_paths(leaving: Leaving, starts: Ints, max_length: int) -> Iterator[I
 
 
 def _walks(leaving: Leaving, starts: Ints, drawn: Choices) -> Iterator[Ints]:
-    """Yield the walks of each length, (num_paths, length) triples in the order they are walked."""
+    """Yield the walks of each length, (num_paths, length) triples in walking order."""
     num_walks, max_length = drawn.shape
     nodes = np.repeat(starts, num_walks)
     walk = np.tile(np.arange(num_walks), len(starts))
@@ -358,12 +357,11 @@ Pool = Literal["mean", "max"]
 
 @dataclass(frozen=True, slots=True)
 class Pooling:
-    """How scores are pooled; defaults are the paper's where it says.
+    """How scores are pooled; defaults are the paper's where it gives them.
 
-    kernel: the paths, from topics to nodes and from nodes to topics, that are pooled along. The shortest (section 3.3);
-    all without a node twice, of at most `max_length` triples; or `num_walks` random walks of at most that many triples
-    from each topic, and as many to it (section 4.3.1).
-    position: a of the position bonus, not 0; the paper does not say which: our reading.
+    kernel: the paths from and to topics to pool along: shortest paths (section 3.3), all simple paths of at most
+    `max_length` triples, or `num_walks` random walks of at most that length from each topic and as many to it (section
+    4.3.1). position: a of the position bonus, not 0; the paper does not give it: our reading.
     """
 
     kernel: Kernel = "dijkstra"
@@ -384,10 +382,9 @@ def pool_triple_scores(triples: ScoredTriples, pooling: Pooling) -> Floats:
         s_p = mean(s_1 … s_l) (or max),  p_i = min(s) / (i · a),  s'(τ) = max over paths p ∋ τ of s_p + p_i
 
     i: the place of τ in p, from 1; min(s): over all triples of the question; a: `pooling.position`. A triple on no path
-    is a path of its own: a self-loop, one out of reach of every topic, one that no shortest path takes; all of them
-    where no topic is among the nodes.
-    Scores are meant to be no less than 0, as probabilities are: of negative ones the bonus is negative, so that it
-    prefers triples far from a path's start. s' is between min(s) + min(0, min(s) / a) and max(s) + max(0, min(s) / a).
+    is its own path: a self-loop, one that no topic reaches, one on no shortest path; all of them if no topic is among
+    the nodes. Scores should be at least 0, as probabilities are: negative ones make the bonus negative, which prefers
+    triples far from a path's start. s' is between min(s) + min(0, min(s) / a) and max(s) + max(0, min(s) / a).
     """
     bonuses = least_scores(triples) / pooling.position
     use_maximum = pooling.pool == "max"
@@ -405,11 +402,11 @@ def pool_triple_scores(triples: ScoredTriples, pooling: Pooling) -> Floats:
 def reselect_triples(
     triples: ScoredTriples, keep: int | None, pooling: Pooling, *, coarse: int | None = 500
 ) -> tuple[Ints, Floats]:
-    """Return the places of the triples kept, question after question, best s' first, and s' of each, (num_kept,) both.
+    """Return the places of the kept triples by question, best s' first, and s' of each, (num_kept,) both.
 
-    Path Pooling, section 3.4. Reselection: of each question the `coarse` triples of the highest scores are pooled, and
-    `keep` of them kept (the paper: 500, and 25 to 200), all where there are fewer. Reranking is both None: the same
-    triples in a new order. Of equal s' the higher score comes first, then the earlier triple.
+    Path Pooling, section 3.4. Reselection pools each question's `coarse` best triples and keeps `keep` of them (the
+    paper: 500, and 25 to 200), or all if there are fewer. Reranking is both None: the same triples in a new order. Ties
+    in s' go to the higher score, then to the earlier triple.
     """
     places = best_by_score(triples, coarse)
     candidates = triples.taken(places)
@@ -419,12 +416,12 @@ def reselect_triples(
 
 
 def best_by_score(triples: ScoredTriples, coarse: int | None) -> Ints:
-    """Return the places of the `coarse` triples of the highest scores of each question, ascending; None: of all."""
+    """Return the places of each question's `coarse` best triples by score, ascending; None: of all."""
     return np.sort(best_first(triples, triples.scores, coarse))
 
 
 def best_first(triples: ScoredTriples, by: Floats, limit: int | None) -> Ints:
-    """Return the places of each question's best triples, question after question, at most `limit` of each."""
+    """Return the places of each question's best triples, question by question, at most `limit` each."""
     order = np.lexsort((-triples.scores, -by, triples.questions))
     if limit is None:
         return order

@@ -1,4 +1,4 @@
-"""Where networks compute, and in what precision: chosen once, for every scorer, encoder and index."""
+"""Choose the device and precision of all networks."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ DEVICES = ("auto", "cpu", "cuda", "cuda:N", "mps")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 _DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))
-"""Where a machine with a GPU has its driver: NVIDIA's, that of Linux under Windows, AMD's."""
+"""Driver files of machines with a GPU: NVIDIA's, WSL's, AMD's."""
 
 
 class PlacementError(ValueError):
-    """The device is not there, or cannot compute in this precision."""
+    """The device is missing, or cannot compute in this precision."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """A device and a precision as they were asked for.
+    """The requested device and precision.
 
-    device: auto takes a GPU (CUDA, else MPS) where there is one. precision: auto is bfloat16 on CUDA, else float32.
+    device: auto prefers a GPU (CUDA, then MPS). precision: auto is bfloat16 on CUDA, else float32.
     """
 
     device: str = "auto"
@@ -41,9 +41,9 @@ class Placement:
 
     @cached_property
     def torch_device(self) -> str:
-        """The device's name in PyTorch. PyTorch is not imported where the machine cannot have a GPU.
+        """The device's name in PyTorch; does not import PyTorch on a machine without a GPU.
 
-        Raises `PlacementError` for a device that is not there.
+        Raises `PlacementError` for a missing device.
         """
         if self.device == "cpu" or (self.device == "auto" and not _may_have_gpu()):
             return "cpu"
@@ -54,17 +54,17 @@ class Placement:
             return next((name for name, is_there in there.items() if is_there), "cpu")
         name, _, number = self.device.partition(":")
         if not there[name] or (number and int(number) >= torch.cuda.device_count()):
-            raise PlacementError(f"there is no device {self.device}: leave it out, or name one of those that are there")
+            raise PlacementError(f"there is no device {self.device}: leave it out, or name an available one")
         return self.device
 
     @property
     def is_gpu(self) -> bool:
-        """Whether networks compute on something else than the processor."""
+        """Whether networks compute on a GPU."""
         return self.torch_device != "cpu"
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of the weights of encoders."""
+        """The type of encoder weights."""
         import torch
 
         if self.precision == "auto":

@@ -1,4 +1,4 @@
-"""What a question of a form asks for: plain questions, and what is to be done with what they lead to."""
+"""Describe how a complex question is answered: its plain questions, and how their answers are combined."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DATE_PLACES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A plain question; what it leads to is kept, or where `negated` left out."""
+    """A plain question. Its answers are kept; if `negated`, they are excluded."""
 
     text: str
     negated: bool = False
@@ -22,7 +22,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a value has to be, ends included or not; None: unbounded. A date is a number, see `DATE_PLACES`."""
+    """The range a value must lie in; each end is inclusive or exclusive. None: unbounded. Dates are numbers, see
+    `DATE_PLACES`.
+    """
 
     least: float | None = None
     most: float | None = None
@@ -34,10 +36,10 @@ class Range:
 class Plan:
     """How a question is answered.
 
-    forms: what was recognised, outermost first. rule: in words, for whoever reads the answer. parts: what each leads to
-    is intersected, or with `any_of` united. words: what the ends are ordered or filtered by. order: of the best ones.
-    within, dates: what numbers, and dates, have to be. excluded: a name whose entity is left out. counted: the answer is
-    how many there are. alike: the parts differ by a name alone.
+    forms: the recognised forms, outermost first. rule: explains the plan in words to the reader of the answer. parts:
+    their answers are intersected, or united if `any_of`. words: the property that the answers are ordered or filtered
+    by. order: which end is best. within, dates: the ranges that numbers and dates must lie in. excluded: the name of an
+    entity to exclude. counted: the answer is the number of results. alike: the parts differ in one name only.
     """
 
     forms: tuple[Form, ...]
@@ -54,11 +56,13 @@ class Plan:
 
     @property
     def wants_values(self) -> bool:
-        """Whether numbers or dates answer it; what is counted, ordered, filtered or combined are things."""
+        """Whether the answer is a number or a date. Results that are counted, ordered, filtered or combined are
+        entities.
+        """
         return self.forms == ("how much",)
 
     def also(self, form: Form, rule: str) -> Plan:
-        """Return the plan inside another form."""
+        """Return this plan nested in another form."""
         return replace(self, forms=(form, *self.forms), rule=f"{rule}; {self.rule}" if self.rule else rule)
 
 
@@ -68,7 +72,7 @@ _WORDS = {word: number for number, word in enumerate(
 )}  # fmt: skip
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "k": 1e3, "m": 1e6}
 NUMBER = r"(?:\d[\d,]*(?:\.\d+)?|" + "|".join(_WORDS) + r")(?: ?(?:" + "|".join(_SCALES) + r"))?\b"
-"""A number in a question, as a regular expression."""
+"""A regular expression for a number in a question."""
 DATE = r"\d{4}-\d{2}-\d{2}|\d{4}-\d{2}|\d{4}"
 
 _READ = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
@@ -76,7 +80,7 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?:T.*)?")
 
 
 def number_of(text: str) -> float:
-    """Return the number that a text that fits `NUMBER` is."""
+    """Return the number in a text that matches `NUMBER`."""
     found = re.fullmatch(r"([\d,.]+|[a-z]+?) ?(" + "|".join(_SCALES) + ")?", text.strip().lower())
     assert found, text
     number = float(_WORDS[found[1]]) if found[1] in _WORDS else float(found[1].replace(",", ""))
@@ -84,7 +88,7 @@ def number_of(text: str) -> float:
 
 
 def date_range(text: str) -> tuple[float, float]:
-    """Return the first and the last day, as numbers, of a text that fits `DATE`."""
+    """Return the first and last day, as numbers, of a text that matches `DATE`."""
     year, month, day = (int(part) if part else None for part in _DATE.fullmatch(text).groups())  # type: ignore[union-attr]
     assert year is not None
     first = year * DATE_PLACES + (month or 1) * 100 + (day or 1)
@@ -92,5 +96,5 @@ def date_range(text: str) -> tuple[float, float]:
 
 
 def is_value(text: str) -> bool:
-    """Return whether a value of the graph reads as a number, with a unit or without, or as a date."""
+    """Return whether a graph value is a number, with or without a unit, or a date."""
     return bool(_DATE.fullmatch(text.strip()) or _READ.fullmatch(text.strip().split(" ")[0] if text.strip() else ""))

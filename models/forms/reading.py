@@ -1,7 +1,7 @@
-"""The classifier of forms: rules over the words of a question, tried in this order; the first that fits wins.
+"""Classify a question by its form with rules over its words, and plan its answer.
 
-Every rule is a pattern and what it makes of it: plain questions, and what is done with what they lead to. What fits no
-rule is a plain question.
+The rules are tried in the order below, and the first that matches wins. Each rule is a pattern and the plan it makes:
+plain questions, and what to do with their answers. A question that matches no rule is a plain question.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ _MEASURED = {
     "high": "height", "long": "length", "old": "date of birth", "heavy": "weight", "expensive": "price", "far": "distance",
     "wide": "width", "deep": "depth", "fast": "speed", "rich": "net worth",
 }  # fmt: skip
-"""What "how big is" asks for."""
+"""The property that "how big is" asks for."""
 _ORDERED = {
     "largest": "area", "biggest": "area", "smallest": "area", "oldest": "date", "youngest": "date", "newest": "date",
     "latest": "date", "last": "date", "first": "date", "earliest": "date", "longest": "length", "shortest": "length",
     "tallest": "height", "highest": "height", "lowest": "height", "richest": "net worth", "poorest": "net worth",
     "heaviest": "weight", "lightest": "weight",
 }  # fmt: skip
-"""What "the biggest" is by, where the question does not say."""
+"""The property that "the biggest" orders by when the question does not name one."""
 _INHABITANTS = re.compile(r"^(?:people|inhabitants|residents)\b", re.I)
 _ABOVE = "more than|over|above|greater than|larger than|bigger than|higher than|longer than|after|at least|no less than|since"
 _BELOW = "less than|below|under|fewer than|smaller than|lower than|shorter than|before|at most|no more than|up to|until"
 _WITH = frozenset(("at least", "no less than", "since", "at most", "no more than", "up to", "until"))
 _COMPARED = rf"(?P<how>{_ABOVE}|{_BELOW}|between)"
 _WHOLE = re.compile(r"[A-Z]|\b(?:and|or|not|both)\b")
-"""In names that are taken for names; "country" may be one, too, and is most often what is asked for."""
+"""Type words that can occur inside names. "country" can, too, but a question usually asks for countries."""
 
 Rule = Callable[[str], Plan | None]
 
 
 def read(text: str, names: Iterable[str] = ()) -> Plan | None:
-    """Return how a question is answered; None for a plain one.
+    """Return the plan for a question; None for a plain one.
 
-    names: of entities in it, as they stand there, which are not taken apart; capitals tell others.
+    names: names of linked entities as the question spells them; they are not split. Other names are recognised by their
+    capitals.
     """
     kept: dict[str, str] = {}
     hidden = " ".join(text.split()).rstrip("?.! ")
@@ -76,7 +77,7 @@ def _read(text: str) -> Plan | None:
 
 
 def _how_much(text: str) -> Plan | None:
-    """How big is X; how many people live in X: the value of a property."""
+    """How big is X; how many people live in X: ask for the value of a property."""
     found = re.match(rf"^how (?P<how>{'|'.join(_MEASURED)}) (?:is|are|was|were) (?P<rest>.+)$", text, re.I)
     if found:
         words, rest = _MEASURED[found["how"].lower()], found["rest"]
@@ -98,12 +99,14 @@ def _how_much(text: str) -> Plan | None:
             (Part(f"What is the population of {found['rest']}?"),),
         )
     if re.match(rf"^what (?:is|was) the (?:{'|'.join(sorted(set(_MEASURED.values())))}) of ", text, re.I):
-        return Plan(("how much",), "a measure is asked for: a number or a date answers", (Part(f"{text}?"),))
+        return Plan(
+            ("how much",), "the question asks for a measure: the answer is a number or a date", (Part(f"{text}?"),)
+        )
     return None
 
 
 def _how_many(text: str) -> Plan | None:
-    """How many X: what the question leads to, counted."""
+    """How many X: count the answers."""
     found = re.match(r"^(?P<before>in |on |for |to )?how many (?P<rest>.+)$", text, re.I)
     counted = re.match(r"^(?:the )?(?:number of|count(?: the)?) (?P<rest>.+)$", text, re.I)
     rest = (found or counted)["rest"] if found or counted else ""  # type: ignore[index]
@@ -123,15 +126,15 @@ def _how_many(text: str) -> Plan | None:
     whole = whole[:1].upper() + whole[1:]
     inner = _read(whole)
     if inner is not None and "yes or no" not in inner.forms:
-        return replace(inner.also("how many", "“how many” counts what is found"), counted=True)
-    return Plan(("how many",), "“how many” counts what is found", (Part(f"{whole}?"),), counted=True)
+        return replace(inner.also("how many", "“how many” counts the answers"), counted=True)
+    return Plan(("how many",), "“how many” counts the answers", (Part(f"{whole}?"),), counted=True)
 
 
 def _yes_no(text: str) -> Plan | None:
-    """Is X the Y of Z: whether the best path leads from one to the other."""
+    """Is X the Y of Z: check whether the best path connects the two."""
     if re.match(r"^(?:is|are|was|were|does|do|did|has|have)\b", text, re.I) and " or " not in text:
         return Plan(
-            ("yes or no",), "a question that begins with a verb asks whether the path is there", (Part(f"{text}?"),)
+            ("yes or no",), "a question that begins with a verb asks whether the path exists", (Part(f"{text}?"),)
         )
     return None
 
@@ -170,12 +173,12 @@ def _read_ordering(subject: Subject | None, how: str, words: str) -> Plan | None
     order: Literal["most", "least"] = "most" if how.lower() in _MOST else "least"
     words = "population" if _INHABITANTS.match(words) else words
     base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
-    what = f"“{how.lower()}” orders what is found by {words}, {'greatest' if order == 'most' else 'smallest'} first"
+    what = f"“{how.lower()}” orders the answers by {words}, {'greatest' if order == 'most' else 'smallest'} first"
     return Plan((order,), what, (Part(base.question()),), words=words, order=order)
 
 
 def _read_comparison(text: str) -> Plan | None:
-    """X with a Y of more than N; X with more than N Y; X released after 2016."""
+    """X with a Y of more than N; X with more than N Y; X released after 2016: filter by a value."""
     value = rf"(?P<value>{NUMBER}|{DATE})(?: and (?P<other>{NUMBER}|{DATE}))?(?: (?P<unit>.+))?"
     found = re.match(
         rf"^(?P<base>.+?) (?:that |who )?(?:have|has|had|with|having) (?:an? |the )?(?:(?P<words>[a-z ]+?) )?(?:of |is |are )?"
@@ -199,13 +202,13 @@ def _read_comparison(text: str) -> Plan | None:
         return None
     within, dates = _ranges(found["how"].lower(), found["value"], found["other"])
     base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
-    said = f"only those are kept whose {words} is {found['how'].lower()} {found['value']}"
+    said = f"keeps only answers whose {words} is {found['how'].lower()} {found['value']}"
     said += f" and {found['other']}" if found["other"] else ""
     return Plan(("filter",), said, (Part(base.question()),), words=words, within=within, dates=dates)
 
 
 def _ranges(how: str, value: str, other: str | None) -> tuple[Range, Range | None]:
-    """Return what numbers have to be, and dates where the value can be one."""
+    """Return the range for numbers, and the range for dates if the value can be one."""
     is_date = bool(re.fullmatch(DATE, value))
     number = None if is_date and "-" in value else number_of(value)
     if how == "between":
@@ -225,13 +228,13 @@ def _ranges(how: str, value: str, other: str | None) -> tuple[Range, Range | Non
 
 
 def _not(text: str) -> Plan | None:
-    """X that do not Y; X but not Y; X except Y; X without doing Y."""
-    rule = "what the part with “not” leads to is left out"
+    """X that do not Y; X but not Y; X except Y; X without doing Y: exclude answers."""
+    rule = "answers of the part with “not” are excluded"
     found = re.match(rf"^(?P<base>.+?),? except(?: for)? (?P<name>{ONE_NAME})$", text)
     if found:
         inner = _read(found["base"])
         plan = inner or Plan((), "", (Part(f"{found['base']}?"),))
-        return replace(plan.also("not", f"{found['name']} is left out"), excluded=found["name"])
+        return replace(plan.also("not", f"{found['name']} is excluded"), excluded=found["name"])
     found = re.match(r"^(?P<base>.+?),? (?:but|and) not (?P<rest>.+)$", text)
     if found:
         other = _other(found["base"], found["rest"])
@@ -253,7 +256,7 @@ def _not(text: str) -> Plan | None:
 
 
 def _and_or(text: str) -> Plan | None:
-    """Both X and Y; X, Y and Z; X as well as Y; either X or Y."""
+    """Both X and Y; X, Y and Z; X as well as Y; either X or Y: intersect or unite answers."""
     found = re.match(
         rf"^(?P<head>.+?)\b(?:both|either) (?P<one>{ONE_NAME}|[\w.-]+) (?P<how>and|or) (?:of |in )?(?P<two>{ONE_NAME}|[\w.-]+)(?P<tail>.*)$",
         text,
@@ -285,24 +288,24 @@ def _and_or(text: str) -> Plan | None:
         parts = (Part(f"{found['base']}?"), Part(subject.asked(found["rest"])))
     alike = "one" in found.groupdict()
     if how == "or":
-        return Plan(("or",), "“or” takes what any part leads to", parts, any_of=True, alike=alike)
-    return Plan(("and",), "“and” takes what all parts lead to", parts, alike=alike)
+        return Plan(("or",), "“or” unites the answers of the parts", parts, any_of=True, alike=alike)
+    return Plan(("and",), "“and” intersects the answers of the parts", parts, alike=alike)
 
 
 def _within(text: str) -> Plan | None:
-    """Which X in A do B: a subject that is narrowed down, and what is said of it."""
+    """Which X in A do B: intersect a narrowed subject with what the question says about it."""
     subject = subject_of(text)
     if subject is None or not subject.modifier or not subject.rest:
         return None
     return Plan(
         ("filter",),
-        f"only those are kept that are found for “{subject.question()}” as well",
+        f"keeps only answers that are also found for “{subject.question()}” as well",
         (Part(subject.question()), Part(subject.asked(subject.rest))),
     )
 
 
 def _other(base: str, rest: str) -> str | None:
-    """Return the question with its last name, or its last phrase, in another's place."""
+    """Return the question with its last name, or its last phrase, replaced."""
     bare = re.fullmatch(rf"(?:(?P<before>in|of|from|with|by) )?(?P<name>{ONE_NAME})", rest)
     if bare:
         found = re.match(rf"^(?P<head>.+ )(?:{ONE_NAME})$", base)

@@ -1,4 +1,4 @@
-"""The subject of a question, "Which countries in South America …": its type, what narrows it down, and the rest."""
+"""Parse the subject of a question, "Which countries in South America …": its type, its modifier and its predicate."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from ..wording.english import base_of, is_verb, plural
 
 NAME = r"(?:the )?[A-Z0-9][\w'’./-]*(?:,? (?:(?:of|the|de|and) )?[A-Z0-9][\w'’./-]*)*|the [a-z]+"
-"""A name in a question: words with capitals, or a word in small letters after "the"."""
+"""A name in a question: capitalised words, or a lower-case word after "the"."""
 ONE_NAME = r"(?:the )?[A-Z0-9][\w'’./-]*(?: (?:(?:of|the|de) )?[A-Z0-9][\w'’./-]*)*|the [a-z]+"
-"""The same without "and"."""
+"""The same, without "and"."""
 _STOP = frozenset(
     "in of from at on by within that which who with has have had is are was were do does did can border speak use".split()
 )
@@ -28,7 +28,7 @@ _MODIFIED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """type: "neighbouring countries". modifier: "of Germany", "that border Brazil", or "". rest: what is said of it.
+    """type: "neighbouring countries". modifier: "of Germany", "that border Brazil", or "". rest: the predicate.
 
     before: "in" of "in which countries". is_who: the question begins with "who", and the type is "people".
     """
@@ -45,7 +45,7 @@ class Subject:
         return self.type.split()[-1]
 
     def question(self) -> str:
-        """Return a plain question for the subject alone."""
+        """Return a plain question that asks for the subject alone."""
         first, _, name = self.modifier.partition(" ")
         several = plural(self.type)
         if first in {"that", "which", "who"}:
@@ -57,24 +57,24 @@ class Subject:
         return f"Which {several} are {self.modifier}?"
 
     def asked(self, predicate: str) -> str:
-        """Return a plain question for what is said of it."""
+        """Return a plain question that asks for the predicate."""
         if self.is_who:
             return f"Who {predicate}?"
         return f"{'In w' if self.before else 'W'}hich {self.noun} {predicate}?"
 
 
 def subject_of(text: str) -> Subject | None:
-    """Return the subject of a question that begins with which, what or who; None for another."""
+    """Return the subject of a question that begins with which, what or who; None for other questions."""
     found = _LEADING.match(text)
     if not found:
         return None
-    if found["lead"].lower() == "who":  # a verb follows, or what narrows the people down
+    if found["lead"].lower() == "who":  # a verb or a modifier of "people" follows
         return _narrow_subject("people", found["rest"], found["before"] or "", is_who=True)
     return split_subject(found["rest"], found["before"] or "")
 
 
 def split_subject(text: str, before: str = "") -> Subject | None:
-    """Return the subject that a text begins with: words up to the first plural, or up to a preposition or a verb."""
+    """Return the subject that a text begins with: the words up to the first plural, or up to a preposition or a verb."""
     words = text.split()
     end = 0
     for word in words[:4]:
@@ -101,8 +101,9 @@ def _is_predicate(word: str, following: str) -> bool:
 
 
 def _can_follow(noun: str, predicate: Sequence[str]) -> bool:
-    """Return whether this may be said of a noun and not belong to the name before it: of "which member of the Orange
-    team was …" "team" may not."""
+    """Return whether this can be the predicate of a noun and is not part of the name before it: of "which member of the
+    Orange team was …" "team" cannot.
+    """
     if not predicate or plural(noun) == noun:
         return True
     return predicate[0] in _STOP or is_verb(predicate[0]) or plural(predicate[0]) == predicate[0]

@@ -1,12 +1,12 @@
-"""Choose or point at answers with a reader that was trained with GRIL.
+"""Answer with an encoder that was trained with GRIL: it chooses an option, or points at an entity.
 
-It reads [graph token; question; option; triples] once for each option, and scores the mean of the last hidden states by
-a perceptron; softmax goes over the options of a question. The paper asks a causal language model for the letter; this,
-for what can be measured without one, is ours. So is the order of the triples: those that an option is an end of first.
+`ChoosingReader` reads [graph token; question; option; triples] once per option, and scores the mean of the last hidden
+states with a perceptron; softmax runs over a question's options. Ours: the paper asks a causal language model for the
+option's letter; this variant can be measured without one. Triples with the option as an end come first.
 
-The paper says neither how a masked language model answers nor what of: pointing is ours. A mention is the mean of its
-tokens' last hidden states, scored by a perceptron; softmax goes over all mentions of a question, and an entity's
-probability is the sum over its mentions. The graph token stands after the first token, as an embedding.
+`PointingReader` is ours, too: the paper does not say how a masked language model answers. A mention is the mean of its
+tokens' last hidden states, scored by a perceptron; softmax runs over all mentions of a question, and an entity's
+probability is the sum over its mentions. The graph token follows the first token, as an embedding.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .passages import Asked, BackboneTexts, Judged, Passage
 
 
 class ChoosingReader(nn.Module):
-    """backbone: an encoder with its tokenizer. has_text: whether triples are written down."""
+    """backbone: an encoder with its tokenizer. has_text: whether the passage contains triples."""
 
     def __init__(self, backbone: Backbone, max_tokens: int, *, has_text: bool) -> None:
         super().__init__()
@@ -56,18 +56,18 @@ class ChoosingReader(nn.Module):
 
     @property
     def width(self) -> int:
-        """Of its embeddings."""
+        """Width of its embeddings."""
         return self.backbone.dimension
 
     def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
-        """Return the mean of −log P of the right options."""
+        """Return the mean of −log P(right option)."""
         found = self._chosen(asked, tokens, precision)
         return -torch.stack([each[one.wanted.right] for each, one in zip(found, asked, strict=True)]).mean()
 
     def judged(
         self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> list[Judged]:
-        """Return how likely each option is."""
+        """Return the probability of each option."""
         judged = []
         for each, one in zip(self._chosen(asked, tokens, precision), asked, strict=True):
             is_right = np.arange(len(one.wanted.options)) == one.wanted.right
@@ -96,20 +96,21 @@ class ChoosingReader(nn.Module):
 
 
 CERTAIN = 1e-9
-"""Keeps the logarithm of a probability finite."""
+"""Keeps log P finite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pointed:
-    """probabilities, question_of: (num_candidates,), the candidates of one question after another, those that were not
-    written down at 0."""
+    """probabilities, question_of: (num_candidates,), the candidates of one question after another. Candidates that are
+    not in the text have probability 0.
+    """
 
     probabilities: Tensor
     question_of: Tensor
 
 
 class PointingReader(nn.Module):
-    """backbone: an encoder with its tokenizer. has_text: whether triples are written down, else names alone."""
+    """backbone: an encoder with its tokenizer. has_text: whether the passage contains triples, or names alone."""
 
     def __init__(self, backbone: Backbone, max_tokens: int, *, has_text: bool) -> None:
         super().__init__()
@@ -123,7 +124,9 @@ class PointingReader(nn.Module):
     def forward(
         self, passages: Sequence[Passage], graph_tokens: Tensor | None = None, precision: torch.dtype | None = None
     ) -> Pointed:
-        """Return how likely each candidate is. graph_tokens: (num_passages, width), None of a reader without."""
+        """Return the probability of each candidate. graph_tokens: (num_passages, width); None for a reader without
+        them.
+        """
         texts = [self._texts.written(passage, self.max_tokens - 1, has_text=self.has_text) for passage in passages]
         states, _ = self._texts.states([text.ids for text in texts], graph_tokens, precision)
         shift = 0 if graph_tokens is None else 1
@@ -156,7 +159,7 @@ class PointingReader(nn.Module):
 
     @property
     def width(self) -> int:
-        """Of its embeddings."""
+        """Width of its embeddings."""
         return self.backbone.dimension
 
     def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
@@ -169,7 +172,7 @@ class PointingReader(nn.Module):
     def judged(
         self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> list[Judged]:
-        """Return what it points at."""
+        """Return the probability of each candidate."""
         pointed = self([each.passage for each in asked], tokens, precision)
         scores, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
         return [
@@ -189,8 +192,8 @@ class PointingReader(nn.Module):
 def reading_loss(pointed: Pointed, is_right: Tensor, num_questions: int) -> Tensor:
     """Return the mean of −log P(a | G_s, q), P the sum over the right candidates.
 
-    is_right: (num_candidates,). Questions none of whose answers were written down do not count: no reader could point
-    at them. 0, without a gradient, where that are all.
+    is_right: (num_candidates,). Questions without a right candidate in the text do not count, as no reader could point
+    at one. Returns 0 without a gradient if no question counts.
     """
     right = pointed.probabilities * is_right
     there = right.new_zeros(num_questions).index_add(0, pointed.question_of, (right.detach() > 0).to(right.dtype)) > 0

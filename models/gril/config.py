@@ -1,4 +1,4 @@
-"""Options of a training of GRIL, with defaults and ranges, and what its checkpoint says of itself."""
+"""Configure the training of GRIL, and describe its checkpoint."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ Reads = Literal["pointing", "choosing", "writing"]
 RECALL_AT = (5, 10, 20, 100)
 CHOOSE_AT = 20
 RETRIEVER_FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision")
-"""Figures of a checkpoint: the share of a question's right triples that are among its best k, and the mean over its
-right triples of the share of right ones among those up to it."""
+"""Figures of a checkpoint: recall of right triples among a question's best k, and average precision over its right
+triples.
+"""
 ACCURACY = "accuracy"
 MAJORITY = "majority"
-"""Accuracy of the predictor, and of the commonest number of hops among the questions learned from."""
+"""Accuracy of the hop predictor, and of always predicting the commonest number of hops among the training questions."""
 HITS, F1 = "hits_at_1", "f1"
 FIGURES = (*RETRIEVER_FIGURES, ACCURACY, MAJORITY, HITS, F1)
-"""Of all phases."""
+"""Figures of all phases."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrowOptions:
     """How a subgraph grows and is pruned, layer by layer (GRIL, section 4.1, algorithm 1, table 4).
 
-    pruning: by the threshold `sigma` what a question has under it beyond the `budget` best (the paper's, as read in
-    `network`), the `top_k` best edges of each source, or none. entity_update: equation 4 after each layer. combine,
-    ours: an edge's probability is the product of attention along the way to it, or its own attention. temperature: τ of
-    equation 5, which the paper does not state.
+    pruning: `threshold` drops a question's edges below `sigma` unless they are among its `budget` best (the paper's, as
+    read in `network`); `top-k` keeps the `top_k` best edges of each source; or none. entity_update: apply equation 4
+    after each layer. combine, ours: an edge's probability is the product of attention along its path, or its own
+    attention. temperature: τ of equation 5, which the paper does not state.
     """
 
     num_layers: int = 3
@@ -62,15 +63,14 @@ class GrowOptions:
 
 @dataclass(frozen=True, slots=True)
 class JointOptions:
-    """How retriever and reader learn together (section 4.3).
+    """How retriever and reader are trained jointly (section 4.3).
 
-    reader: a model, by name or path; empty for none, and no joint training. reads: whether it is an encoder that points
-    at answers, one that chooses among options, or a causal language model that writes, with a LoRA. token, text:
-    whether the reader is given the graph token and the verbalised triples (table 9). Without the token nothing of the
-    reader reaches the retriever: the paper's separate training. graph_supervision: off in the open domain. num_triples:
-    given to the reader; 0 for five for each hop that is predicted. inner: of the projector, G-Retriever's.
-    prior_weight: of −log P(G_s | q), ours. max_tokens: of what is read. checkpointing: compute twice what would not fit
-    into memory.
+    reader: model name or path; empty: no reader and no joint training. reads: an encoder that points at answers or
+    chooses among options, or a causal language model with a LoRA that writes. token, text: whether the reader gets the
+    graph token and the verbalised triples (table 9). Without the token no gradient of the reader reaches the retriever:
+    the paper's separate training. graph_supervision: off in the open domain. num_triples: given to the reader; 0: five
+    per predicted hop. inner: hidden width of the projector, G-Retriever's. prior_weight: weight of −log P(G_s | q),
+    ours. max_tokens: of the reader's input. checkpointing: recompute activations to save memory.
     """
 
     reader: str = ""
@@ -94,21 +94,20 @@ class JointOptions:
             max_tokens=(16, 8_192),
         )
         if not self.reader and (self.reads != "pointing" or not self.graph_supervision):
-            raise ValueError(
-                "--reads, --open-domain: expected a reader that learns, found none: name one with --reader"
-            )
+            raise ValueError("--reads, --open-domain: expected a reader to train, found none: name one with --reader")
 
     @property
     def open_domain(self) -> bool:
-        """Whether questions teach and judge whose answers are in no graph: a reader that points has nothing there."""
+        """Whether questions without an answer in the graph are used. A pointing reader cannot use them."""
         return self.reads != "pointing" and not self.graph_supervision
 
 
 @dataclass(frozen=True, slots=True)
 class GrilConfig:
-    """encoder: of texts, by name or path; it stays as it is. hidden: of entities and of the score (the paper's 512).
-    max_hops: the most that are told from a question. score: `linear` is equation 3 to the letter, which no question can
-    change (see `network`). batch_size: questions of a step, ours; the paper's is 2, at a learning rate of 1e-5.
+    """encoder: text encoder, by name or path; it is not trained. hidden: width of entities and of the score (the
+    paper's 512). max_hops: the largest number of hops predicted. score: `linear` is equation 3 to the letter, which
+    ignores the question (see `network`). batch_size: questions per step, ours; the paper's is 2, at a learning rate of
+    1e-5.
     """
 
     encoder: str = "all-MiniLM-L6-v2"
@@ -139,7 +138,7 @@ class GrilConfig:
 
     @property
     def open_domain(self) -> bool:
-        """Whether subgraphs are read of questions, too, whose answers the graph does not have."""
+        """Whether subgraphs are also read for questions without an answer in the graph."""
         return self.joint.open_domain
 
     def as_json(self) -> dict[str, Any]:
@@ -149,10 +148,10 @@ class GrilConfig:
 
 @dataclass(frozen=True, slots=True)
 class ReaderDescription:
-    """A reader. name: of its model before it was trained. width: of its embeddings. inner: of the bridge. token,
-    text: what it is given. num_triples: given to it, 0 for five for each hop that is predicted. share: of the best
-    candidate's probability, what another needs to be an answer as well. reads: what it does. lora: of one that
-    writes."""
+    """A reader. name: its model before training. width: of its embeddings. inner: of the bridge. token, text: what it
+    is given. num_triples: given to it; 0: five per predicted hop. share: the fraction of the best candidate's
+    probability from which another candidate is an answer, too. reads: what it does. lora: of a writing reader.
+    """
 
     name: str
     width: Annotated[int, Field(ge=1, le=65_536)]
@@ -171,7 +170,7 @@ RETRIEVER, HOPS, BRIDGE, READER = "retriever", "hops", "bridge", "reader"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrilDescription(ModelDescription):
-    """What ``gril.json`` says. dimension: of the encoder's vectors."""
+    """The fields of ``gril.json``. dimension: of the encoder's vectors."""
 
     kind: ClassVar[str] = "gril"
     parts: ClassVar[tuple[str, ...]] = (RETRIEVER, HOPS, BRIDGE, READER)

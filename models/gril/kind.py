@@ -1,4 +1,4 @@
-"""GRIL as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+"""Register GRIL as a kind of model: how it is described, trained and opened."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 OPEN_TRIPLES = 20
-"""Given to a reader where nothing says how many hops a question takes."""
+"""Triples given to a reader when the number of hops is unknown."""
 OPEN_DOMAIN = {"joint.graph_supervision": False, "joint.num_triples": OPEN_TRIPLES}
 
 
@@ -35,9 +35,9 @@ def _about(description: GrilDescription) -> tuple[str, str]:
         "Grows a subgraph from a question's topics by attention over neighbours and prunes it, after GRIL. Encoder: "
         f"`{description.encoder}`, not trained; supervision: entities on shortest paths to the answers.",
         "Use it with `lodestar ask --recipe gril --checkpoint FOLDER`, on the graph it was trained on. The figures "
-        "below are the share of right triples among the best k of each dev question; of what predicts hops, its "
-        "accuracy and that of the commonest number; of the reader, over questions with an answer in their subgraph, "
-        "Hits@1 and F1.",
+        "below are the share of right triples among the best k of each dev question; for the hop predictor, "
+        "its accuracy and that of the commonest number; for the reader, over questions with an answer in their "
+        "subgraph, Hits@1 and F1.",
     )
 
 
@@ -56,7 +56,7 @@ KIND: ModelKind[GrilConfig, GrilDescription, QuestionGraphs, GrilCheckpoint] = M
     epochs_of=("training", "joint_training"),
     options=(
         TrainingOption(
-            "--reader", "Model that learns to answer with it, by name or path, as all-MiniLM-L6-v2.", "joint.reader"
+            "--reader", "Reader to train with it, by name or path, for example all-MiniLM-L6-v2.", "joint.reader"
         ),
         TrainingOption(
             "--reads",
@@ -67,7 +67,7 @@ KIND: ModelKind[GrilConfig, GrilDescription, QuestionGraphs, GrilCheckpoint] = M
         ),
         TrainingOption(
             "--open-domain",
-            "Without graph supervision: for answers that no graph has.",
+            "Train without graph supervision, for questions whose answers are in no graph.",
             OPEN_DOMAIN,
         ),
     ),

@@ -1,16 +1,15 @@
-"""GRIL's network: grow a subgraph hop by hop, prune it, update its entities.
+"""Grow a subgraph hop by hop, prune it and update its entities: GRIL's network.
 
-score(c_ij) = Linear([h_i; h_j; h_rij; h_q]) of equation 3 is a sum of four terms, of which softmax over the neighbours
-of one source cancels those of the source and of the question: read to the letter, no question changes what is found.
-By default it is read as a perceptron with one hidden layer, `score="mlp"`; `"linear"` is the letter.
+score(c_ij) = Linear([h_i; h_j; h_rij; h_q]) of equation 3 is a sum of four terms. Softmax over one source's neighbours
+cancels the terms of the source and of the question, so that to the letter the question has no influence. The default
+`score="mlp"` is a perceptron with one hidden layer; `"linear"` is the letter.
 
-What else the paper leaves open, ours: texts' vectors are projected to the hidden size; W1, W2 and the score are shared
-by all layers, W1 begins as the identity; a triple walked from its tail has a learned vector added to its relation's;
-entities once kept stay kept and their edges are scored anew in each layer; of a question's edges in a layer that fall
-under the threshold the `budget` best stay, for at a hub they all fall under it, and growing would end there; nothing is
-walked from a literal. A triple's probability is the highest of any layer and direction, pruned or
-not, so that there is something to learn from what is pruned; the entity's is noisy-or over its edges, and that of
-topics 1. Pruned edges are not grown from and send no message.
+Ours, as the paper leaves it open: text vectors are projected to the hidden size. W1, W2 and the score are shared by all
+layers; W1 starts as the identity. An inverse step adds a learned vector to its relation's. Kept entities stay kept, and
+their edges are scored anew in each layer. Of a question's edges below the threshold the `budget` best stay in each
+layer: at a hub all are below it, and growth would stop. Literals are not expanded. A triple's probability is the
+maximum over layers and directions, pruned or not, so that pruned edges get a gradient. An entity's is noisy-or over its
+edges; a topic's is 1. Pruned edges are not expanded and send no message.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 
 class EncodedQuestions:
-    """A set of subgraphs with the vectors of all its texts."""
+    """A set of subgraphs with the vectors of all their texts."""
 
     def __init__(self, graphs: QuestionGraphs, encode: Encode, device: torch.device) -> None:
         self.graphs = graphs
@@ -66,7 +65,7 @@ class EncodedQuestions:
         return np.concatenate([none, *nodes]), np.concatenate([none, *triples])
 
     def inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GrowInputs:
-        """Return the whole subgraphs of some questions; `supervised` keeps what is on right paths growing."""
+        """Return the whole subgraphs of some questions; `supervised` keeps expanding nodes on right paths."""
         graphs = self.graphs
         nodes, triples = self.rows(questions)
         sizes = [graphs.node_starts[each + 1] - graphs.node_starts[each] for each in questions]
@@ -92,7 +91,7 @@ class EncodedQuestions:
         )
 
     def on_path(self, questions: Sequence[int]) -> Tensor:
-        """Return which nodes of some questions are on right paths, as numbers."""
+        """Return which nodes of some questions are on right paths, as 0 and 1."""
         return self._tensor(self._on_path[self.rows(questions)[0]].astype(np.float32))
 
     def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
@@ -100,7 +99,7 @@ class EncodedQuestions:
 
 
 def on_right_paths(graphs: QuestionGraphs) -> Bools:
-    """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): ends of right triples."""
+    """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): the ends of right triples."""
     found = np.zeros(len(graphs.text_of), dtype=np.bool_)
     found[graphs.heads[graphs.is_positive]] = True
     found[graphs.tails[graphs.is_positive]] = True
@@ -108,7 +107,7 @@ def on_right_paths(graphs: QuestionGraphs) -> Bools:
 
 
 NEAR_ONE = 1.0 - 1e-6
-"""Keeps the logarithm of what is left finite."""
+"""Keeps log(1 − P) finite."""
 
 
 def group_softmax(scores: Tensor, groups: Tensor, num_groups: int) -> Tensor:
@@ -119,7 +118,7 @@ def group_softmax(scores: Tensor, groups: Tensor, num_groups: int) -> Tensor:
 
 
 def group_noisy_or(probabilities: Tensor, groups: Tensor, num_groups: int) -> Tensor:
-    """Return 1 − Π (1 − P) over each group, (num_groups,); 0 of an empty one."""
+    """Return 1 − Π (1 − P) over each group, (num_groups,); 0 for an empty group."""
     left = torch.log1p(-probabilities.clamp(max=NEAR_ONE))
     return 1 - left.new_zeros(num_groups).index_add(0, groups, left).exp()
 
@@ -130,7 +129,9 @@ def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
 
 
 def among_best(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
-    """Return which rows are among the `top_k` best of their group, (num_rows,); who equals the last is among them."""
+    """Return which rows are among the `top_k` best of their group, (num_rows,); rows that tie with the last are
+    included.
+    """
     if not len(values) or not top_k:
         return torch.zeros_like(values, dtype=torch.bool)
     order = torch.argsort(values.detach(), descending=True, stable=True)
@@ -142,7 +143,7 @@ def among_best(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> T
 
 
 CLAMP = 1e-6
-"""The attention to an only neighbour is 1, whose logit is infinite. Ours."""
+"""An only neighbour has attention 1, whose logit is infinite, so that P is clamped. Ours."""
 
 
 def logit(probabilities: Tensor) -> Tensor:
@@ -154,8 +155,8 @@ def logit(probabilities: Tensor) -> Tensor:
 def concrete_mask(probabilities: Tensor, temperature: float, noise: Tensor | None = None) -> Tensor:
     """Return M = σ((log ε / (1 − ε) + log P / (1 − P)) / τ), shaped as `probabilities`.
 
-    noise: ε ~ Uniform(0, 1) of each; without it the mask is that of ε = ½, the median, and so deterministic: what is
-    done at inference. Deviations: P and ε are clamped; what is done at inference is ours.
+    noise: ε ~ Uniform(0, 1), one per probability. None, at inference: ε = ½, the median, so that M is deterministic.
+    Deviations: P and ε are clamped; the inference rule is ours.
     """
     drawn = 0.0 if noise is None else logit(noise)
     return torch.sigmoid((drawn + logit(probabilities)) / temperature)
@@ -164,9 +165,10 @@ def concrete_mask(probabilities: Tensor, temperature: float, noise: Tensor | Non
 @dataclass(frozen=True, slots=True)
 class GrowInputs:
     """The subgraphs of some questions as one graph. questions, relations: unit vectors, (num, dimension). entities:
-    (num_nodes, dimension), rows of unnamed nodes are not looked at. is_named, is_topic, is_literal, question_of:
+    (num_nodes, dimension), rows of unnamed nodes are ignored. is_named, is_topic, is_literal, question_of:
     (num_nodes,). heads, relation_of, tails: (num_triples,) rows of these. grown_anyway: (num_nodes,) nodes that are
-    kept once they are seen, whatever attention says: those on right paths, while they are learned."""
+    kept once seen, whatever their attention: those on right paths, in training.
+    """
 
     questions: Tensor
     relations: Tensor
@@ -183,8 +185,9 @@ class GrowInputs:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The edges of one layer, (num_edges,) each: the triple, whether it was walked from its tail, its attention, and
-    whether it was kept."""
+    """The edges of one layer, (num_edges,) each: the triple, whether it is an inverse step, its attention, and whether
+    pruning kept it.
+    """
 
     triples: Tensor
     is_inverse: Tensor
@@ -194,9 +197,10 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """probabilities: P, (num_triples,), 0 of triples that were not seen. is_seen, is_kept: (num_triples,). reached:
-    (num_nodes,) probability of each entity; is_grown: (num_nodes,) topics and what was kept. entities: (num_nodes,
-    hidden), updated."""
+    """The grown subgraph. probabilities: path probability P, (num_triples,), 0 for unseen triples. is_seen, is_kept:
+    (num_triples,). reached: entity probability, (num_nodes,). is_grown: (num_nodes,) topics and kept entities.
+    entities: (num_nodes, hidden), updated.
+    """
 
     probabilities: Tensor
     is_seen: Tensor
@@ -209,7 +213,7 @@ class Grown:
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """The candidates of a layer: triples, walked from `sources` to `targets`."""
+    """The candidate edges of a layer: triples, expanded from `sources` to `targets`."""
 
     triples: Tensor
     sources: Tensor
@@ -218,7 +222,7 @@ class _Edges:
 
 
 class GraphRetriever(nn.Module):
-    """dimension: of the text vectors. hidden: of entities, and units of the score."""
+    """dimension: of the text vectors. hidden: width of entities and of the score's hidden layer."""
 
     def __init__(self, dimension: int, hidden: int, score: Score, options: GrowOptions) -> None:
         super().__init__()
@@ -239,7 +243,7 @@ class GraphRetriever(nn.Module):
         nn.init.normal_(self.inverse, std=0.05)
 
     def forward(self, inputs: GrowInputs) -> Grown:
-        """Return what grew from the topics."""
+        """Return the subgraph grown from the topics."""
         num_nodes, num_triples = len(inputs.is_topic), len(inputs.heads)
         entities = self.of_entity(torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed))
         reached = inputs.is_topic.to(entities.dtype)
@@ -268,7 +272,7 @@ class GraphRetriever(nn.Module):
         return Grown(probabilities, is_seen, is_kept, reached, is_grown, entities, tuple(layers))
 
     def _neighbours(self, inputs: GrowInputs, is_grown: Tensor) -> _Edges:
-        """Return every triple that leaves or enters what has grown; a self-loop is walked once."""
+        """Return every triple that leaves or enters the grown nodes; a self-loop counts once."""
         walks = is_grown & ~inputs.is_literal
         along = torch.nonzero(walks[inputs.heads]).squeeze(1)
         against = torch.nonzero(walks[inputs.tails] & (inputs.heads != inputs.tails)).squeeze(1)
@@ -279,7 +283,7 @@ class GraphRetriever(nn.Module):
         return _Edges(triples, sources, targets, is_inverse)
 
     def _scores(self, inputs: GrowInputs, edges: _Edges, entities: Tensor) -> Tensor:
-        """Return score(c_ij), (num_edges,): each of the four parts is projected once, not once for each edge."""
+        """Return score(c_ij), (num_edges,). Each of the four parts is projected once, not once per edge."""
         sources, source_of = torch.unique(edges.sources, return_inverse=True)
         targets, target_of = torch.unique(edges.targets, return_inverse=True)
         of_source = self.score_source(entities[sources])
@@ -295,7 +299,7 @@ class GraphRetriever(nn.Module):
         return scores.squeeze(1)
 
     def _kept(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
-        """Return which edges pruning leaves, (num_edges,)."""
+        """Return which edges survive pruning, (num_edges,)."""
         options = self.options
         if options.pruning == "none":
             return torch.ones_like(edges.is_inverse)
@@ -307,7 +311,7 @@ class GraphRetriever(nn.Module):
         return torch.ones_like(edges.is_inverse).index_fill(0, low[~left], False)
 
     def _updated(self, entities: Tensor, edges: _Edges, attention: Tensor) -> Tensor:
-        """Return h'_i = W1 h_i + W2 Σ_j α_ji h_j (equation 4) of the entities that the edges lead to or from."""
+        """Return h'_i = W1 h_i + W2 Σ_j α_ji h_j (equation 4) for the entities at either end of the edges."""
         places, of = torch.unique(torch.cat([edges.targets, edges.sources]), return_inverse=True)
         messages = attention[:, None] * entities.index_select(0, edges.sources)
         heard = entities.new_zeros(len(places), entities.shape[1])
@@ -317,14 +321,14 @@ class GraphRetriever(nn.Module):
 
 
 TRIPLES_PER_HOP = 5
-"""The paper's: a reader is given 5 · c triples."""
+"""The paper's: the reader gets 5 · c triples."""
 NO_HOPS = 0
 TIE_BREAK = 1e-3
-"""Of equal accuracy the lower cross-entropy counts."""
+"""Ties in accuracy go to the lower cross-entropy."""
 
 
 class HopPredictor(nn.Module):
-    """A perceptron over question vectors; class c − 1 is c hops. The width of its hidden layer is ours."""
+    """A perceptron over question vectors; class c − 1 stands for c hops. The width of the hidden layer is ours."""
 
     def __init__(self, dimension: int, hidden: int, max_hops: int) -> None:
         super().__init__()
@@ -338,12 +342,12 @@ class HopPredictor(nn.Module):
 
     @property
     def max_hops(self) -> int:
-        """The most that it predicts."""
+        """The largest number of hops it predicts."""
         return self.out.out_features
 
 
 class HopModel:
-    """Predicts the hops of questions from their texts; `vectors` are of the encoder that it was trained with."""
+    """Predicts the hops of questions from their texts; `vectors` must come from the encoder it was trained with."""
 
     def __init__(self, network: HopPredictor, vectors: TextVectors) -> None:
         self._network = network
@@ -351,11 +355,11 @@ class HopModel:
 
     @property
     def max_hops(self) -> int:
-        """The most that it predicts."""
+        """The largest number of hops it predicts."""
         return self._network.max_hops
 
     def logits(self, questions: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the logits of each question's number of hops, from 1 on, (num_questions, max_hops)."""
+        """Return the logits of 1, 2, … hops for each question, (num_questions, max_hops)."""
         if not questions:
             return np.zeros((0, self.max_hops), dtype=np.float32)
         self._vectors.encode(questions)
@@ -366,11 +370,11 @@ class HopModel:
 
 
 def hops_of(graphs: QuestionGraphs, max_hops: int) -> Ints:
-    """Return the hops of each question, (num_questions,), `NO_HOPS` where no topic leads to an answer.
+    """Return the hops of each question, (num_questions,); `NO_HOPS` if no topic leads to an answer.
 
-    The paper's: the shortest path between topics and answers. Ours, where there are several: the farthest of what the
-    topics have for their nearest answers, so that there is room for each topic's path; triples, mediators included; at
-    most `max_hops`.
+    The paper's: the shortest path between topics and answers. Ours, with several topics: the longest of each topic's
+    shortest path to an answer, so that each topic's path has room; counted in triples, mediators included; at most
+    `max_hops`.
     """
     found = []
     for question in range(len(graphs)):
@@ -386,7 +390,7 @@ def hops_of(graphs: QuestionGraphs, max_hops: int) -> Ints:
 
 
 class HopObjective(Shuffled[HopPredictor, int]):
-    """An `Objective`: cross-entropy over the questions whose answers can be reached."""
+    """An `Objective`: cross-entropy over the questions with reachable answers."""
 
     def __init__(
         self,
@@ -406,7 +410,7 @@ class HopObjective(Shuffled[HopPredictor, int]):
         return cross_entropy(network(questions[batch]), hops[batch] - 1)
 
     def evaluate(self) -> Figures:
-        """Return the share of dev questions whose hops are predicted, and what the commonest number would have."""
+        """Return the accuracy on dev questions, and that of predicting the commonest number of hops."""
         questions, hops = self._dev
         if not len(hops) or not len(self._train[1]):
             return {ACCURACY: 0.0, MAJORITY: 0.0, "choose_by": 0.0}
@@ -420,7 +424,7 @@ class HopObjective(Shuffled[HopPredictor, int]):
 
 
 def _known_hops(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:
-    """Return the vectors of the questions whose hops are known, and the hops."""
+    """Return the vectors of the questions with known hops, and their hops."""
     hops = [torch.from_numpy(hops_of(each.graphs, max_hops)) for each in sets]
     questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])
     return questions, torch.cat([of[of != NO_HOPS] for of in hops]).to(questions.device)

@@ -1,7 +1,7 @@
-"""How GRIL's retriever learns from graphs: binary cross-entropy over the entities on right paths (section 4.3).
+"""Train GRIL's retriever by graph supervision: binary cross-entropy over the entities on right paths (section 4.3).
 
-Ours: the mean is over the entities of a question that were seen, topics left out, and then over questions; the epoch is
-chosen by the recall of right triples among as many as a reader is given at most.
+Ours: the mean is over a question's seen entities without its topics, then over questions. The selection metric is the
+recall of right triples within the most triples a reader gets.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ TIE_BREAK = 1e-3
 def graph_supervision(grown: Grown, inputs: GrowInputs, on_path: Tensor) -> Tensor:
     """Return the loss of a batch, a scalar.
 
-    on_path: (num_nodes,) 1 of entities on any shortest path from a topic to an answer. Entities that no edge led to
-    have no probability that could change, and do not count.
+    on_path: (num_nodes,) 1 for entities on a shortest path from a topic to an answer. Unseen entities do not count, as
+    no gradient could change their probability.
     """
     num_questions = len(inputs.questions)
     seen = torch.zeros_like(inputs.is_topic)
@@ -40,7 +40,7 @@ def graph_supervision(grown: Grown, inputs: GrowInputs, on_path: Tensor) -> Tens
 
 
 class RetrieverObjective(Shuffled[GraphRetriever, tuple[int, int]]):
-    """An `Objective`. Questions without a right triple in their subgraph teach and judge nothing."""
+    """An `Objective`. Questions without a right triple in their subgraph are skipped in training and on dev."""
 
     def __init__(
         self,
@@ -76,14 +76,14 @@ class RetrieverObjective(Shuffled[GraphRetriever, tuple[int, int]]):
         return figures_of(list(self.scored()))
 
     def scored(self) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
-        """Yield the logits of each dev question's triples, and which of them are right."""
+        """Yield the logits of each dev question's triples, and which are right."""
         yield from score_triples(self.network, self._dev)
 
 
 def score_triples(
     network: GraphRetriever, sets: Sequence[EncodedQuestions]
 ) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
-    """Yield the logits of each question's triples, and which of them are right."""
+    """Yield the logits of each question's triples, and which are right."""
     with torch.no_grad():
         for encoded in sets:
             for question in range(len(encoded.graphs)):
@@ -93,7 +93,7 @@ def score_triples(
 
 
 def figures_of(scored: Sequence[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]) -> Figures:
-    """Return the figures `RETRIEVER_FIGURES` of questions with right triples, and what to choose by."""
+    """Return `RETRIEVER_FIGURES` over questions with right triples, and the selection metric."""
     found = [retriever_figures(scores, right) for scores, right in scored if right.any()]
     if not found:
         raise NothingToLearnError("no question to choose by has an answer in its subgraph")
@@ -102,7 +102,7 @@ def figures_of(scored: Sequence[tuple[npt.NDArray[np.float32], npt.NDArray[np.bo
 
 
 def retriever_figures(scores: npt.NDArray[np.float32], right: npt.NDArray[np.bool_]) -> list[float]:
-    """Return `RETRIEVER_FIGURES` of a question with right triples; of equal scores the first counts as the better."""
+    """Return `RETRIEVER_FIGURES` of a question with right triples; the earlier of equal scores ranks higher."""
     ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
     precisions = np.arange(1, len(ranks) + 1) / ranks
     return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]

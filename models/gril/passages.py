@@ -15,19 +15,18 @@ from ..star.backbone import Backbone
 
 ARROW, END = "→", ";"
 UNNAMED_TEXT = "?"
-"""What is written for an entity without a name, which nobody can point at."""
+"""Text of an unnamed entity, which is no candidate."""
 
 MAX_TEXT = 64
-"""Tokens of a name or a relation."""
+"""The most tokens of a name or a relation."""
 
 Tokenise = Callable[[str], list[int]]
-"""The ids of a text's tokens, without those a tokenizer adds."""
+"""Returns the ids of a text's tokens, without special tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """triples: head, relation and tail, heads and tails as places in `names`. candidates: places in `names` of what may
-    be pointed at."""
+    """triples: head, relation and tail; heads and tails are places in `names`. candidates: places in `names`."""
 
     question: str
     names: tuple[str | None, ...]
@@ -37,8 +36,9 @@ class Passage:
 
 @dataclass(slots=True)
 class Written:
-    """The ids of a passage without the graph token, which stands after the first. mentions: candidate (its place in the
-    passage's `candidates`), first token and the one after the last."""
+    """A passage's token ids without the graph token, which follows the first. mentions: candidate (its place in the
+    passage's `candidates`), first token and one after the last.
+    """
 
     ids: list[int] = field(default_factory=list)
     mentions: list[tuple[int, int, int]] = field(default_factory=list)
@@ -56,9 +56,9 @@ def write_passage(
 ) -> Written:
     """Return a passage as tokens: [begin] question [separate] head → relation → tail ; … [separate].
 
-    Triples come in their order, as many as fit whole. Without text the names of the candidates alone, ours: a reader
-    that points needs something to point at. after: what is read between question and triples, as an option; of a
-    question that is too long its end, where it says what is asked for. Of a name `MAX_TEXT` tokens.
+    Triples come in their order, as many as fit whole. Without text only the names of the candidates are written (ours:
+    a pointing reader needs something to point at). after: text between question and triples, such as an option. A
+    question that is too long keeps its end, which says what it asks for. A name has at most `MAX_TEXT` tokens.
     """
     place = {name: number for number, name in enumerate(passage.candidates)}
     added = [*tokenise(after)[: max_tokens // 4], separate] if after else []
@@ -92,13 +92,14 @@ Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
 MAX_ANSWERS = 10
-"""Names that a reader that writes is taught of a question. Ours."""
+"""The most answers that a writing reader is taught per question. Ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is known of a question beside its subgraph. answers: names of the right ones, which need not be in any
-    graph. options: where it is a choice; `right` is then the place of the right one."""
+    """What is known about a question beside its subgraph. answers: names of the right answers, which need not be in any
+    graph. options: of a multiple-choice question, for which `right` is the place of the right one.
+    """
 
     answers: tuple[str, ...]
     options: tuple[str, ...] = ()
@@ -107,8 +108,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with what its reader is given. is_right: of each candidate of the passage. num_answers: right ones, in
-    the passage or not, of those its subgraph has."""
+    """A question with the passage its reader gets. is_right: (num_candidates,). num_answers: right answers in its
+    subgraph, in the passage or not.
+    """
 
     passage: Passage
     is_right: tuple[bool, ...]
@@ -118,7 +120,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a reader said: how likely each candidate is, which are right, and how many there are to be found."""
+    """A reader's output: the probability of each candidate, which are right, and the number of right answers."""
 
     scores: Floats
     is_right: Bools
@@ -126,30 +128,31 @@ class Judged:
 
 
 class JointReader(Protocol):
-    """A reader φ that learns with a retriever, an `nn.Module`. tokens: the graph token of each question, (num_asked,
-    width), None of a reader without; precision: what it computes in where that is not the type of its weights."""
+    """A reader φ that is trained with a retriever, an `nn.Module`. tokens: the graph token of each question,
+    (num_asked, width); None for a reader without. precision: autocast type; None for the type of its weights.
+    """
 
     @property
     def width(self) -> int:
-        """Of its embeddings."""
+        """Width of its embeddings."""
         ...
 
     def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
-        """Return the mean of −log P(a | G_s, q) over the questions that can be answered, a scalar."""
+        """Return the mean of −log P(a | G_s, q) over the answerable questions, a scalar."""
         ...
 
     def judged(
         self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> list[Judged]:
-        """Return what it says to each question."""
+        """Return its output for each question."""
         ...
 
     def pretrained(self) -> Sequence[Tensor]:
-        """Return the parameters that were trained before, and those of a LoRA: they learn at a lower rate."""
+        """Return the pretrained parameters, and those of a LoRA: they get the lower learning rate."""
         ...
 
     def learned(self) -> Mapping[str, Tensor]:
-        """Return the weights that a training changes."""
+        """Return the weights that training changes."""
         ...
 
 
@@ -157,7 +160,7 @@ MAX_KEPT = 100_000
 
 
 class BackboneTexts:
-    """Texts and states of one encoder."""
+    """Tokenise passages and compute their states with one encoder."""
 
     def __init__(self, backbone: Backbone) -> None:
         self._model: Any = backbone.model
@@ -165,7 +168,7 @@ class BackboneTexts:
         self._tokens: dict[str, list[int]] = {}
 
     def written(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> Written:
-        """Return a passage as tokens; see `passages.written`."""
+        """Return a passage as tokens; see `write_passage`."""
         tokenizer = self._tokenizer
         return write_passage(
             passage,
@@ -178,15 +181,15 @@ class BackboneTexts:
         )
 
     def ids(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> list[int]:
-        """Return its tokens alone."""
+        """Return the passage's token ids alone."""
         return self.written(passage, max_tokens, has_text=has_text, after=after).ids
 
     def states(
         self, texts: Sequence[Sequence[int]], graph_tokens: Tensor | None, precision: torch.dtype | None
     ) -> tuple[Tensor, Tensor]:
-        """Return the last hidden states, (num_texts, length, width) float32, and which of them are there.
+        """Return the last hidden states, (num_texts, length, width) float32, and the attention mask.
 
-        graph_tokens: (num_texts, width), each put at place 1, as an embedding; None for none.
+        graph_tokens: (num_texts, width), inserted at place 1 as embeddings; None for none.
         """
         embeddings = word_embeddings(self._model)
         device = next(embeddings.parameters()).device

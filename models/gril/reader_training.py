@@ -1,12 +1,12 @@
 """Train GRIL and its reader jointly.
 
-The loss is −log P_φψ(a | G_s, q), minimised in the reader φ and the bridge ψ (equation 6), and, with φ and ψ held
-fixed, in the retriever θ, together with −log P_θ(G_s | q) (equation 7). Both first parts are one number, whose gradient
-in φ and ψ is that of the first term and whose gradient in θ, by way of the soft token, is that of the second: one
-backward pass gives both, and the rest depends on θ alone.
+The loss is −log P_φψ(a | G_s, q), minimised in the reader φ and the bridge ψ (equation 6); the retriever θ minimises it
+plus −log P_θ(G_s | q), with φ and ψ fixed (equation 7). Both share their first term: its gradient in φ and ψ is that of
+equation 6, its gradient in θ flows through the soft token, and the second term depends on θ alone. So one backward pass
+gives both.
 
-Ours: P_θ(G_s | q) is the mean of log P over the triples that the reader is given, weighted by `prior_weight`; these are
-the 5 · c most probable ones, c predicted, or a fixed number of them.
+Ours: log P_θ(G_s | q) is the mean of log P over the triples that the reader gets, weighted by `prior_weight`. These are
+the 5 · c most probable, c predicted, or a fixed number.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What came of a batch: what grew, what the reader was asked with the graph tokens, and the parts of the loss."""
+    """The outcome of a batch: the grown subgraph, the reader's questions with their graph tokens, and the parts of the
+    loss.
+    """
 
     grown: Grown
     asked: list[Asked]
@@ -47,7 +49,7 @@ class Read:
 
 
 class JointNetwork(nn.Module):
-    """Retriever θ, bridge ψ and reader φ. wanted: what is known of questions beside their subgraphs, by id."""
+    """Retriever θ, bridge ψ and reader φ. wanted: reader targets by question id."""
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class JointNetwork(nn.Module):
         num_triples: Sequence[int],
         precision: torch.dtype | None = None,
     ) -> Read:
-        """Return what comes of some questions, with its loss. num_triples: how many each is given."""
+        """Return the outcome of some questions, with its loss. num_triples: given to the reader, per question."""
         options = self.options
         grown, inputs, asked, tokens, given = self._asked(encoded, questions, num_triples)
         losses = {"reading": self.reader.loss(asked, tokens, precision)}
@@ -90,13 +92,13 @@ class JointNetwork(nn.Module):
         num_triples: Sequence[int],
         precision: torch.dtype | None = None,
     ) -> list[Judged]:
-        """Return what the reader says to some questions."""
+        """Return the reader's output for some questions."""
         _, _, asked, tokens, _ = self._asked(encoded, questions, num_triples)
         found: list[Judged] = self.reader.judged(asked, tokens, precision)
         return found
 
     def learned(self) -> dict[str, Tensor]:
-        """Return the weights that a training changes, themselves."""
+        """Return the weights that training changes, not copies."""
         parts = {"retriever": self.retriever.state_dict(), "bridge": self.bridge.state_dict()}
         parts["reader"] = dict(self.reader.learned())
         return {f"{name}.{key}": weight for name, part in parts.items() for key, weight in part.items()}
@@ -115,7 +117,7 @@ class JointNetwork(nn.Module):
         return grown, inputs, asked, tokens, given
 
     def asked_of(self, encoded: EncodedQuestions, question: int, rows: Ints) -> Asked:
-        """Return a question with what its reader is given."""
+        """Return a question with the passage its reader gets."""
         graphs = encoded.graphs
         passage, nodes = passage_of(encoded, question, rows)
         is_answer = graphs.is_answer[graphs.nodes_of(question)]
@@ -129,7 +131,7 @@ class JointNetwork(nn.Module):
 def choose_triples(
     grown: Grown, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
 ) -> list[Ints]:
-    """Return the rows of the triples that the reader is given of each question: the most probable that were seen."""
+    """Return, for each question, the rows of the triples that the reader gets: the most probable seen ones."""
     probabilities = grown.probabilities.detach().cpu().numpy()
     seen = grown.is_seen.cpu().numpy()
     given: list[Ints] = []
@@ -145,7 +147,7 @@ def choose_triples(
 
 
 def passage_of(encoded: EncodedQuestions, question: int, rows: Ints) -> tuple[Passage, Ints]:
-    """Return what is read of a question, and the node of each candidate: the named ends of the triples, no topics."""
+    """Return a question's passage, and the node of each candidate: the named ends of the triples except topics."""
     graphs = encoded.graphs
     texts = graphs.texts
     nodes = np.unique(np.concatenate([graphs.heads[rows], graphs.tails[rows]]))
@@ -158,14 +160,15 @@ def passage_of(encoded: EncodedQuestions, question: int, rows: Ints) -> tuple[Pa
 
 
 TIE_BREAK = 1e-3
-"""Of equal Hits@1 the better F1 counts."""
+"""Ties in Hits@1 go to the better F1."""
 SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
-"""Of the best candidate's probability, what another needs to be an answer as well: the best of these on dev."""
+"""Fractions of the best candidate's probability from which another candidate is an answer, too; dev decides."""
 
 
 class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
-    """An `Objective`. Figures are over all dev questions with an answer in their subgraph, found or not; in the open
-    domain over all that have a subgraph."""
+    """An `Objective`. Figures cover all dev questions with an answer in their subgraph, found or not; in the open
+    domain all that have a subgraph.
+    """
 
     def __init__(
         self,
@@ -181,7 +184,7 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
         super().__init__(network, questions, config.joint_training, config.batch_size)
 
     def groups(self) -> list[ParameterGroup]:
-        """Return the parameters of the reader that were trained before, and all others, which are new."""
+        """Return the reader's pretrained parameters, and all other parameters, which are new."""
         inside = {id(parameter) for parameter in self.network.reader.pretrained()}
         learning = [p for p in self.network.parameters() if p.requires_grad]
         parts = [[p for p in learning if (id(p) in inside) is within] for within in (True, False)]
@@ -189,7 +192,7 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
         return [ParameterGroup(part, rate) for part, rate in zip(parts, rates, strict=True)]
 
     def saved(self) -> Mapping[str, Tensor]:
-        """Return the weights that are trained, of a LoRA its factors alone."""
+        """Return the trained weights; of a LoRA only its factors."""
         return self.network.learned()
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
@@ -205,20 +208,20 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
         return torch.stack(losses).sum() / len(batch)
 
     def evaluate(self) -> Figures:
-        """Return Hits@1 and F1 on dev, F1 by the best of `SHARES`."""
+        """Return Hits@1 and F1 on dev, F1 at the best of `SHARES`."""
         found = self.judged()
         hits = float(np.mean([hit(each.scores, each.is_right) for each in found])) if found else 0.0
         f1: float = max(f1_at(share, found) for share in SHARES)
         return {HITS: hits, F1: f1, "choose_by": hits + TIE_BREAK * f1}
 
     def best_share(self) -> float:
-        """Return that of `SHARES` with the best F1 on dev, the highest of equal ones."""
+        """Return the one of `SHARES` with the best F1 on dev; ties go to the highest."""
         found = self.judged()
         best: float = max(SHARES, key=lambda share: (f1_at(share, found), share))
         return best
 
     def judged(self) -> list[Judged]:
-        """Return what the reader says to each dev question."""
+        """Return the reader's output for each dev question."""
         found: list[Judged] = []
         size = self._config.batch_size
         with torch.no_grad():
@@ -230,7 +233,9 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
         return found
 
     def _asked(self, encoded: EncodedQuestions) -> list[int]:
-        """Return the questions that teach and judge: those that are a choice, or have an answer in their subgraph."""
+        """Return the questions to train and evaluate on: multiple-choice ones, and those with an answer in their
+        subgraph.
+        """
         return list(range(len(encoded.graphs))) if self._config.joint.open_domain else answerable_questions(encoded)
 
 
@@ -241,7 +246,7 @@ def answerable_questions(encoded: EncodedQuestions) -> list[int]:
 
 
 def numbers_of_triples(hops: HopPredictor, encoded: EncodedQuestions, config: GrilConfig) -> list[int]:
-    """Return how many triples the reader is given of each question."""
+    """Return how many triples the reader gets for each question."""
     if config.joint.num_triples:
         return [config.joint.num_triples] * len(encoded.graphs)
     with torch.no_grad():
@@ -250,18 +255,18 @@ def numbers_of_triples(hops: HopPredictor, encoded: EncodedQuestions, config: Gr
 
 
 def hit(scores: Floats, right: Bools) -> bool:
-    """Return whether the best candidate is right; none that is written down is not."""
+    """Return whether the best candidate is right; False if it is not in the text."""
     return bool(len(scores) and scores.max() > 0 and right[scores.argmax()])
 
 
 def is_answer(scores: Floats, share: float) -> Bools:
-    """Return which candidates are answers: those with a share of the best one's probability."""
+    """Return which candidates are answers: those with at least this fraction of the best one's probability."""
     said: Bools = (scores > 0) & (scores >= share * scores.max(initial=0.0))
     return said
 
 
 def f1_at(share: float, found: Sequence[Judged]) -> float:
-    """Return the mean F1 of what is an answer by a share."""
+    """Return the mean F1 of the answers at a fraction."""
     figures = []
     for each in found:
         said = is_answer(each.scores, share)

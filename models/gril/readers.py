@@ -27,7 +27,7 @@ OF_BACKBONE: dict[Reads, type[PointingReader] | type[ChoosingReader]] = {
 
 
 def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
-    """Return a reader that is yet to learn; raise `EncoderUnavailableError` or `CausalLMError` without its model."""
+    """Return an untrained reader; raise `EncoderUnavailableError` or `CausalLMError` if its model is unavailable."""
     if options.reads == "writing":
         from ..language.lora import load_language_model
         from .writing import WritingReader
@@ -45,7 +45,7 @@ def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
 
 
 def open_reader(said: ReaderDescription, folder: Path, device: str = "cpu") -> JointReader:
-    """Return the reader whose files are in `folder`; one that writes is its language model, by name, with a LoRA."""
+    """Return the reader stored in `folder`; a writing reader is its language model, by name, with a LoRA."""
     weights: dict[str, Tensor] = read_weights(folder)
     if said.reads == "writing":
         from ..language.lora import load_language_model, restore_adapter
@@ -70,11 +70,11 @@ def write_reader(reader: JointReader, part: Path) -> None:
 
 
 Tokens = Sequence[Sequence[float]]
-"""The graph token of each passage, not looked at where the reader takes none."""
+"""Graph tokens, one per passage; ignored by a reader that takes none."""
 
 
 class ReaderModel:
-    """Answers with a checkpoint; threads take turns. Of the three methods the one that `description.reads` names."""
+    """Answers with a checkpoint; threads take turns. `description.reads` says which of the three methods works."""
 
     def __init__(self, description: GrilDescription, reader: JointReader) -> None:
         assert description.reader is not None
@@ -85,7 +85,7 @@ class ReaderModel:
     def read(
         self, passages: Sequence[Passage], tokens: Tokens
     ) -> list[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
-        """Return of each passage how likely each candidate is, and which of them are answers."""
+        """Return, for each passage, the probability of each candidate, and which are answers."""
         if not passages:
             return []
         assert isinstance(self._reader, PointingReader)
@@ -98,7 +98,7 @@ class ReaderModel:
     def choose(
         self, passages: Sequence[Passage], options: Sequence[Sequence[str]], tokens: Tokens
     ) -> list[npt.NDArray[np.float32]]:
-        """Return of each passage how likely each of its options is; every one has some."""
+        """Return, for each passage, the probability of each of its options; every passage has options."""
         if not passages:
             return []
         assert isinstance(self._reader, ChoosingReader)
@@ -107,7 +107,7 @@ class ReaderModel:
         return [each.exp().cpu().numpy() for each in found]
 
     def write(self, passages: Sequence[Passage], tokens: Tokens) -> list[WrittenReply]:
-        """Return what is written of each passage."""
+        """Return the text written for each passage."""
         if not passages:
             return []
         assert isinstance(self._reader, WritingReader)

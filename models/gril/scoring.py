@@ -1,10 +1,10 @@
-"""Score triples with a trained GRIL, and pass what it attended to to a reader.
+"""Score triples with a trained GRIL, and compute the graph token for its reader.
 
 h_GT = MLP(Σ_i A_i h'_i), A = softmax over a question's entities of a graph convolution's score, h' updated by the
-retriever. The mask M of equation 5 enters in two places, so that what the reader makes of the token reaches the
-retriever: it weighs the messages of the convolution, and A. Ours: the convolution adds the M-weighted mean of the
-neighbours, in both directions, to the entity's own; an entity's share in A is weighted by the highest M that leads to
-it, 1 of a topic; entities that no triple led to have no share. The MLP is G-Retriever's: one hidden layer of sigmoid.
+retriever. The mask M of equation 5 enters twice, so that the reader's gradient reaches the retriever: it weighs the
+messages m of the convolution, and A. Ours: the convolution adds the M-weighted mean of the neighbours, in both
+directions, to the entity's own vector. An entity's share in A is weighted by the highest M that leads to it, 1 for a
+topic. Unreached entities have no share. The MLP is G-Retriever's: one hidden sigmoid layer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TINY = 1e-9
 
 
 class Bridge(nn.Module):
-    """hidden: of the retriever's entities. inner: of the MLP. width: of the reader's embeddings."""
+    """hidden: width of the retriever's entities. inner: of the MLP. width: of the reader's embeddings."""
 
     def __init__(self, hidden: int, inner: int, width: int) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Bridge(nn.Module):
         self.out = nn.Linear(inner, width)
 
     def forward(self, grown: Grown, inputs: GrowInputs, mask: Tensor) -> Tensor:
-        """Return the token of each question, (num_questions, width). mask: M, (num_triples,)."""
+        """Return the graph token of each question, (num_questions, width). mask: M, (num_triples,)."""
         shares = self.shares(grown, inputs, mask)
         pooled = grown.entities.new_zeros(len(inputs.questions), grown.entities.shape[1])
         pooled = pooled.index_add(0, inputs.question_of, shares[:, None] * grown.entities)
@@ -45,7 +45,7 @@ class Bridge(nn.Module):
         return token
 
     def shares(self, grown: Grown, inputs: GrowInputs, mask: Tensor) -> Tensor:
-        """Return A, (num_nodes,), which adds up to 1 over each question that has a topic."""
+        """Return A, (num_nodes,), which sums to 1 over each question with a topic."""
         entities, seen = grown.entities, grown.is_seen
         ends = torch.cat([inputs.heads[seen], inputs.tails[seen]])
         others = torch.cat([inputs.tails[seen], inputs.heads[seen]])
@@ -66,7 +66,7 @@ class Bridge(nn.Module):
 
 
 def mask_of(grown: Grown, temperature: float, *, is_sampled: bool) -> Tensor:
-    """Return M over all triples, 0 where none was seen: drawn in training, the median's at inference."""
+    """Return M over all triples, 0 for unseen ones: sampled in training, the median at inference."""
     noise = torch.rand_like(grown.probabilities) if is_sampled else None
     return concrete_mask(grown.probabilities, temperature, noise) * grown.is_seen
 
@@ -77,8 +77,9 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrownTriples:
-    """What grew. logits: (num_triples,) of P. is_seen, is_kept: (num_triples,). tokens: the graph token of each
-    question, empty where there is no bridge."""
+    """The grown triples. logits: (num_triples,) of P. is_seen, is_kept: (num_triples,). tokens: graph tokens, one per
+    question; empty without a bridge.
+    """
 
     logits: Floats
     is_seen: Bools
@@ -88,7 +89,7 @@ class GrownTriples:
 
 
 class GrilModel:
-    """Grows subgraphs with a checkpoint. Threads take turns; `vectors` are of the encoder that it was trained with."""
+    """Grows subgraphs with a checkpoint; threads take turns. `vectors` must come from its training's encoder."""
 
     def __init__(
         self,
@@ -105,7 +106,7 @@ class GrilModel:
         self._turn = threading.RLock()
 
     def grow(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrownTriples:
-        """Return what grows from the topics. is_literal, question_of: (num_nodes,)."""
+        """Return the triples grown from the topics. is_literal, question_of: (num_nodes,)."""
         with self._turn, torch.no_grad():
             inputs = self._inputs(columns, is_literal, question_of)
             grown = self._network(inputs)

@@ -1,4 +1,4 @@
-"""Train GRIL's retriever and write its checkpoint."""
+"""Train GRIL: its retriever, hop predictor, bridge and reader, and read them from a checkpoint."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .scoring import Bridge, GrilModel
 
 
 def read_gril_description(folder: Path) -> GrilDescription:
-    """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
+    """Return a checkpoint's description; raise `CheckpointError` if it is missing or damaged."""
     return load_description(folder, GrilDescription)[0]
 
 
 def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:
-    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
+    """Return a checkpoint's retriever after checking every file's hash; raise `CheckpointError` if one is damaged."""
     description = check_checkpoint(folder, GrilDescription, _parts)
     with readable(folder):
         network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
@@ -42,7 +42,7 @@ def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescrip
 
 
 def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescription, HopPredictor]:
-    """Return what predicts hops; raise `CheckpointError` for a damaged checkpoint."""
+    """Return a checkpoint's hop predictor; raise `CheckpointError` if it is damaged."""
     description = check_checkpoint(folder, GrilDescription, _parts)
     with readable(folder):
         network = HopPredictor(description.dimension, description.hidden, description.max_hops)
@@ -51,7 +51,7 @@ def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescripti
 
 
 def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
-    """Return the bridge of a checkpoint with a reader; raise `CheckpointError` for one without, or a damaged one."""
+    """Return a checkpoint's bridge; raise `CheckpointError` if it has no reader or is damaged."""
     description, reader = _with_reader(folder)
     with readable(folder):
         network = Bridge(description.hidden, reader.inner, reader.width)
@@ -60,8 +60,9 @@ def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
 
 
 def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, JointReader]:
-    """Return the reader of a checkpoint; raise `CheckpointError` for one without, a damaged one, or one whose language
-    model cannot be had."""
+    """Return a checkpoint's reader; raise `CheckpointError` if there is none, it is damaged, or its language model is
+    unavailable.
+    """
     description, said = _with_reader(folder)
     try:
         with readable(folder):
@@ -76,7 +77,7 @@ def _with_reader(folder: Path) -> tuple[GrilDescription, ReaderDescription]:
     description = check_checkpoint(folder, GrilDescription, _parts)
     if description.reader is None:
         raise CheckpointError(
-            f"{folder}: expected a checkpoint with a reader, found a retriever alone: train one with `lodestar train "
+            f"{folder}: expected a checkpoint with a reader, found only a retriever: train one with `lodestar train "
             "gril --reader all-MiniLM-L6-v2`"
         )
     return description, description.reader
@@ -87,9 +88,9 @@ def _parts(description: GrilDescription) -> tuple[str, ...]:
 
 
 class GrilCheckpoint:
-    """A checkpoint at work: retriever, hops and reader, each read when it is first asked for.
+    """An open checkpoint: retriever, hop predictor and reader, each read at first use.
 
-    Each raises `CheckpointError` for a damaged file, `reader` for a checkpoint without one.
+    Each raises `CheckpointError` for a damaged file; `reader` also for a checkpoint without one.
     """
 
     def __init__(self, folder: Path, opening: Opening) -> None:
@@ -99,7 +100,7 @@ class GrilCheckpoint:
 
     @cached_property
     def retriever(self) -> GrilModel:
-        """What grows subgraphs."""
+        """The retriever."""
         description, network = read_graph_retriever(self._folder, self._opening.device)
         has_token = description.reader is not None and description.reader.token
         bridge = read_bridge(self._folder, self._opening.device) if has_token else None
@@ -107,28 +108,28 @@ class GrilCheckpoint:
 
     @cached_property
     def hops(self) -> HopModel:
-        """What predicts the hops of a question."""
+        """The hop predictor."""
         description, network = read_hop_predictor(self._folder, self._opening.device)
         return HopModel(network, self._opening.vectors_of(description))
 
     @cached_property
     def reader(self) -> ReaderModel:
-        """What answers from a subgraph."""
+        """The reader."""
         return ReaderModel(*read_reader(self._folder, self._opening.device))
 
 
 PHASE, HOP_PHASE, JOINT_PHASE = "graph retriever", "hops", "reader"
 OF_PHASES = {"training", "hop_training", "joint", "joint_training"}
-"""Options on which only some of the networks depend."""
+"""Options that only some of the networks depend on."""
 HOP_BATCH = 32
 CALIBRATED = 100
-"""The best triples of each dev question, over which scores are calibrated."""
+"""The number of best triples per dev question that calibration uses."""
 
 
 def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Training:
-    """Return the training: the retriever by graph supervision, the hops, and with a reader all of them together.
+    """Return the training: the retriever by graph supervision, the hop predictor, and, with a reader, all jointly.
 
-    `inputs.beside`: the `QuestionLabels` of all questions, which a reader learns from.
+    `inputs.beside`: the `QuestionLabels` of all questions, which the reader is trained on.
     """
     retrievers: list[RetrieverObjective] = []
     predictors: list[HopPredictor] = []
@@ -198,9 +199,9 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
 
 
 def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, Wanted]:
-    """Return what a reader learns of questions, by id.
+    """Return the reader's targets by question id.
 
-    Raises `NothingToLearnError` for a choice without options, or whose right answer is none of them.
+    Raises `NothingToLearnError` for a multiple-choice question without options, or whose right answer is none of them.
     """
     found: dict[str, Wanted] = {}
     for question in labels:

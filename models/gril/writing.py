@@ -1,12 +1,12 @@
-"""A reader that writes: any causal language model of Hugging Face with a LoRA (GRIL, sections 4.2 and 4.3).
+"""Write answers with a causal language model and a LoRA that was trained with GRIL (sections 4.2 and 4.3).
 
-It reads [graph token; verbalised triples; question] and writes the answers. The graph token is an embedding before all
-others, but after the token that a text begins with, where the model has one. The loss is the mean of −log P over the
-tokens of a question's answers, and then over questions; it reaches the LoRA's factors, the bridge and, by way of the
-graph token, the retriever. The model's own weights are frozen.
+It reads [graph token; verbalised triples; question] and writes the answers. The graph token is an embedding that comes
+first, after the tokenizer's begin token if there is one. The loss is the mean of −log P over the tokens of a question's
+answers, then over questions. Its gradient reaches the LoRA, the bridge and, through the graph token, the retriever; the
+model's own weights are frozen.
 
-Ours: the wording of the prompt; names are written one after the other with ` | ` between them, as G-Retriever does, at
-most `MAX_ANSWERS`; the mean over tokens, without which long names would count more.
+Ours: the wording of the prompt; names are joined with ` | `, as in G-Retriever, at most `MAX_ANSWERS`; the mean over
+tokens, as the sum would favour long names.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from .passages import ARROW, MAX_ANSWERS, UNNAMED_TEXT, Asked, Judged, Passage
 BETWEEN = " | "
 IGNORED = -100
 MAX_WRITTEN = 128
-"""Tokens of a reply."""
+"""The most tokens of a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenReply:
-    """names: as they were written, each once. probability: the geometric mean of the tokens'."""
+    """names: as written, without duplicates. probability: the geometric mean of the tokens' probabilities."""
 
     names: tuple[str, ...]
     probability: float
 
 
 class WritingReader(nn.Module):
-    """model: as it was loaded; it is given factors here. has_text: whether triples are written down."""
+    """model: as loaded; the constructor adds the LoRA. has_text: whether the prompt contains triples."""
 
     def __init__(self, model: LanguageModel, lora: LoraOptions, max_tokens: int, *, has_text: bool) -> None:
         super().__init__()
@@ -51,11 +51,11 @@ class WritingReader(nn.Module):
 
     @property
     def width(self) -> int:
-        """Of its embeddings."""
+        """Width of its embeddings."""
         return int(self._embeddings.weight.shape[1])
 
     def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
-        """Return the mean of −log P of the answers' tokens; 0, without a gradient, where no question has answers."""
+        """Return the mean of −log P over the answers' tokens; 0 without a gradient if no question has answers."""
         taught = [place for place, each in enumerate(asked) if each.wanted.answers]
         if not taught:
             nothing: Tensor = self._embeddings.weight.new_zeros(())
@@ -63,12 +63,12 @@ class WritingReader(nn.Module):
         prompts = [self._prompt(asked[place].passage) for place in taught]
         answers = [self._ids(BETWEEN.join(asked[place].wanted.answers[:MAX_ANSWERS])) for place in taught]
         answers = [[*ids, self._end] for ids in answers]
-        given = None if tokens is None else tokens[taught]
+        graph_tokens = None if tokens is None else tokens[taught]
         with torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
-            embedded, seen = self._embedded(prompts, answers, given)
+            embedded, seen = self._embedded(prompts, answers, graph_tokens)
             logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
         labels = torch.full(seen.shape, IGNORED, device=self._device)
-        shift = 0 if given is None else 1
+        shift = 0 if graph_tokens is None else 1
         for row, (prompt, answer) in enumerate(zip(prompts, answers, strict=True)):
             start = len(prompt) + shift
             labels[row, start : start + len(answer)] = torch.tensor(answer, device=self._device)
@@ -81,7 +81,7 @@ class WritingReader(nn.Module):
     def judged(
         self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> list[Judged]:
-        """Return what it writes, each name a candidate, the first the best; right by name, case aside."""
+        """Return the written names as candidates, the first as the best; a name is right if it matches, case aside."""
         found = []
         for each, reply in zip(asked, self.replies([each.passage for each in asked], tokens, precision), strict=True):
             right = {name.casefold() for name in each.wanted.answers}
@@ -93,7 +93,7 @@ class WritingReader(nn.Module):
     def replies(
         self, passages: Sequence[Passage], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> list[WrittenReply]:
-        """Return what it writes to each passage: the most probable token at each place."""
+        """Return the greedy reply to each passage."""
         from transformers import GenerationConfig
 
         config = GenerationConfig(  # type: ignore[no-untyped-call]
@@ -105,10 +105,10 @@ class WritingReader(nn.Module):
         )
         found = []
         for place, passage in enumerate(passages):
-            given = None if tokens is None else tokens[place : place + 1]
+            graph_tokens = None if tokens is None else tokens[place : place + 1]
             chosen = ChosenLogprobs()
             with torch.no_grad(), torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
-                embedded, seen = self._embedded([self._prompt(passage)], [[]], given)
+                embedded, seen = self._embedded([self._prompt(passage)], [[]], graph_tokens)
                 written = self.language_model.generate(
                     inputs_embeds=embedded, attention_mask=seen, generation_config=config, logits_processor=[chosen]
                 )
@@ -119,7 +119,7 @@ class WritingReader(nn.Module):
         return found
 
     def pretrained(self) -> Sequence[Tensor]:
-        """Return the LoRA's factors."""
+        """Return the LoRA's parameters."""
         return [parameter for parameter in self.language_model.parameters() if parameter.requires_grad]
 
     def learned(self) -> Mapping[str, Tensor]:
@@ -127,7 +127,7 @@ class WritingReader(nn.Module):
         return adapter_weights(self.language_model)
 
     def recompute(self) -> None:
-        """Keep less in memory, and compute it twice."""
+        """Recompute activations to save memory."""
         self.language_model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
     @property
@@ -147,7 +147,7 @@ class WritingReader(nn.Module):
     def _embedded(
         self, prompts: Sequence[list[int]], answers: Sequence[list[int]], tokens: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Return embeddings, (num_prompts, length, width), and which of them are there, padded on the right."""
+        """Return embeddings, (num_prompts, length, width), and the attention mask, padded on the right."""
         whole = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
         length = max(map(len, whole))
         ids = torch.full((len(whole), length), self._tokenizer.pad_token_id, dtype=torch.int64)
@@ -164,7 +164,7 @@ class WritingReader(nn.Module):
         return torch.cat(parts, dim=1), torch.cat([seen[:, :1], seen], dim=1)
 
     def _prompt(self, passage: Passage) -> list[int]:
-        """Return the prompt with as many triples, in their order, as leave it within `max_tokens`."""
+        """Return the prompt with the first triples that fit into `max_tokens`."""
         facts = [
             f" {ARROW} ".join((passage.names[head] or UNNAMED_TEXT, relation, passage.names[tail] or UNNAMED_TEXT))
             for head, relation, tail in (passage.triples if self.has_text else ())

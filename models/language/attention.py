@@ -1,7 +1,7 @@
-"""What the last position of a prompt attends to in one layer, kept alone: O(heads × length), never length × length.
+"""Record what a prompt's last position attends to in one layer: O(heads × length) memory, not length × length.
 
-An attention implementation of transformers, by the name `NAME`: PyTorch's scaled dot product attention, which keeps no
-weights. In a layer that is asked for it computes the one row instead, and the model goes no further.
+This is an attention implementation of transformers, registered as `NAME`: PyTorch's scaled dot product attention, which
+keeps no weights. In the requested layer it computes the one row instead, and the forward pass stops.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAME = "lodestar_last_row"
 
 @dataclass(slots=True)
 class LastRow:
-    """The row of a layer, (batch, num_heads, length) float32; None until the layer has been run."""
+    """The recorded row, (batch, num_heads, length) float32; None until the layer has run."""
 
     layer: int
     weights: Tensor | None = None
@@ -33,12 +33,12 @@ _wanted: ContextVar[LastRow | None] = ContextVar("wanted", default=None)
 
 
 class _EnoughError(Exception):
-    """The row is there: what the model would compute beyond it is not needed."""
+    """Stops the forward pass once the row is recorded."""
 
 
 @contextmanager
 def record_last_row(layer: int) -> Iterator[LastRow]:
-    """Keep the last row of this layer, counted from 0, of a model that is run in the block, which ends with that."""
+    """Record the last row of this layer, counted from 0, of the model that the block runs; the row ends the block."""
     row = LastRow(layer)
     token = _wanted.set(row)
     try:
@@ -52,9 +52,9 @@ def record_last_row(layer: int) -> Iterator[LastRow]:
 def last_row(query: Tensor, key: Tensor, mask: Tensor | None, scaling: float) -> Tensor:
     """Return softmax(q · Kᵀ · scaling) of the last position, (batch, num_heads, length) float32.
 
-    query: (batch, num_heads, num_queries, d). key: (batch, num_key_heads, length, d), each for as many heads as there
-    are to one. mask: (batch, 1, num_queries, length), bool, true where a position may be seen, or added to the product;
-    None where the last position sees all.
+    query: (batch, num_heads, num_queries, d). key: (batch, num_key_heads, length, d); each key head serves num_heads /
+    num_key_heads heads. mask: (batch, 1, num_queries, length), bool, true for visible positions, or added to the
+    product; None if the last position sees all.
     """
     keys = key.repeat_interleave(query.shape[1] // key.shape[1], dim=1)
     logits = (query[:, :, -1:, :] @ keys.transpose(2, 3) * scaling).float()

@@ -1,4 +1,4 @@
-"""A causal language model that runs here: greedy replies with the probabilities of their tokens, and its attention."""
+"""Run a local causal language model: greedy replies with token probabilities, and attention."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 Messages = Sequence[Mapping[str, str]]
-"""A conversation: each turn's ``role`` and ``content``."""
+"""A conversation: the ``role`` and ``content`` of each turn."""
 
 FloatArray = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -27,22 +27,22 @@ WHERE = ": give a folder, or a name that is in the local Hugging Face cache or o
 
 
 class CausalLMError(Exception):
-    """The model cannot be had, or cannot do what is asked; the message is one line that says why."""
+    """The model is unavailable, or cannot do what the caller needs; the message says why in one line."""
 
 
 class StoppedError(CausalLMError):
-    """The model was told to stop before its reply had ended."""
+    """The reply was stopped before its end."""
 
 
 class PromptTooLongError(CausalLMError):
-    """The prompt has more tokens than the model reads."""
+    """The prompt is longer than the model's context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model wrote, and each token's text with its natural log-probability; the texts add up to `text`.
+    """A reply: its text, and each token's text with its natural log-probability; the token texts add up to `text`.
 
-    is_cut: it ended at the limit of tokens.
+    is_cut: it reached the token limit.
     """
 
     text: str
@@ -53,10 +53,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PromptAttention:
-    """What the end of a prompt attends to: weights, (num_heads, num_tokens), each head's adding up to 1.
+    """What the prompt's last position attends to: weights, (num_heads, num_tokens), each head's sum to 1.
 
-    offsets: (num_tokens, 2) the characters of the last turn's content that each token stands for; before it they are
-    negative, after it beyond its length, and those of a token that stands for none are empty.
+    offsets: (num_tokens, 2) each token's characters in the last turn's content: negative before it, beyond its length
+    after it, and empty for special tokens.
     """
 
     weights: FloatArray
@@ -64,7 +64,7 @@ class PromptAttention:
 
 
 class CausalLM:
-    """Any Hugging Face causal LM with safetensors, by name or path; loaded at first use. Threads take turns."""
+    """Any Hugging Face causal LM with safetensors, by name or path, loaded at first use. Threads take turns."""
 
     def __init__(self, name: str, *, device: str | None = None, batch_size: int = 8) -> None:
         self.name = name
@@ -74,16 +74,18 @@ class CausalLM:
 
     @property
     def num_layers(self) -> int:
-        """Layers of attention."""
+        """The number of attention layers."""
         return int(self._model.config.get_text_config().num_hidden_layers)
 
     @property
     def max_length(self) -> int:
-        """The most tokens that prompt and reply may have together."""
+        """The most tokens of prompt and reply together."""
         return int(getattr(self._model.config.get_text_config(), "max_position_embeddings", 2**31))
 
     def rendered(self, messages: Messages) -> str:
-        """Return the text that the model reads: by its chat template, or the contents by lines where it has none."""
+        """Return the model's input text: the chat template filled, or the contents line by line for a model without
+        one.
+        """
         if self._tokenizer.chat_template is None:
             return "\n".join(message["content"] for message in messages) + "\n"
         turns = [dict(message) for message in messages]
@@ -93,10 +95,10 @@ class CausalLM:
     def replies(
         self, conversations: Sequence[Messages], max_tokens: int, *, goes_on: Callable[[], bool] = lambda: True
     ) -> list[Reply]:
-        """Return the model's reply to each conversation: the most probable token at each place, up to `max_tokens`.
+        """Return the greedy reply to each conversation, at most `max_tokens` tokens each.
 
-        goes_on: asked at every layer of every token; once it is false the reply is given up. Raises
-        `PromptTooLongError` where a prompt is longer than the model reads, `StoppedError` where it was given up.
+        goes_on: called at every layer of every token; once it returns false the reply is dropped. Raises
+        `PromptTooLongError` for a prompt beyond the model's context, `StoppedError` for a stopped reply.
         """
         texts = [self.rendered(messages) for messages in conversations]
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
@@ -111,7 +113,7 @@ class CausalLM:
     def _stoppable(self, goes_on: Callable[[], bool]) -> Iterator[None]:
         def check(*_: object) -> None:
             if not goes_on():
-                raise StoppedError(f"{self.name!r} was told to stop before its reply had ended")
+                raise StoppedError(f"{self.name!r} was stopped before its reply ended")
 
         check()
         lists = (each for each in self._model.modules() if type(each).__name__ == "ModuleList")
@@ -123,9 +125,9 @@ class CausalLM:
                 hook.remove()
 
     def attention(self, messages: Messages, layer: int) -> PromptAttention:
-        """Return what the last position of the prompt attends to in a layer, counted from 0; one row, nothing else.
+        """Return what the prompt's last position attends to in one layer, counted from 0.
 
-        Raises `PromptTooLongError`, or another `CausalLMError` where the model cannot show its attention.
+        Raises `PromptTooLongError`, or another `CausalLMError` if the model cannot show its attention.
         """
         import torch
 
@@ -173,7 +175,7 @@ class CausalLM:
                 self.name, dtype="auto", use_safetensors=True, attn_implementation=NAME, **self._options
             )
             if not model._supports_sdpa:
-                raise CausalLMError(f"{self.name!r} has an attention of its own: expected scaled dot product attention")
+                raise CausalLMError(f"{self.name!r} has its own attention: expected scaled dot product attention")
             return model.to(torch.device(device)).eval()  # type: ignore[arg-type]
 
     @property
@@ -181,10 +183,10 @@ class CausalLM:
         return {"trust_remote_code": False, "local_files_only": Path(self.name).is_dir()}
 
     def _encoded(self, texts: Sequence[str], *, room: int, offsets: bool = False) -> dict[str, torch.Tensor]:
-        """Return the inputs of a batch, padded on the left; raise where one does not leave `room` tokens."""
+        """Return the inputs of a batch, padded on the left; raise if a prompt does not leave `room` tokens."""
         encoded = self._tokenizer(
             list(texts),
-            add_special_tokens=self._tokenizer.chat_template is None,  # a template writes them itself
+            add_special_tokens=self._tokenizer.chat_template is None,  # a chat template adds them
             padding=True,
             return_tensors="pt",
             return_offsets_mapping=offsets,
@@ -193,7 +195,7 @@ class CausalLM:
         length = int(encoded["input_ids"].shape[1])
         if length + room > self.max_length:
             raise PromptTooLongError(
-                f"a prompt of {length:,} tokens and {room:,} of reply are more than the {self.max_length:,} that "
+                f"a prompt of {length:,} tokens and {room:,} of reply exceed the {self.max_length:,} that "
                 f"{self.name!r} reads: keep fewer paths, or use a model that reads more"
             )
         return dict(encoded)
@@ -226,7 +228,7 @@ class CausalLM:
             yield Reply("".join(pieces), tokens, after is None, int(num))
 
     def _pieces(self, ids: Sequence[int]) -> Iterator[str]:
-        """Yield what each token adds to the text; nothing while a character is not complete."""
+        """Yield the text that each token adds; empty until a character is complete."""
         before = ""
         for place in range(1, len(ids) + 1):
             text = self._tokenizer.decode(ids[:place], skip_special_tokens=True)
@@ -238,13 +240,13 @@ class CausalLM:
 
 
 class ChosenLogprobs:
-    """Notes the log-probability of the token that is taken at each place, and no other."""
+    """Records the log-probability of the chosen token at each step."""
 
     def __init__(self) -> None:
         self._steps: list[torch.Tensor] = []
 
     def __call__(self, _ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Note the greatest of the scores, (batch, vocabulary), which is the one that is taken; return them."""
+        """Record the greatest of the scores, (batch, vocabulary), which greedy decoding chooses; return the scores."""
         self._steps.append(scores.float().log_softmax(dim=-1).amax(dim=-1).cpu())
         return scores
 
@@ -257,7 +259,7 @@ class ChosenLogprobs:
 
 @contextmanager
 def _as_error(what: str, advice: str = "") -> Iterator[None]:
-    """Raise `CausalLMError` in one line for what a model's files or code may raise."""
+    """Raise `CausalLMError` in one line for any error of a model's files or code."""
     try:
         yield
     except CausalLMError:

@@ -1,7 +1,7 @@
-"""A causal language model that learns by LoRA (Hu et al. 2022): loaded, given its factors, and these kept apart.
+"""Load a causal language model and train a LoRA on it (Hu et al. 2022).
 
-W x + (alpha / rank) · B A x: W is frozen, A and B learn, and B is 0 at first. The factors are peft's; a checkpoint has
-them alone, the model is named.
+W x + (alpha / rank) · B A x: W is frozen, A and B are trained, and B starts at 0. peft supplies the factors. A
+checkpoint stores only them, and names the model.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..training.objective import LoraOptions
 from .causal_lm import WHERE, CausalLMError
 
 VALUES = 64
-"""Of each weight, that a fingerprint looks at."""
+"""The number of values per weight that a fingerprint hashes."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageModel:
-    """A causal LM as it is on disk or on the hub: a Hugging Face model and its tokenizer, padded on the right."""
+    """A causal LM from disk or hub: a Hugging Face model and its tokenizer, padded on the right."""
 
     name: str
     network: Any
@@ -36,10 +36,10 @@ class LanguageModel:
 def load_language_model(
     name: str, *, device: str = "cpu", dtype: torch.dtype | None = None, fetch: bool = True
 ) -> LanguageModel:
-    """Return the model in a folder, or of a name in the local cache or on the hub; its weights only as safetensors.
+    """Return a model by folder, or by name from the local cache or the hub; it reads only safetensors.
 
-    dtype: of the weights, as they are stored where it is not given. fetch: whether the hub may be asked for what is not
-    here; not of a name that only a checkpoint gives. Raises `CausalLMError` where it cannot be had.
+    dtype: of the weights; None: as stored. fetch: whether the hub may be asked; false for a name that comes from a
+    checkpoint. Raises `CausalLMError` if the model is unavailable.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
@@ -57,9 +57,9 @@ def load_language_model(
 
 
 def fingerprint(model: LanguageModel) -> str:
-    """Return what tells the weights of a model from others: a digest of their names, shapes and some of the values.
+    """Return a digest that identifies a model's weights: parameter names, shapes and some of the values.
 
-    Asked before the model is given factors.
+    Call it before adding a LoRA.
     """
     digest = hashlib.sha256()
     for name, parameter in sorted(model.network.named_parameters()):
@@ -71,9 +71,9 @@ def fingerprint(model: LanguageModel) -> str:
 
 
 def with_lora(model: LanguageModel, options: LoraOptions) -> nn.Module:
-    """Return the network with new factors, which alone learn; what it computes is the same until they have.
+    """Return the network with new trainable LoRA factors; its output is unchanged until they are trained.
 
-    What is left to chance follows torch's seed. Raises `CausalLMError` without peft, or where no layer is of `targets`.
+    Initial values follow torch's seed. Raises `CausalLMError` without peft, or if no layer matches `targets`.
     """
     try:
         from peft import LoraConfig, get_peft_model
@@ -92,15 +92,15 @@ def with_lora(model: LanguageModel, options: LoraOptions) -> nn.Module:
 
 
 def adapter_weights(network: nn.Module) -> dict[str, Tensor]:
-    """Return what learns in a network that `with_lora` returned, themselves, by name."""
+    """Return the trainable weights of a network from `with_lora`, not copies, by name."""
     return {name: parameter.data for name, parameter in network.named_parameters() if parameter.requires_grad}
 
 
 def restore_adapter(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Give the factors the values of `adapter_weights`; raise `ValueError` where they are of another model or rank."""
+    """Copy the values of `adapter_weights` into the factors; raise `ValueError` if model or rank differ."""
     own = adapter_weights(network)
     if {name: each.shape for name, each in own.items()} != {name: each.shape for name, each in weights.items()}:
-        raise ValueError("the adapter is of another language model, or of another rank")
+        raise ValueError("the adapter belongs to another language model or another rank")
     with torch.no_grad():
         for name, tensor in own.items():
             tensor.copy_(weights[name])
@@ -108,7 +108,7 @@ def restore_adapter(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 @contextmanager
 def _as_error(what: str, advice: str = "") -> Iterator[None]:
-    """Raise `CausalLMError` in one line for what a model's files, Transformers or peft may raise."""
+    """Raise `CausalLMError` in one line for any error of a model's files, Transformers or peft."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Hold the options of the linker and the candidates it weighs."""
+"""Configure the trained linker, and hold the candidates it is trained on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LinkedCandidates:
     """The candidates of a question set, questions one after another.
 
     features: (num_candidates, num_features). is_topic: (num_candidates,). starts: (num_questions + 1,). num_topics:
-    (num_questions,), those that are no candidates among them. texts: of the questions. feature_names: of the columns.
+    (num_questions,), including topics that are not candidates. texts: of the questions. feature_names: of the columns.
     """
 
     name: str
@@ -55,24 +55,26 @@ class LinkedCandidates:
 
     @property
     def trained_on(self) -> TrainedOn:
-        """What a checkpoint says of it."""
+        """The training data's description in a checkpoint."""
         return TrainedOn(self.name, self.questions_sha256, self.sha256, self.graph, len(self), 0)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
-        """The text of each question, which is its id, too."""
+        """The text of each question, which is also its id."""
         return [(text, text, frozenset()) for text in self.texts]
 
 
 FIGURES = ("recall_at_1", "recall_at_3", "loss")
-"""Figures of a checkpoint: the mean share of a question's topics that are its first candidate (of as many as there can
-be), among its first three; and the mean cross-entropy of a candidate."""
+"""Figures of a checkpoint: the mean share of a question's topics ranked first (of as many as can be), the mean share in
+the top three, and the mean cross-entropy of a candidate.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkerConfig:
-    """encoder: of relations and questions, by name or path; it stays as it is. hidden: units of the network.
-    candidates: of a question that it learns from and is given to choose among. batch_size: questions of a step."""
+    """encoder: of relations and questions, by name or path; it is not trained. hidden: units of the network.
+    candidates: per question, in training and when linking. batch_size: questions per step.
+    """
 
     encoder: str = "all-MiniLM-L6-v2"
     hidden: int = 32
@@ -97,7 +99,7 @@ PART = "mlp"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkerDescription(ModelDescription):
-    """What ``linker.json`` says. features: names of a candidate's features, in order."""
+    """The fields of ``linker.json``. features: names of a candidate's features, in order."""
 
     kind: ClassVar[str] = "linker"
     parts: ClassVar[tuple[str, ...]] = (PART,)

@@ -1,4 +1,4 @@
-"""The trained linker as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+"""Register the trained linker as a kind of model: how it is described, trained and opened."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _open(folder: Path, _opening: Opening) -> tuple[LinkerDescription, Candidate
 
 def _about(description: LinkerDescription) -> tuple[str, str]:
     return (
-        "Says how likely a question is about an entity that its words may mean: a network with one hidden layer over "
+        "Estimates the probability that a question is about a candidate entity: a network with one hidden layer over "
         f"{len(description.features)} features of the mention, the entity, its rivals and the relations at it. Encoder "
         f"of relations and questions: `{description.encoder}`, not trained.",
         "Use it with `--set linker.kind=trained --set linker.checkpoint=FOLDER`. The figures below are the mean share "
@@ -38,7 +38,7 @@ KIND: ModelKind[LinkerConfig, LinkerDescription, LinkedCandidates, tuple[LinkerD
     ModelKind(
         name="linker",
         title="Entity linker",
-        summary="Train how likely a question is about what its words may mean, from questions with topics.",
+        summary="Train the entity linker on questions with topics.",
         learns_from=LINKS,
         config=LinkerConfig,
         description=LinkerDescription,

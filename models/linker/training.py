@@ -1,4 +1,4 @@
-"""The linker's network, its training and its checkpoint."""
+"""Train the linker's network and read its checkpoint."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class CandidateScorer(nn.Module):
         self.linear = nn.Linear(num_features, 1)
         self.inner = nn.Linear(num_features, hidden)
         self.out = nn.Linear(hidden, 1, bias=False)
-        nn.init.zeros_(self.out.weight)  # it begins as a logistic regression, and learns what that cannot say
+        nn.init.zeros_(self.out.weight)  # starts as a logistic regression
 
     def standardise(self, features: Tensor) -> None:
-        """Take mean and spread of the features from those of the training, (num_candidates, num_features)."""
+        """Set mean and spread of the features from the training features, (num_candidates, num_features)."""
         self.mean.copy_(features.mean(dim=0))
         spread = features.std(dim=0, unbiased=False)
         self.spread.copy_(torch.where(spread > 1e-6, spread, torch.ones_like(spread)))
@@ -48,7 +48,7 @@ class CandidateScorer(nn.Module):
 
 
 def read_linker(folder: Path) -> tuple[LinkerDescription, CandidateScorer]:
-    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
+    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
     description = check_checkpoint(folder, LinkerDescription, lambda _: (PART,))
     with readable(folder):
         network = CandidateScorer(len(description.features), description.hidden)
@@ -57,7 +57,7 @@ def read_linker(folder: Path) -> tuple[LinkerDescription, CandidateScorer]:
 
 
 class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
-    """An `Objective`. Questions without a candidate teach nothing; they count as not found."""
+    """An `Objective`. Questions without a candidate are skipped in training and count as misses on dev."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
         return {"recall_at_1": recall_1, "recall_at_3": recall_3, "loss": loss, "choose_by": recall_1 - 0.1 * loss}
 
     def scored(self) -> Iterator[tuple[Floats, Bools, int]]:
-        """Yield the logits of each dev question's candidates, which of them are topics, and how many it has."""
+        """Yield the logits of each dev question's candidates, which are topics, and the number of its topics."""
         with torch.no_grad():
             for each in self._dev:
                 logits = self.network(torch.from_numpy(each.features)).numpy()

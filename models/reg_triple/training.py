@@ -1,4 +1,4 @@
-"""Train ReG@Triple, and what ReG's trainings on subgraphs share."""
+"""Train ReG@Triple, with the objective that all of ReG's subgraph scorers share."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .network import EncodedGraphs, TripleInputs, TripleScorer
 
 
 def read_triple_description(folder: Path) -> TripleDescription:
-    """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
+    """Return a checkpoint's description; raise `CheckpointError` if it is missing or damaged."""
     return load_description(folder, TripleDescription)[0]
 
 
 def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
-    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
+    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
     description = check_checkpoint(folder, TripleDescription, lambda _: (PART,))
     with readable(folder):
         network = TripleScorer(description.dimension, encoding_width(description.num_rounds), description.hidden)
@@ -45,14 +45,14 @@ RECALL_AT = (10, 50, 100, 500)
 CHOOSE_AT = 100
 ANSWERS = tuple(f"answer_recall_at_{k}" for k in RECALL_AT)
 FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision", *ANSWERS)
-"""Figures of a checkpoint: the share of a question's right triples that are among its best k, the mean over its right
-triples of the share of right ones among those up to it, and the share of the right answers that its subgraph has which
-are head or tail of one of the best k."""
+"""Figures of a checkpoint: recall of a question's right triples among its best k, average precision over its right
+triples, and recall of the right answers in its subgraph among the ends of the best k.
+"""
 TIE_BREAK = 1e-3
-"""Of equal recall the better average precision counts."""
+"""Ties in recall go to the better average precision."""
 
 CALIBRATED = 100
-"""The best triples of each dev question, over which scores are calibrated."""
+"""The number of best triples per dev question that calibration uses."""
 
 Ranked = Iterable[tuple[QuestionGraphs, int, Floats]]
 """A set of subgraphs, the number of a question in it, and the scores of its triples."""
@@ -72,14 +72,14 @@ def figures_of(ranked: Ranked) -> Figures | None:
 
 
 def triple_figures(scores: Floats, right: Bools) -> list[float]:
-    """Return recall and average precision of a question with right triples; of equal scores the first is the better."""
+    """Return recall and average precision of a question with right triples; the earlier of equal scores is first."""
     ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
     precisions = np.arange(1, len(ranks) + 1) / ranks
     return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]
 
 
 def answers_found(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
-    """Return the share of a question's answers that its best k triples have, for each k; 0 where it has none."""
+    """Return the recall of a question's answers by its best k triples, for each k; 0 if it has none."""
     answers = list(graphs.texts.answers[question].values())
     if not answers:
         return [0.0] * len(RECALL_AT)
@@ -92,7 +92,7 @@ def answers_found(graphs: QuestionGraphs, question: int, scores: Floats) -> list
 
 
 def calibration_pairs(ranked: Ranked) -> list[tuple[float, float]]:
-    """Return score and rightness of each question's best triples."""
+    """Return score and correctness of each question's best triples."""
     found: list[tuple[float, float]] = []
     for graphs, question, scores in ranked:
         right = graphs.is_positive[graphs.triples_of(question)]
@@ -117,7 +117,9 @@ def _ends(heads: Ints, tails: Ints, rows: Ints) -> Ints:
 
 
 class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
-    """An `Objective` over the subgraphs of questions. Those without a right triple teach and judge nothing."""
+    """An `Objective` over the subgraphs of questions. Questions without a right triple are skipped in training and on
+    dev.
+    """
 
     def __init__(
         self,
@@ -136,7 +138,7 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
     def logits_and_labels(
         self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
     ) -> tuple[Tensor, Tensor]:
-        """Return what is judged of some questions of a set, and whether it is right. place: of the set."""
+        """Return the logits of a training sample of some questions of a set, and which are right. place: of the set."""
         raise NotImplementedError
 
     def triple_scores(self, inputs: TripleInputs) -> Tensor:
@@ -144,7 +146,7 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
         raise NotImplementedError
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
-        """Return the mean loss over what is judged of a batch of questions."""
+        """Return the mean loss over the samples of a batch of questions."""
         batch = self.batch(step, shard)
         losses, labels = [], []
         for place, encoded in enumerate(self.train):
@@ -170,12 +172,12 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
                     yield encoded.graphs, question, self.triple_scores(inputs).cpu().numpy()
 
     def drawn(self, place: int, question: int) -> np.random.Generator:
-        """Return what draws the wrong ones of a question in this epoch."""
+        """Return the random generator of a question's negatives in this epoch."""
         return np.random.default_rng((self.training.seed, self.epoch, place, question))
 
 
 class TripleObjective(SubgraphObjective):
-    """Judged are a question's right triples, and some of its wrong ones."""
+    """Scores a question's right triples and some of its wrong ones."""
 
     def __init__(
         self, network: TripleScorer, train: Sequence[EncodedGraphs], dev: Sequence[EncodedGraphs], config: ScorerConfig
@@ -186,12 +188,12 @@ class TripleObjective(SubgraphObjective):
     def logits_and_labels(
         self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
     ) -> tuple[Tensor, Tensor]:
-        """Return the logits of some triples of the questions, and which of them are right."""
+        """Return the logits of some triples of the questions, and which are right."""
         rows = [self._rows(encoded, place, question) for question in questions]
         return network(encoded.inputs(questions, rows)), encoded.labels(rows)
 
     def triple_scores(self, inputs: TripleInputs) -> Tensor:
-        """Return what the network says."""
+        """Return the network's logits."""
         logits: Tensor = self.network(inputs)
         return logits
 
@@ -219,7 +221,7 @@ def scorer_training(
 ) -> Training:
     """Return the training of one network over subgraphs.
 
-    phase, part: its name and the folder of its files. new_objective: of what is learned from and selected on.
+    phase, part: its name and the folder of its files. new_objective: builds the objective from train and dev sets.
     own_fields: fields of the description beside the common ones.
     """
     objectives: list[SubgraphObjective] = []

@@ -33,19 +33,19 @@ Asked = Sequence[tuple[Example, Candidates]]
 
 
 class Reader(Protocol):
-    """Reads candidates with a network."""
+    """Scores candidates with a network."""
 
     def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
-        """Return the logits of all candidates, one example after the other, (num_candidates,)."""
+        """Return the logits of all candidates, example by example, (num_candidates,)."""
         ...
 
     def score(self, logits: Tensor, temperature: float) -> Tensor:
-        """Return the score s of STAR's contrastive loss, whose s / τ is taken to the power of e, (num_candidates,)."""
+        """Return the score s of STAR's contrastive loss, which uses e^(s / τ), (num_candidates,)."""
         ...
 
 
 class CrossReader:
-    """Reads question and path together; s is the sigmoid of the logit."""
+    """Encodes question and path together; s is the sigmoid of the logit."""
 
     def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
         """Return the logits of all candidates, (num_candidates,)."""
@@ -59,13 +59,13 @@ class CrossReader:
 
 
 class DualReader:
-    """Reads question and path apart; s is the stop score times τ: the network has a scale of its own."""
+    """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
 
     def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
         """Return the stop scores of all candidates, (num_candidates,)."""
         some, candidates = zip(*asked, strict=True)
         stop, extend = network(dual_batch(texts, examples.table, some, candidates).to(device_of(network)))
-        found: Tensor = stop + 0.0 * extend  # every output takes part: ranks could not be joined without
+        found: Tensor = stop + 0.0 * extend  # every output takes part: distributed training requires it
         return found
 
     def score(self, logits: Tensor, temperature: float) -> Tensor:
@@ -81,13 +81,14 @@ def pairs_of(examples: ExampleSet, example: Example, candidates: Candidates) -> 
     ]
 
 
-"""reach: the paths in the graph that the dual encoder ranks first (our own). hard: those of hard path mining (STAR,
-section 4.1), in an order drawn at random. walks: paths in the graph drawn at random (STAR without hard path mining)."""
+"""reach: the paths in the graph that the dual encoder ranks first (ours). hard: those of hard path mining (STAR,
+section 4.1), in random order. walks: random paths in the graph (STAR without hard path mining).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Positives with their shares, and negatives, hardest first where the dual encoder chose them."""
+    """Positives with their shares, and negatives, hardest first if the dual encoder chose them."""
 
     positives: Candidates
     shares: Floats
@@ -126,10 +127,11 @@ Key = tuple[int, int]
 
 
 class PoolObjective:
-    """Learns to put positives before the negatives of a pool (see `PoolOptions`); `reader` reads with the network.
+    """Trains a network to score positives above the negatives of a pool (see `PoolOptions`); `reader` computes its
+    scores.
 
-    `train_stop` and `dev_stop` are the dual encoder's scores of the reachable paths, per file and example; `mix` is the
-    weight beside them (see `mixing`), None to choose it at each evaluation.
+    `train_stop` and `dev_stop` are the dual encoder's scores of the reachable paths, per file and example. `mix` is the
+    network's weight against them (see `mix_scores`); None to choose it at each evaluation.
     """
 
     def __init__(
@@ -163,7 +165,7 @@ class PoolObjective:
 
     @property
     def network(self) -> nn.Module:
-        """The network that learns."""
+        """The network in training."""
         return self._network
 
     def groups(self) -> list[ParameterGroup]:
@@ -176,7 +178,7 @@ class PoolObjective:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches of one epoch; each is of one mined file."""
+        """Batches per epoch; each comes from one mined file."""
         return len(self._batches)
 
     def _pooled(self, stop: Sequence[Sequence[Floats]]) -> dict[Key, Pool]:
@@ -198,7 +200,7 @@ class PoolObjective:
         return pools
 
     def _weighted(self) -> dict[tuple[int, int, bool], float]:
-        """Return the weight of each path of each class: by file, path and whether it is a positive."""
+        """Return the weight of each path per class: by file, path and whether it is a positive."""
         options = self.options
         classes: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
         for (number, _), pool in self._pools.items():
@@ -211,7 +213,7 @@ class PoolObjective:
         }
 
     def begin(self, epoch: int) -> None:
-        """Order the questions, and take the hardest negatives of each pool by the network as it is."""
+        """Shuffle the questions, and choose the hardest negatives of each pool with the current network."""
         self._order(epoch)
         self._hardest = {}
         if self.options.rescore and epoch > 0:
@@ -225,7 +227,7 @@ class PoolObjective:
         return {"keys": torch.tensor(keys), "rows": torch.from_numpy(np.stack([self._hardest[key] for key in keys]))}
 
     def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Prepare an epoch with the hardest negatives as they were."""
+        """Prepare an epoch with the stored hardest negatives."""
         self._order(epoch)
         self._hardest = {}
         if state:
@@ -297,7 +299,7 @@ class PoolObjective:
         return found
 
     def evaluate(self) -> Figures:
-        """Return the figures of the first path: the dual encoder's shortlist in the order of both networks' scores."""
+        """Return the figures of the first path: both networks' scores order the dual encoder's shortlist."""
         ranked = list(self.shortlisted())
         mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
         alone = first_path_figures((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)

@@ -1,6 +1,6 @@
-"""STAR's losses, path weights, mixing and dev figures.
+"""Compute STAR's losses, path weights, score mixing and dev figures.
 
-    score(q, p) = (1 − λ) · stop(q, p) + λ · logit s(q, p)      for the shortlisted paths; all others follow below
+    score(q, p) = (1 − λ) · stop(q, p) + λ · logit s(q, p)      for shortlisted paths; all others rank below them
 
 λ = 1 is STAR's scorer alone, λ = 0 the dual encoder alone.
 """
@@ -25,18 +25,17 @@ from .examples import Example, Floats
 def path_weighted_contrastive(
     scores: Tensor, is_positive: Tensor, weights: Tensor, temperature: float, shares: Tensor | None = None
 ) -> Tensor:
-    """STAR's loss (section 4.2), our reading of it where the text has no formula.
+    """Return STAR's loss (section 4.2); our reading, as the text has no formula.
 
         L = Σ_(p+) w(p+) · −log( e^{s(p+)/τ} / ( e^{s(p+)/τ} + Σ_(p−) w(p−) · e^{s(p−)/τ} ) )
 
     scores: s, (num_paths,). is_positive: (num_paths,) bool. weights: w, (num_paths,), all 1 without path weights.
-    temperature: τ. shares: what each positive counts beside its weight, (num_paths,), adding up to 1 over the
-    positives; each alike where not given. Returns a scalar, 0 where there is no positive.
-    Deviations: the sum over the positives is their mean (or has `shares`), so that a question with many paths counts
-    as much as one with a single path.
+    temperature: τ. shares: each positive's further weight, (num_paths,), summing to 1 over the positives; None for
+    equal shares. Returns a scalar, 0 without a positive. Deviations: the sum over the positives is their mean (or
+    weighted by `shares`), so that a question with many paths counts as much as one with a single path.
     """
     logits = scores / temperature
-    log_weights = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()  # of a weight 0: no gradient but 0
+    log_weights = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()  # weight 0 has gradient 0
     negatives = torch.logsumexp((logits + log_weights).masked_fill(is_positive, float("-inf")), dim=0)
     each = torch.logaddexp(logits, negatives) - logits
     if shares is None:
@@ -45,12 +44,12 @@ def path_weighted_contrastive(
 
 
 def listwise(scores: Tensor, shares: Tensor) -> Tensor:
-    """Cross-entropy of the softmax over all candidates with the share each should have; our own, no paper's.
+    """Return the cross-entropy of the softmax over all candidates with their target shares; ours, not from a paper.
 
         L = −Σ_p t(p) · log( e^{s(p)} / Σ_p' e^{s(p')} )
 
     Unlike the contrastive loss it also orders the positives among themselves. scores: s, (num_paths,). shares: t,
-    (num_paths,), adding up to 1, or all 0 and then L is 0.
+    (num_paths,), summing to 1, or all 0, which makes L 0.
     """
     return -(shares * scores.log_softmax(dim=0)).sum()
 
@@ -63,8 +62,8 @@ def path_weights(paths: Sequence[PathT], w_min: float, w_max: float) -> Mapping[
 
         w_raw(p) = |class| / count(p),  scaled linearly so that the class's smallest is w_min and its largest w_max
 
-    `paths` has one entry an occurrence. Where all paths occur equally often each weighs w_max.
-    The linear scaling within the class is our reading: the paper says "scaled to a fixed range".
+    `paths` has one entry per occurrence. If all paths are equally frequent, each weighs w_max. Scaling linearly within
+    the class is our reading: the paper says "scaled to a fixed range".
     """
     counts = Counter(paths)
     raw = {path: len(paths) / count for path, count in counts.items()}
@@ -74,15 +73,16 @@ def path_weights(paths: Sequence[PathT], w_min: float, w_max: float) -> Mapping[
     return {path: w_min + (w_max - w_min) * (value - least) / (most - least) for path, value in raw.items()}
 
 
-"""f1: every path to a right answer, by how well its ends agree with the answers (our own). hard: those of hard path
-mining, each alike (STAR, section 4.1). single: one shortest path (STAR without hard path mining)."""
+"""f1: every path to a right answer, weighted by its ends' F1 (ours). hard: those of hard path mining, equally (STAR,
+section 4.1). single: one shortest path (STAR without hard path mining).
+"""
 
 
 def shares_of(example: Example, positives: Positives, any_weight: float) -> Floats:
-    """Return the share of each reachable path, (num_reachable,), adding up to 1; all 0 where there are no positives.
+    """Return the share of each reachable path, (num_reachable,), summing to 1; all 0 without positives.
 
-    `any_weight` is what reaching a right answer at all counts beside F1, for the positives `f1`; where an annotator
-    wrote the question's paths, these count alone, each alike.
+    `any_weight` is a bonus on F1 for reaching a right answer at all, with the positives `f1`. If an annotator wrote the
+    question's paths, only these count, equally.
     """
     if positives == "single":
         raw = np.zeros(len(example.reachable), dtype=np.float32)
@@ -106,8 +106,8 @@ def first_path_figures(ranked: Iterable[tuple[Example, Floats]]) -> Figures:
     """Return the figures of the best path of each question, given the scores of its reachable paths.
 
     hits_at_1_any: it leads to a right answer. hits_at_1_expected: the share of its ends that are right. f1: of its
-    ends. Each as mean over questions and, as ``…_by_topic``, over topics. `choose_by` is the mean of the three: each
-    alone can be raised by paths that are too wide or too narrow.
+    ends. Each as mean over questions and, as ``…_by_topic``, over topics. The selection metric `choose_by` is the mean
+    of the three: each alone rewards paths that are too wide or too narrow.
     """
     rows: list[tuple[float, float, float]] = []
     topics: dict[tuple[str, ...], list[tuple[float, float, float]]] = {}
@@ -146,7 +146,7 @@ def mix_scores(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
 def best_mix(
     ranked: Sequence[tuple[Example, Floats, Floats, Rows]], mixes: Sequence[float] = MIXES
 ) -> tuple[float, Figures]:
-    """Return the λ of the best figures on these dev examples, and the figures; of equal ones the smallest λ."""
+    """Return the λ with the best figures on these dev examples, and the figures; ties go to the smallest λ."""
     figures = {
         mix: first_path_figures((example, mix_scores(stop, cross, rows, mix)) for example, stop, cross, rows in ranked)
         for mix in mixes

@@ -1,6 +1,6 @@
 """Open a checkpoint of STAR and score relation paths with it.
 
-`cross/` is missing where the scorer is `similarity`.
+A checkpoint with the scorer `similarity` has no `cross/`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .texts import PairBatch, TextBatch, Texts
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint in memory, ready to score. `cross` is None where the scorer is `similarity`."""
+    """A checkpoint in memory, ready to score. `cross` is None if the scorer is `similarity`."""
 
     description: Description
     dual: DualEncoder
@@ -44,7 +44,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A trained network with its encoder, to be written."""
+    """A trained network with its encoder."""
 
     backbone: Backbone
     network: nn.Module
@@ -56,19 +56,19 @@ class Network:
 
 
 def write_checkpoint(folder: Path, description: Description, networks: Mapping[str, Network], card: str) -> None:
-    """Write a checkpoint, whole or not at all; what was in the folder's `star.json`, `dual` and `cross` is replaced."""
+    """Write a checkpoint atomically; it replaces `star.json`, `dual` and `cross` in the folder."""
     write_folder(folder, description, {name: each.write for name, each in networks.items()}, card)
 
 
 def read_description(folder: Path) -> Description:
-    """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
+    """Return a checkpoint's description; raise `CheckpointError` if it is missing or damaged."""
     return load_description(folder, Description)[0]
 
 
 def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> Checkpoint:
-    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one.
+    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged.
 
-    precision: the type of the encoders' weights; what is on top of them stays float32.
+    precision: the type of the encoders' weights; the layers on top stay float32.
     """
     description = check_checkpoint(folder, Description, _parts)
     with readable(folder):
@@ -93,14 +93,17 @@ def _parts(description: Description) -> tuple[str, ...]:
 
 
 TAIL = 0.2
-"""The least frequent 20 % of training paths are the long tail, and with them all that are as rare as the last of these:
-where most paths are met once, most are in it."""
+"""The least frequent 20 % of training paths, and those that tie with the last of them, are the long tail. If most paths
+occur once, most are in it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorShares:
-    """error: the first path leads to no right answer. shortcut: and its words are at least as similar to the question
-    as those of the best right path. long_tail: or the best right path is one of the long tail. union: either."""
+    """error: the first path leads to no right answer. shortcut: in addition its words are at least as similar to the
+    question as those of the best right path. long_tail: in addition the best right path is in the long tail. union:
+    either.
+    """
 
     error: float
     shortcut: float
@@ -110,13 +113,13 @@ class ErrorShares:
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """How often each path is a positive in training, and up to which count it belongs to the long tail."""
+    """How often each path is a positive in training, and the highest count in the long tail."""
 
     counts: Mapping[Hops, int]
     tail_count: int
 
     def is_tail(self, path: Hops) -> bool:
-        """Whether a path is of the long tail; one that was never met is."""
+        """Whether a path is in the long tail; unseen paths are."""
         return self.counts.get(path, 0) <= self.tail_count
 
 
@@ -133,10 +136,10 @@ def frequencies(examples: ExampleSet) -> Frequencies:
 def error_shares(
     ranked: Iterable[tuple[Example, Floats]], examples: ExampleSet, vectors: TextVectors, known: Frequencies
 ) -> ErrorShares:
-    """Return the shares, given the scores of each example's reachable paths.
+    """Return the error shares, given the scores of each example's reachable paths.
 
-    Our reading, the paper's threshold of a high similarity being lost: it is high where it is not below that of the
-    best right path, by F1. Similarity is the cosine of the question without its topic and the verbalised path.
+    Our reading, as the paper does not give its threshold of high similarity: at least that of the best right path, by
+    F1. Similarity is the cosine of the question without its topic and the verbalised path.
     """
     rows: list[tuple[bool, bool, bool]] = []
     for example, scores in ranked:
@@ -172,7 +175,7 @@ PATHS_AT_ONCE = 16_384
 
 @dataclass(frozen=True, slots=True)
 class PairAttention:
-    """What one pair's special tokens attended to: token strings with weights that add up to 1."""
+    """The attention of one pair's special tokens: token strings with weights that sum to 1."""
 
     score: float
     question: tuple[tuple[str, float], ...]
@@ -182,8 +185,8 @@ class PairAttention:
 class StarModel:
     """Scores paths with a checkpoint. Deterministic up to the order in which texts are batched (the last digits).
 
-    Batches that a device has no memory for are computed in parts (`Splitting`). `encoding_s` counts the seconds spent
-    in encoders. Threads take turns.
+    Batches that do not fit into memory are split (`Splitting`). `encoding_s` counts the seconds spent in encoders.
+    Threads take turns.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -196,7 +199,7 @@ class StarModel:
         self._paths: Kept[HopSequence, Tensor] = Kept(MAX_KEPT_PATHS)
 
     def encode_ahead(self, questions: Iterable[str], paths: Iterable[HopSequence]) -> None:
-        """Encode what was not met before in a few batches: questions, hops, and paths composed of them."""
+        """Encode what is not cached in a few batches: questions, hops, and paths composed of them."""
         with self._turn:
             missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
             hops = {hop for path in missing for hop in path}
@@ -216,7 +219,7 @@ class StarModel:
         self.encoding_s += time.perf_counter() - started
 
     def _composed(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
-        """Return the state of each path, composed from that of the path it begins with where it is not kept."""
+        """Return the state of each path, composed from its parent's unless cached."""
         wanted = dict.fromkeys(paths)
         states = {path: self._paths[path] for path in wanted if path in self._paths}
         missing: dict[int, list[HopSequence]] = {}
@@ -235,7 +238,7 @@ class StarModel:
         return states
 
     def _stepped(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
-        """Return the states of paths of one length, composed from those without their last hops."""
+        """Return the states of paths of one length, composed from their parents'."""
         last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
         if len(paths[0]) == 1:
             return last
@@ -250,7 +253,7 @@ class StarModel:
         return self._texts[text]
 
     def dual(self, question: str, paths: Sequence[HopSequence]) -> tuple[Floats, Floats]:
-        """Return stop and extend of the dual encoder, (num_paths,) each; `question` is without its topic's mention."""
+        """Return stop and extend of the dual encoder, (num_paths,) each; `question` has no topic mention."""
         network = self.checkpoint.dual
         with self._turn, torch.inference_mode():
             composed = self._composed(paths)
@@ -271,7 +274,7 @@ class StarModel:
     def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
         """Return the logits of the cross-attentive scorer, (num_pairs,), for (question, mention of the topic, path).
 
-        Equal pairs are read once.
+        Equal pairs are computed once.
         """
         network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
         if network is None or texts is None or not pairs:
@@ -291,7 +294,7 @@ class StarModel:
         return self.checkpoint.cross.read(pairs.to(self._device))[0].float()
 
     def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
-        """Return what the cross-attentive scorer attended to; raise `ValueError` where the checkpoint has none."""
+        """Return the attention of the cross-attentive scorer; raise `ValueError` if the checkpoint has none."""
         network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
         if network is None or texts is None:
             raise ValueError("the checkpoint has no cross-attentive scorer")

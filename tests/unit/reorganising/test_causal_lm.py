@@ -68,7 +68,7 @@ class TestReplies:
         assert chat.replies([], 3) == []
 
     def test_a_prompt_that_is_too_long_is_refused(self, chat: CausalLM) -> None:
-        with pytest.raises(CausalLMError, match=r"a prompt of 5\d\d tokens and 20 of reply are more than the 512"):
+        with pytest.raises(CausalLMError, match=r"a prompt of 5\d\d tokens and 20 of reply exceed the 512"):
             chat.replies([asked("x" * 500)], 20)
 
 

@@ -92,7 +92,7 @@ def test_a_mined_file_cut_between_two_lines_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mined.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert len(read(tmp_path / "mined.jsonl").questions) == 4
     (tmp_path / "mined.jsonl").write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
-    with pytest.raises(MinedFileError, match=r"mined.jsonl:4: expected 4 questions, found 3: the file was cut"):
+    with pytest.raises(MinedFileError, match=r"mined.jsonl:4: expected 4 questions, found 3: the file is truncated"):
         read(tmp_path / "mined.jsonl")
 
 
