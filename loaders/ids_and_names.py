@@ -1,4 +1,4 @@
-"""What may be an id or a relation in a graph, and how a name or a relation is read."""
+"""Check ids and relations, and derive search names, domains and labels from names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_ID_BYTES = 8_000
 
 
 def fault_of_id(id_: str) -> str | None:
-    """Return why this cannot be an entity's id, or None when it can."""
+    """Return why this is not a valid entity id; None if it is valid."""
     if not id_:
         return "an id is empty"
     if "\0" in id_:
@@ -24,7 +24,7 @@ def fault_of_id(id_: str) -> str | None:
 
 
 def fault_of_relation(name: str) -> str | None:
-    """Return why this cannot be a relation's name, or None when it can."""
+    """Return why this is not a valid relation name; None if it is valid."""
     if not name:
         return "the relation is empty"
     if len(name.encode()) > MAX_ID_BYTES:
@@ -37,14 +37,14 @@ def fault_of_relation(name: str) -> str | None:
 
 
 def search_name(name: str) -> str:
-    """Return a name as it is searched for: composed (NFC), underscores opened, trimmed."""
+    """Return the search form of a name: composed (NFC), underscores as blanks, trimmed."""
     return unicodedata.normalize("NFC", name).replace("_", " ").strip()
 
 
 def domain_of(relation: str) -> str | None:
-    """Return the type of the heads that a Freebase-like name tells (``domain.type`` of ``domain.type.property``)."""
+    """Return the type of the heads by a Freebase-like name (``domain.type`` of ``domain.type.property``)."""
     if "://" in relation:
-        return None  # the host of an IRI is no type
+        return None  # the host of an IRI is not a type
     type_, _, property_ = relation.partition("|")[0].rpartition(".")
     return type_ if property_ and "." in type_ else None
 
@@ -53,7 +53,7 @@ _WORD_BREAK = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
 def label_of(relation: str) -> str:
-    """Return the readable words of a relation's name: its last part, for a compound one the last parts of both."""
+    """Return the readable words of a relation's name: its last part, or both last parts of a compound name."""
     parts = []
     for step in relation.split("|"):
         last = re.split(r"[./#:]", step.rstrip("./#:"))[-1]

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all; what is written to them is counted and hashed."""
+"""Write files atomically, and count and hash their content."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _BUFFER_BYTES = 1 << 18
 
 
 class Output:
-    """A file to write to, gzip when its name ends with ``.gz``; ``-`` is standard output.
+    """A file to write to, gzip if its name ends with ``.gz``; ``-`` is standard output.
 
-    Bytes written to `stream` go to a hidden draft beside it; `appear` puts it in the place of what had the name before.
-    What is no regular file, like a pipe, is written to as it is. Same bytes written, same file.
+    Bytes written to `stream` go to a hidden draft beside it; `appear` moves it over the old file. A pipe, or another
+    file that is not regular, is written directly. The same bytes give the same file.
     """
 
     def __init__(self, path: str) -> None:
@@ -41,7 +41,7 @@ class Output:
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of the file so far, packed as they are."""
+        """The size of the file so far in bytes, compressed."""
         return self._counted.size_bytes
 
     @property
@@ -50,7 +50,7 @@ class Output:
         return self._counted.hash.hexdigest()
 
     def end(self) -> None:
-        """Write what is left to the disk."""
+        """Flush everything to the disk."""
         self.stream.close()
         self._file.flush()
         if not self._direct:
@@ -58,12 +58,12 @@ class Output:
         self._file.close()
 
     def appear(self) -> None:
-        """Give the ended file its name."""
+        """Give the finished file its name."""
         if not self._direct:
             self._new.replace(self._target)
 
     def vanish(self) -> None:
-        """Delete what was written; what had the name before stays."""
+        """Delete the draft; the old file stays."""
         for file in (self.stream, self._file):
             with suppress(OSError):
                 file.close()
@@ -91,9 +91,9 @@ class Output:
 
 @contextmanager
 def appearing(*paths: str) -> Iterator[list[Output]]:
-    """Open files, and give them their names when the block ends well, none of them when it does not.
+    """Open files; if the block succeeds all get their names, else none.
 
-    Raises `StorageError` when they cannot be written, `BrokenPipeError` when nobody reads them any more.
+    Raises `StorageError` when they cannot be written, `BrokenPipeError` when their reader has gone.
     """
     outputs: list[Output] = []
     try:
@@ -114,7 +114,7 @@ def appearing(*paths: str) -> Iterator[list[Output]]:
 
 
 class _Counted(RawIOBase):
-    """Passes bytes on to a file; to close it leaves the file open."""
+    """Passes bytes on to a file; closing it leaves the file open."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -1,9 +1,9 @@
-"""Find the concepts of a text, by a pipeline, GLiNER, a list of names or recurring phrases.
+"""Find the concepts of a text with a spaCy pipeline, GLiNER, a list of names or recurring phrases.
 
-The paper takes scispaCy's named entities (GRIL, appendix A) and holds the recogniser exchangeable.
+The paper uses scispaCy's named entities (GRIL, appendix A) and calls the recogniser exchangeable.
 
-It reads a number of words and drops the rest without an error, and its encoder a number of word pieces. So what is
-longer is cut in two, at the end of a sentence where there is one, until each part is read whole.
+GLiNER reads a number of words and drops the rest without an error, and its encoder a number of word pieces. So longer
+texts are split in two, at the end of a sentence if possible, until each part fits.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 MAX_PHRASE_WORDS = 4
 MIN_SNIPPETS = 2
-"""In so many snippets a phrase has to be, unless it is written as a name."""
+"""The number of snippets a phrase must occur in, unless it is written as a name."""
 MIN_LETTERS = 3
 
 _SNIPPETS_AT_ONCE = 64
 
 
 class ConceptFinder(Protocol):
-    """Finds concepts as they are written, in their order; one may come twice."""
+    """Finds concepts as they are spelled, in order; one may occur twice."""
 
     @property
     def options(self) -> Mapping[str, str]:
-        """What tells it from others that would find other concepts."""
+        """The options that change what it finds."""
         ...
 
     @property
     def learns(self) -> bool:
-        """Whether `learn` wants to see all snippets before the first is searched."""
+        """Whether `learn` must see all snippets before the first search."""
         ...
 
     def learn(self, snippets: Iterable[str]) -> None:
-        """See the snippets that will be searched."""
+        """Read all snippets before the search."""
         ...
 
     def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
@@ -54,9 +54,9 @@ class ConceptFinder(Protocol):
 
 
 class SpacyConcepts:
-    """Named entities of a spaCy pipeline, installed or in a folder; of one without them its noun chunks.
+    """Named entities of a spaCy pipeline, installed or in a folder; noun chunks if it has no entities.
 
-    Raises `UsageError` where spaCy or the pipeline is not installed, or the pipeline finds neither.
+    Raises `UsageError` if spaCy or the pipeline is not installed, or the pipeline finds neither.
     """
 
     learns = False
@@ -73,7 +73,7 @@ class SpacyConcepts:
         self.options: Mapping[str, str] = {"pipeline": f"{meta['lang']}_{meta['name']} {meta['version']}"}
 
     def learn(self, snippets: Iterable[str]) -> None:
-        """Nothing is to be learned."""
+        """Do nothing: there is nothing to learn."""
 
     def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
         """Yield the entities or noun chunks of each snippet."""
@@ -83,7 +83,7 @@ class SpacyConcepts:
 
 
 class ListedConcepts:
-    """The names of a list, wherever the words of one stand, the longest first; case and accents do not count."""
+    """The names of a list, wherever their words occur, the longest first; case and accents are ignored."""
 
     learns = False
 
@@ -94,7 +94,7 @@ class ListedConcepts:
         self.options: Mapping[str, str] = {"concepts": digest}
 
     def learn(self, snippets: Iterable[str]) -> None:
-        """Nothing is to be learned."""
+        """Do nothing: there is nothing to learn."""
 
     def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
         """Yield the listed names in each snippet."""
@@ -103,11 +103,11 @@ class ListedConcepts:
 
 
 class RecurringPhrases:
-    """Runs of content words, of at most `MAX_PHRASE_WORDS`, that are in two snippets or written as names.
+    """Runs of content words, at most `MAX_PHRASE_WORDS`, that occur in two snippets or are written as names.
 
-    For where no pipeline is to be had: what it finds is noisier than a recogniser's entities. Candidates end at
-    function words and at punctuation, as RAKE's do (Rose et al., 2010); that the longest which recurs is taken first is
-    our own choice. Function words are English.
+    A fallback without a pipeline: its phrases are noisier than a recogniser's entities. Candidates end at function
+    words and at punctuation, as in RAKE (Rose et al., 2010); preferring the longest recurring one is our own choice.
+    Function words are English.
     """
 
     learns = True
@@ -117,7 +117,7 @@ class RecurringPhrases:
         self._recurring: set[tuple[str, ...]] = set()
 
     def learn(self, snippets: Iterable[str]) -> None:
-        """Count in how many snippets each phrase is."""
+        """Count the snippets of each phrase."""
         counts: Counter[tuple[str, ...]] = Counter()
         for snippet in snippets:
             counts.update({phrase for run in _runs(snippet) for phrase in _phrases(run)})
@@ -134,7 +134,7 @@ class RecurringPhrases:
 
 
 def concept_id(concept: str) -> str:
-    """Return what one concept has in common however it is written: no case, no accents, single blanks."""
+    """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
     return " ".join(fold(concept).replace("\0", " ").split())
 
 
@@ -154,7 +154,7 @@ def _load_pipeline(name: str) -> Language:
 
 
 def _runs(snippet: str) -> Iterator[list[Token]]:
-    """Yield runs of content words that nothing but blanks and hyphens part."""
+    """Yield runs of content words with only blanks and hyphens between them."""
     run: list[Token] = []
     tokens = tokenise(snippet)
     for token, has_content in zip(tokens, content_words(tokens), strict=True):
@@ -176,7 +176,7 @@ def _phrases(run: Sequence[Token]) -> Iterator[tuple[str, ...]]:
 
 
 def _names_in(run: Sequence[Token], snippet: str) -> Iterator[list[Token]]:
-    """Yield the words in capitals that stand together, but for one alone at the start of a sentence."""
+    """Yield adjacent capitalised words, except one alone at the start of a sentence."""
     name: list[Token] = []
     for token in [*run, None]:
         if token is not None and token.text[0].isupper() and len(name) < MAX_PHRASE_WORDS:
@@ -189,7 +189,7 @@ def _names_in(run: Sequence[Token], snippet: str) -> Iterator[list[Token]]:
 
 
 def _longest_of(text: str, tokens: Sequence[Token], known: set[tuple[str, ...]], longest: int) -> Iterator[str]:
-    """Yield from left to right the longest runs of words that are known, as they are written."""
+    """Yield the longest known runs of words from left to right, as spelled."""
     start = 0
     while start < len(tokens):
         for end in range(min(len(tokens), start + longest), start, -1):
@@ -215,12 +215,12 @@ LABELS = (
     "chemical",
     "method",
 )
-"""Types of entities that are looked for by default. Ours."""
+"""The default entity types. Ours."""
 THRESHOLD = 0.5
 """GLiNER's own."""
 
 _WORD = re.compile(r"\w+(?:[-_]\w+)*|\S")
-"""What GLiNER counts as words."""
+"""GLiNER's definition of a word."""
 _MAX_WORDS = 384
 _MAX_PIECES = 512
 _GLINER_SNIPPETS_AT_ONCE = 16
@@ -228,9 +228,9 @@ _FILES = ["*.json", "*.safetensors", "*.model", "*.txt"]
 
 
 class GlinerConcepts:
-    """Entities by a GLiNER model, in a folder or by name. labels: the types that are looked for.
+    """Entities of a GLiNER model, in a folder or by name. labels: the types to find.
 
-    Raises `UsageError` where GLiNER is not installed or the model cannot be had.
+    Raises `UsageError` if GLiNER is not installed or the model is unavailable.
     """
 
     learns = False
@@ -249,7 +249,7 @@ class GlinerConcepts:
         self.options: Mapping[str, str] = {"gliner": name, "labels": ", ".join(self._labels)}
 
     def learn(self, snippets: Iterable[str]) -> None:
-        """Nothing is to be learned."""
+        """Do nothing: there is nothing to learn."""
 
     def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
         """Yield the entities of each snippet."""
@@ -261,7 +261,7 @@ class GlinerConcepts:
                 yield [str(entity["text"]) for _ in each for entity in next(found)]
 
     def windows(self, text: str) -> Iterator[str]:
-        """Yield a text in parts that are read whole."""
+        """Yield a text in parts that the model reads whole."""
         if self._is_read_whole(text) or len(text) <= 1:
             if text.strip():
                 yield text
@@ -274,14 +274,14 @@ class GlinerConcepts:
         return len(_WORD.findall(text)) <= self._max_words and self._pieces(text) <= self._max_pieces
 
     def _pieces(self, text: str) -> int:
-        """Return the word pieces of a text; where no tokenizer tells, as many as it has characters, by three."""
+        """Return the number of word pieces of a text; without a tokenizer, a third of its characters."""
         if self._tokenizer is None:
             return len(text) // 3
         return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def _middle(text: str) -> int:
-    """Return where to cut: the end of a sentence, else a blank, nearest to the middle of the middle half."""
+    """Return where to split: the end of a sentence, else a blank, nearest to the middle and within the middle half."""
     quarter = len(text) // 4
     for pattern in (r"[.!?]\s", r"\s"):
         ends = [match.end() for match in re.finditer(pattern, text) if quarter < match.end() <= 3 * quarter]
@@ -302,7 +302,7 @@ def _load_gliner(name: str) -> Any:
         return GLiNER.from_pretrained(str(folder), local_files_only=True)
     except InputError:
         raise
-    except Exception as error:  # whatever the hub, GLiNER and its encoder may raise
+    except Exception as error:  # any error of the hub, GLiNER or its encoder
         raise UsageError(
             f"--gliner {name}: cannot be loaded ({quote_line(str(error))[:200]}): give a folder, or a name that is in "
             "the local Hugging Face cache or on the hub"

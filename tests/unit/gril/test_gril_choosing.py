@@ -258,5 +258,5 @@ def test_the_right_option_is_the_answers_name() -> None:
     for wrong in (question(), question("b", "c"), question("a", "a")):
         with pytest.raises(NothingToLearnError, match="expected options with the right answer among them"):
             reader_targets(labels_of_sets([wrong]), chosen)
-    with pytest.raises(UsageError, match="expected a reader that learns"):
+    with pytest.raises(UsageError, match="expected a reader to train"):
         training_config(KIND, [], values={"joint.reads": "choosing"})
