@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..models.kept import Kept
+from ..models.lru_cache import LRUCache
 from .evidence.bridges import as_kind
 from .evidence.calibration import Calibration
 from .evidence.chain import Chain
@@ -75,7 +75,7 @@ class Cached:
     def __init__(self, retriever: Retriever, max_kept: int = MAX_KEPT) -> None:
         self._retriever = retriever
         self._turn = threading.Lock()
-        self._kept: Kept[tuple[Any, ...], Evidence[Any]] = Kept(max_kept)
+        self._kept: LRUCache[tuple[Any, ...], Evidence[Any]] = LRUCache(max_kept)
         self.gives: Kind = retriever.gives
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:

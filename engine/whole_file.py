@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..models.whole_file import check_place, whole
+from ..models.whole_file import atomic_write, check_place
 from .errors import InputError, StorageError, UsageError
 
 
 def write_whole(file: Path, text: str) -> None:
     """Write a file in UTF-8, in the place of what was there; raise `StorageError` where it cannot be written."""
-    with storing(file), whole(file) as draft:
+    with storing(file), atomic_write(file) as draft:
         draft.write_text(text, encoding="utf-8")
 
 

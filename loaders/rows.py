@@ -20,14 +20,14 @@ def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield batch
 
 
-def in_bytes(batches: Iterable[pa.RecordBatch], max_bytes: int = MAX_REQUEST_CHARS) -> Iterator[pa.RecordBatch]:
+def split_by_bytes(batches: Iterable[pa.RecordBatch], max_bytes: int = MAX_REQUEST_CHARS) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the batches in batches of about this many bytes, at least one row each."""
     for batch in batches:
         if batch.nbytes <= max_bytes or batch.num_rows <= 1:
             yield batch
         else:
             half = batch.num_rows // 2
-            yield from in_bytes((batch.slice(0, half), batch.slice(half)), max_bytes)
+            yield from split_by_bytes((batch.slice(0, half), batch.slice(half)), max_bytes)
 
 
 BATCH_ROWS = 50_000

@@ -70,7 +70,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredQuestion:
     """A question's claims with and without the graph, its right keys (one per gold answer), and the number of gold
     answers.
     """
@@ -82,7 +82,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedThresholds:
     """The best thresholds with their mean F1, the mean F1 without integration, and the mean F1 when all claims are
     kept.
     """
@@ -94,7 +94,7 @@ class Fitted:
     f1_merged: float
 
 
-def best_thresholds(questions: Sequence[Answered]) -> Fitted:
+def best_thresholds(questions: Sequence[AnsweredQuestion]) -> FittedThresholds:
     """Return the thresholds with the highest mean F1. Every question counts; its F1 is 0 when no answer is kept.
 
         F1(q) = 2 · |kept ∩ right| / (|kept| + |gold|),  kept = {a | ℓ_G(a) ≥ τ_G or ℓ_L(a) ≥ τ_L}
@@ -111,7 +111,7 @@ def best_thresholds(questions: Sequence[Answered]) -> Fitted:
     preferred = np.round(means, 12).T[::-1]
     from_last, graph = np.unravel_index(int(preferred.argmax()), preferred.shape)
     model = len(of_model) - 1 - from_last
-    return Fitted(
+    return FittedThresholds(
         Thresholds(float(of_graph[graph]), float(of_model[model])),
         f1=float(means[graph, model]),
         f1_graph=float(means[0, -1]),
@@ -128,7 +128,7 @@ def _candidates(confidences: Sequence[float | None]) -> Floats:
     return np.concatenate([[0.0], known[known > 0], [np.inf]])
 
 
-def _f1(question: Answered, of_graph: Floats, of_model: Floats) -> Floats:
+def _f1(question: AnsweredQuestion, of_graph: Floats, of_model: Floats) -> Floats:
     """Return F1 for each pair of thresholds, (num_graph, num_model)."""
     keys = list(dict.fromkeys(claim.key for claim in (*question.graph, *question.model)))
     in_graph = _reaches(question.graph, keys, of_graph, unknown=np.inf)
@@ -253,7 +253,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True)
-class Integrated:
+class IntegratedAnswer:
     """A kept answer: its key, its origin, and its place in each list; None for a list that did not keep it."""
 
     key: str
@@ -262,7 +262,9 @@ class Integrated:
     model: int | None
 
 
-def integrate_answers(graph: Sequence[Claim], model: Sequence[Claim], thresholds: Thresholds) -> tuple[Integrated, ...]:
+def integrate_answers(
+    graph: Sequence[Claim], model: Sequence[Claim], thresholds: Thresholds
+) -> tuple[IntegratedAnswer, ...]:
     """Return the kept answers, each once; GraphRAG-FI, equations 4 to 6.
 
         A = {a ∈ A_G | ℓ_G(a) ≥ τ_G} ∪ {a ∈ A_L | ℓ_L(a) ≥ τ_L}
@@ -274,7 +276,7 @@ def integrate_answers(graph: Sequence[Claim], model: Sequence[Claim], thresholds
     of_graph = _keep_claims(graph, thresholds.graph, unknown=True)
     of_model = _keep_claims(model, thresholds.model, unknown=False)
     return tuple(
-        Integrated(key, _origin(key in of_graph, key in of_model), of_graph.get(key), of_model.get(key))
+        IntegratedAnswer(key, _origin(key in of_graph, key in of_model), of_graph.get(key), of_model.get(key))
         for key in {**of_graph, **of_model}
     )
 

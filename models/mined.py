@@ -22,7 +22,7 @@ from pydantic import Field
 
 from .one_line import one_line
 from .training.description import QuestionKey, TrainedOn, decode_dataclass
-from .whole_file import whole
+from .whole_file import atomic_write
 
 FORMAT = 1
 MAX_LINE_BYTES = 1 << 25
@@ -53,7 +53,7 @@ def write_lines(path: Path, header: Mapping[str, Any], records: Iterable[Any]) -
     """Write a file atomically; the same header and records give the same bytes."""
     said = ({"format": FORMAT, **header}, *map(asdict, records))
     lines = (json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in said)
-    with whole(path) as draft, draft.open("wb") as file:
+    with atomic_write(path) as draft, draft.open("wb") as file:
         if path.suffix == ".gz":
             with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
                 packed.writelines(lines)

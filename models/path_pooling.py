@@ -352,7 +352,7 @@ def _walks(leaving: Leaving, starts: Ints, drawn: Choices) -> Iterator[Ints]:
 
 
 Kernel = Literal["dijkstra", "bfs", "random-walk"]
-Pool = Literal["mean", "max"]
+PoolMode = Literal["mean", "max"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +365,7 @@ class Pooling:
     """
 
     kernel: Kernel = "dijkstra"
-    pool: Pool = "mean"
+    pool: PoolMode = "mean"
     position: float = 1.0
     max_length: int = 4
     num_walks: int = 256

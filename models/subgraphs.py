@@ -21,7 +21,7 @@ from .file_hash import file_sha256
 from .mined import Pool, PoolChain, PooledQuestion
 from .one_line import one_line
 from .training.description import QuestionKey, TrainedOn, decode_dataclass
-from .whole_file import whole
+from .whole_file import atomic_write
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -139,7 +139,7 @@ def write_graphs(path: Path, graphs: QuestionGraphs) -> None:
     columns = {name: getattr(graphs, name) for name in _COLUMNS}
     texts = {each.name: getattr(graphs.texts, each.name) for each in fields(GraphTexts)}
     stored = {name: column if column.dtype == bool else column.astype(np.int32) for name, column in columns.items()}
-    with whole(path) as draft:
+    with atomic_write(path) as draft:
         save_file(stored, draft, {"texts": json.dumps(texts, ensure_ascii=False)})
 
 

@@ -17,7 +17,7 @@ ABANDONED_S = 3_600
 
 
 @contextmanager
-def whole(file: Path, *, private: bool = False) -> Iterator[Path]:
+def atomic_write(file: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield the path of an empty draft beside a file; the draft replaces the file if the block succeeds, else it is
     deleted.
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ...models.file_hash import file_sha256
 from ...models.text.encoders import EncoderUnavailableError, FloatArray, SentenceEncoder
-from ...models.whole_file import whole
+from ...models.whole_file import atomic_write
 from ..errors import EncoderError, UsageError
 from ..neo4j.catalogue import Edition, read_catalogue, read_edition, read_graph_state
 from ..neo4j.file_lock import lock_file
@@ -219,7 +219,11 @@ def _write_index(
     """Write the three files, the description last: until it is there the sizes of the one before do not fit."""
     import faiss
 
-    with whole(folder / DESCRIPTION) as description, whole(folder / ROWS) as rows, whole(folder / VECTORS) as vectors:
+    with (
+        atomic_write(folder / DESCRIPTION) as description,
+        atomic_write(folder / ROWS) as rows,
+        atomic_write(folder / VECTORS) as vectors,
+    ):
         faiss.write_index(index, str(vectors))
         table = pa.table({"id": ids, "key": pa.array(keys, pa.uint64())})
         with pa.OSFile(str(rows), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:

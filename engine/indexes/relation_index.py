@@ -20,7 +20,7 @@ import numpy as np
 from ...models.file_hash import file_sha256
 from ...models.text.encoders import FloatArray, SentenceEncoder
 from ...models.text.verbalise import without_repeats
-from ...models.whole_file import whole
+from ...models.whole_file import atomic_write
 from ..neo4j.catalogue import Catalogue, RelationInfo
 from ..neo4j.gateway import Connection
 from ..settings import Settings
@@ -202,7 +202,10 @@ def _write(
     ]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with whole(folder / "relations.json") as description, whole(folder / "relations.faiss") as vectors:
+        with (
+            atomic_write(folder / "relations.json") as description,
+            atomic_write(folder / "relations.faiss") as vectors,
+        ):
             faiss.write_index(index, str(vectors))
             meta = {
                 "format": FORMAT,

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from ...models.whole_file import whole
+from ...models.whole_file import atomic_write
 from ..errors import ServerError, UsageError
 from ..show.browser import post_connect_command
 
@@ -164,7 +164,7 @@ class ServerHome:
         """Write a file that only its owner can read, all of it or nothing, and return its path."""
         path = self.folder / name
         try:
-            with whole(path, private=True) as draft:
+            with atomic_write(path, private=True) as draft:
                 draft.write_text(text, encoding="utf-8")
         except OSError as error:
             raise unwritable(path, error) from error

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import urlsplit, urlunsplit
 
-from ...models.whole_file import whole
+from ...models.whole_file import atomic_write
 from ..errors import DownloadError
 from ..progress import say
 from .file_lock import lock_file
@@ -303,7 +303,7 @@ class JarCache:
         if not jars:
             return
         verified = self._read_verified() | {jar.file_name: _fingerprint(self.folder / jar.file_name) for jar in jars}
-        with whole(self.folder / "verified.json") as draft:
+        with atomic_write(self.folder / "verified.json") as draft:
             draft.write_text(json.dumps(verified, indent=0), encoding="utf-8")
 
     def _read_verified(self) -> dict[str, list[int] | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from ...models.path_pooling import Kernel, Pool, Pooling
+from ...models.path_pooling import Kernel, Pooling, PoolMode
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..neo4j.graph import ExpansionBounds
@@ -61,7 +61,7 @@ class PathPooling(ReorganiserPart):
             "paths that are pooled along: dijkstra, bfs or random-walk", source=f"{_POOLING_SOURCE}4.3.1"
         ),
     )
-    pool: Pool = field(
+    pool: PoolMode = field(
         default="mean",
         metadata=describe_field(
             "score of a path, of those of its triples: mean or max", source=f"{_POOLING_SOURCE}4.3.2"

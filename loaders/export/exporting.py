@@ -26,7 +26,7 @@ from ...engine.progress import Progress, silent
 from ..formats.freebase import FREEBASE
 from ..loads.report import number_of
 from ..writing.names import Name, read_names
-from .output import STDOUT, Output, appearing
+from .output import STDOUT, Output, publish_all
 from .writers import NTriples, TsvNames, TsvTriples, is_absolute_iri
 
 FORMATS = ("tsv", "ntriples", "parquet")
@@ -137,7 +137,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = silent
     triples = gateway.stream(stream_triples(ranks, request.load), fetch_size=CHUNK_SIZE)
     paths = [path for path in (request.path, request.names_path) if path is not None]
     num_triples = num_names = 0
-    with appearing(*paths) as outputs:
+    with publish_all(*paths) as outputs:
         triple_writer, name_writer = _writers(format_, outputs, request)
         for statement in _in_order(triples, gateway, format_, with_names=name_writer is not None):
             if isinstance(statement, HeadTriples):

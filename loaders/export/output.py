@@ -35,9 +35,9 @@ class Output:
         self._target = Path(path).resolve()
         self._direct = path == STDOUT or (self._target.exists() and not self._target.is_file())
         self._new = self._target.with_name(f".{self._target.name}.{os.getpid()}.part")
-        self._file = self._opened()
-        self._counted = _Counted(self._file)
-        self.stream = BufferedWriter(self._packed() if path.endswith(".gz") else self._counted, _BUFFER_BYTES)
+        self._file = self._open()
+        self._counted = _CountingFile(self._file)
+        self.stream = BufferedWriter(self._compress() if path.endswith(".gz") else self._counted, _BUFFER_BYTES)
 
     @property
     def size_bytes(self) -> int:
@@ -57,12 +57,12 @@ class Output:
             os.fsync(self._file.fileno())
         self._file.close()
 
-    def appear(self) -> None:
+    def publish(self) -> None:
         """Give the finished file its name."""
         if not self._direct:
             self._new.replace(self._target)
 
-    def vanish(self) -> None:
+    def discard(self) -> None:
         """Delete the draft; the old file stays."""
         for file in (self.stream, self._file):
             with suppress(OSError):
@@ -70,7 +70,7 @@ class Output:
         if not self._direct:
             self._new.unlink(missing_ok=True)
 
-    def _opened(self) -> IO[bytes]:
+    def _open(self) -> IO[bytes]:
         if self._path == STDOUT:
             if sys.stdout is None:
                 raise StorageError("standard output is closed: give a file to write to")
@@ -82,7 +82,7 @@ class Output:
         except OSError as error:
             raise StorageError(f"{self._path}: cannot be written: {error.strerror}") from error
 
-    def _packed(self) -> RawIOBase:
+    def _compress(self) -> RawIOBase:
         packer = igzip.IGzipFile(  # type: ignore[no-untyped-call]
             "", "wb", compresslevel=_PACKING_LEVEL, fileobj=self._counted, mtime=0
         )
@@ -90,7 +90,7 @@ class Output:
 
 
 @contextmanager
-def appearing(*paths: str) -> Iterator[list[Output]]:
+def publish_all(*paths: str) -> Iterator[list[Output]]:
     """Open files; if the block succeeds all get their names, else none.
 
     Raises `StorageError` when they cannot be written, `BrokenPipeError` when their reader has gone.
@@ -103,17 +103,17 @@ def appearing(*paths: str) -> Iterator[list[Output]]:
         for output in outputs:
             output.end()
         for output in outputs:
-            output.appear()
+            output.publish()
     except BaseException as error:
         for output in outputs:
-            output.vanish()
+            output.discard()
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             shown = " and ".join("standard output" if path == STDOUT else path for path in paths)
             raise StorageError(f"{shown}: cannot be written: {error.strerror}") from error
         raise
 
 
-class _Counted(RawIOBase):
+class _CountingFile(RawIOBase):
     """Passes bytes on to a file; closing it leaves the file open."""
 
     def __init__(self, file: IO[bytes]) -> None:

@@ -130,7 +130,7 @@ class LoadOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LoadPlan:
     """What a load does to the graph: the number it gets, and whether it replaces the graph's content."""
 
     number: int
@@ -147,7 +147,7 @@ def content_sha256(source: Source, subset: Subset) -> str:
     return hashlib.sha256(f"{source.kind}\n{source.digest()}\n{options}".encode()).hexdigest()
 
 
-def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> Plan:
+def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> LoadPlan:
     """Return what this load does to a graph in this state.
 
     Raises `UsageError` if the graph holds something else and the mode does not say what to do with it, `GraphError` if
@@ -165,24 +165,24 @@ def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple
         raise GraphError(f"the load of {mine.source} is being deleted: run `lodestar loads delete {mine.number}` again")
     is_whole = mine is not None and mine.finished and mine.graph_version == GRAPH_VERSION
     if mine and is_whole and not options.force and not (replaces and others):
-        return Plan(mine.number, finished=mine)
+        return LoadPlan(mine.number, finished=mine)
     if replaces:
-        return Plan(BASE_LOAD, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
+        return LoadPlan(BASE_LOAD, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
     if others and any(load.graph_version != GRAPH_VERSION for load in others):
         raise UsageError(
             "the graph was written by an older Lodestar: load it again with --replace, which puts this in its place"
         )
     if mine:
-        return Plan(mine.number, num_other_nodes=state.num_other_nodes)
+        return LoadPlan(mine.number, num_other_nodes=state.num_other_nodes)
     if unfinished := [load for load in others if not load.finished]:
         raise GraphError(
             f"the load of {unfinished[0].source} did not finish: run the same `lodestar load` again first, or give "
             "--replace to put this in its place"
         )
     if not others:
-        return Plan(BASE_LOAD, num_other_nodes=state.num_other_nodes)
+        return LoadPlan(BASE_LOAD, num_other_nodes=state.num_other_nodes)
     if options.mode == "append":
-        return Plan(max(load.number for load in others) + 1)
+        return LoadPlan(max(load.number for load in others) + 1)
     held = f"{state.num_triples:,} triples of {others[-1].source}"
     raise UsageError(f"the graph holds {held}: give --append to add to them or --replace to load in their place")
 
@@ -249,7 +249,7 @@ def load_embedded(
     return _report(manifest, counts, related, options, started_s)
 
 
-def choose_writer(options: LoadOptions, plan: Plan, counts: Counts) -> tuple[Literal["bulk", "online"], str]:
+def choose_writer(options: LoadOptions, plan: LoadPlan, counts: Counts) -> tuple[Literal["bulk", "online"], str]:
     """Return the writer for an embedded server and the reason; raise `UsageError` if the requested one cannot do it."""
     whole = plan.number == BASE_LOAD
     if options.writer == "bulk" and not whole:
@@ -328,7 +328,7 @@ def _write_online(
     stage: Stage,
     manifest: Manifest,
     source: Source,
-    plan: Plan,
+    plan: LoadPlan,
     options: LoadOptions,
     progress: Progress,
 ) -> int:
@@ -336,7 +336,9 @@ def _write_online(
     return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces)
 
 
-def _manifest(source: Source, sha256: str, plan: Plan, counts: Counts, options: LoadOptions, writer: str) -> Manifest:
+def _manifest(
+    source: Source, sha256: str, plan: LoadPlan, counts: Counts, options: LoadOptions, writer: str
+) -> Manifest:
     return Manifest(
         sha256=sha256,
         number=plan.number,

@@ -92,12 +92,12 @@ def measure_loads(heads: Iterable[StatedTriples]) -> dict[int, tuple[int, int]]:
 
 def _report_progress(heads: Iterable[StatedTriples], total: int, progress: Progress) -> Iterator[StatedTriples]:
     """Yield the input, and report progress now and then."""
-    done = said = 0
+    done = reported = 0
     for stated in heads:
         yield stated
         done += len(stated.tails)
-        if done - said >= _SAID_EACH:
-            said = done
+        if done - reported >= _SAID_EACH:
+            reported = done
             progress("checking", min(done, total), total)
     progress("checking", total, total)
 

@@ -129,7 +129,7 @@ class ByteFile:
 
     def digest(self) -> str:
         """Return the SHA-256 of the file's bytes, in hexadecimal."""
-        with self.faults_translated(), self._opened() as file:
+        with self.faults_translated(), self._open() as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     @contextmanager
@@ -137,7 +137,7 @@ class ByteFile:
         """Open the file from its start, decompressed if it is gzip; reads may be short."""
         with ExitStack() as opened:
             with self.faults_translated():
-                file = opened.enter_context(self._opened())
+                file = opened.enter_context(self._open())
                 self._raw, self._position_bytes = file, 0
                 stream: RawIOBase = file
                 packed = file.read(len(_GZIP)) == _GZIP
@@ -165,7 +165,7 @@ class ByteFile:
         return f"{self.shown}:{line}" if line else self.shown
 
     @contextmanager
-    def _opened(self) -> Iterator[FileIO]:
+    def _open(self) -> Iterator[FileIO]:
         if self._spooled:
             with FileIO(os.dup(self._spooled.fileno())) as file:
                 file.seek(0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from ...engine.errors import InputError, UsageError
-from ...models.whole_file import whole
+from ...models.whole_file import atomic_write
 from ..message_text import quote_line
 
 
@@ -80,7 +80,7 @@ class Rejects:
     def __enter__(self) -> Self:
         if self._path:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            draft = self._open.enter_context(whole(self._path))
+            draft = self._open.enter_context(atomic_write(self._path))
             self._file = self._open.enter_context(draft.open("w", encoding="utf-8"))
         return self
 

@@ -14,12 +14,12 @@ from ...engine.neo4j.load_lock import Hold
 from ...engine.neo4j.requests import Request, in_requests
 from ...engine.neo4j.templates import template
 from ...engine.progress import Progress, silent
-from ..rows import in_bytes
+from ..rows import split_by_bytes
 from ..source import RelationFacts
 from ..stage.stage import Stage
 from .manifest import Manifest, begin, finish, labels_of, request, write_relations
 from .names import BASE_LOAD, Name, read_names, with_load, write_names
-from .relations import RelationRow, counts_in_graph, num_related, refresh_counts, relation_rows
+from .relations import RelationRow, count_in_graph, num_related, refresh_counts, relation_rows
 
 BATCH_SIZE = 10_000
 
@@ -73,7 +73,7 @@ class OnlineWriter:
 
     def _write_entities(self, stage: Stage, manifest: Manifest) -> None:
         done = 0
-        for batch in in_bytes(stage.rows("results/entity_rows", self._batch_size)):
+        for batch in split_by_bytes(stage.rows("results/entity_rows", self._batch_size)):
             rows = batch.to_pylist()
             if manifest.number != BASE_LOAD:
                 rows = self._with_names_of_the_graph(rows, manifest.number)
@@ -91,14 +91,14 @@ class OnlineWriter:
 
     def _write_literals(self, stage: Stage, manifest: Manifest) -> None:
         done, labels = 0, labels_of(manifest.number)
-        for batch in in_bytes(stage.rows("results/literal_rows", self._batch_size)):
+        for batch in split_by_bytes(stage.rows("results/literal_rows", self._batch_size)):
             self._gateway.fetch(request("write_literals", literals=batch.to_pylist(), labels=labels))
             done += batch.num_rows
             self._progress("literals", done, manifest.num_literals)
 
     def _write_triples(self, stage: Stage, manifest: Manifest, rows: Sequence[RelationRow]) -> None:
         """Create the triples of relations that are new to the graph; merge the others, which is slower."""
-        present = counts_in_graph(self._gateway, rows)
+        present = count_in_graph(self._gateway, rows)
         loads = None if manifest.number == BASE_LOAD else [manifest.number]
         typed = [row for row in rows if row.stored_as is None]
         groups: tuple[tuple[str, list[RelationRow], Mapping[str, Any]], ...] = (
@@ -133,7 +133,7 @@ class OnlineWriter:
             self._gateway.execute(request("refresh_signatures", all_, numbers=numbers, batch_size=self._batch_size))
             refresh_counts(self._gateway, [*rows, *known])
         else:
-            for batch in in_bytes(stage.rows("results/entity_rows", self._batch_size)):
+            for batch in split_by_bytes(stage.rows("results/entity_rows", self._batch_size)):
                 ids = batch.column("id").to_pylist()
                 self._gateway.fetch(request("refresh_signatures_of", ids=ids, numbers=numbers))
                 done += len(ids)

@@ -107,7 +107,7 @@ running it, so that beyond this number one fixed query counts all.
 """
 
 
-class _KeptCounts(NamedTuple):
+class _StoredCounts(NamedTuple):
     """Counts of one type: all relationships, those that leave an entity, those that enter an entity or a literal."""
 
     all: int
@@ -115,12 +115,12 @@ class _KeptCounts(NamedTuple):
     entering: int
 
     @property
-    def tell(self) -> bool:
+    def are_exact(self) -> bool:
         """Whether all of them are triples."""
         return self.all == self.leaving == self.entering
 
 
-def counts_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> dict[str, int]:
+def count_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> dict[str, int]:
     """Return the number of triples of each of these relations."""
     typed = [relation.name for relation in relations if relation.stored_as is None]
     related = [relation.name for relation in relations if relation.stored_as]
@@ -131,10 +131,11 @@ def counts_in_graph(gateway: Gateway, relations: Sequence[RelationRow | Relation
             return dict.fromkeys((relation.name for relation in relations), 0) | gateway.execute(read_relation_counts())
     else:
         kept = {name: gateway.fetch(_count_relation(name)) for name in typed}
-    none = _KeptCounts(0, 0, 0)
+    none = _StoredCounts(0, 0, 0)
     found = {name: kept.get(name, none) for name in typed}
     counts = {
-        name: count.all if count.tell else gateway.execute(_count_triples_of(name)) for name, count in found.items()
+        name: count.all if count.are_exact else gateway.execute(_count_triples_of(name))
+        for name, count in found.items()
     }
     if related:
         counts |= dict.fromkeys(related, 0) | gateway.execute(Request(template("count_related"), {}, dict))
@@ -143,16 +144,16 @@ def counts_in_graph(gateway: Gateway, relations: Sequence[RelationRow | Relation
 
 def refresh_counts(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> None:
     """Bring the catalogue's counts of these relations in line with the graph."""
-    counts = counts_in_graph(gateway, relations)
+    counts = count_in_graph(gateway, relations)
     gateway.fetch(Request(template("set_relation_counts"), {"counts": counts}, lambda _: None))
 
 
-def _count_relation(name: str) -> Request[_KeptCounts]:
-    return Request(template("count_relation"), {}, lambda rows: _KeptCounts(*rows[0]), {"RELATION": name})
+def _count_relation(name: str) -> Request[_StoredCounts]:
+    return Request(template("count_relation"), {}, lambda rows: _StoredCounts(*rows[0]), {"RELATION": name})
 
 
-def _count_relations() -> Request[dict[str, _KeptCounts]]:
-    return Request(template("count_relations"), {}, lambda rows: {name: _KeptCounts(*kept) for name, *kept in rows})
+def _count_relations() -> Request[dict[str, _StoredCounts]]:
+    return Request(template("count_relations"), {}, lambda rows: {name: _StoredCounts(*kept) for name, *kept in rows})
 
 
 def _count_triples_of(name: str) -> Request[int]:

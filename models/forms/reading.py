@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Literal
 
-from .plan import DATE, NUMBER, Part, Plan, Range, date_range, number_of
-from .subjects import ONE_NAME, Subject, split_subject, subject_of
+from .plan import DATE, NUMBER, Part, Plan, Range, date_range, parse_number
+from .subjects import ONE_NAME, Subject, parse_subject, split_subject
 
 _MOST = "largest biggest highest greatest most longest tallest richest newest latest last youngest heaviest".split()
 _LEAST = "smallest lowest least fewest shortest oldest first earliest poorest lightest".split()
@@ -147,7 +147,7 @@ def _superlative(text: str) -> Plan | None:
         re.I,
     )
     if found:
-        return _read_ordering(subject_of(found["base"]), found["how"], found["words"])
+        return _read_ordering(parse_subject(found["base"]), found["how"], found["words"])
     leading = r"^(?:(?:which|what|who) (?:is|are|was|were) )?the "
     found = re.match(rf"{leading}(?P<how>most|least) (?P<adjective>{'|'.join(_MEASURED)}) (?P<base>.+)$", text, re.I)
     if found:
@@ -163,7 +163,7 @@ def _superlative(text: str) -> Plan | None:
         re.I,
     )
     if found:
-        return _read_ordering(subject_of(found["base"]), found["how"], f"{found['words']} date")
+        return _read_ordering(parse_subject(found["base"]), found["how"], f"{found['words']} date")
     return None
 
 
@@ -193,7 +193,7 @@ def _read_comparison(text: str) -> Plan | None:
     )
     if not found:
         return None
-    subject = subject_of(found["base"]) or split_subject(found["base"][:1].lower() + found["base"][1:])
+    subject = parse_subject(found["base"]) or split_subject(found["base"][:1].lower() + found["base"][1:])
     if subject is None or not (subject.modifier or subject.rest):
         return None
     words = (found["words"] or "").strip() or found["unit"] or ""
@@ -210,12 +210,12 @@ def _read_comparison(text: str) -> Plan | None:
 def _ranges(how: str, value: str, other: str | None) -> tuple[Range, Range | None]:
     """Return the range for numbers, and the range for dates if the value can be one."""
     is_date = bool(re.fullmatch(DATE, value))
-    number = None if is_date and "-" in value else number_of(value)
+    number = None if is_date and "-" in value else parse_number(value)
     if how == "between":
         assert number is not None or is_date
         second = other or value
         span = (date_range(value)[0], date_range(second)[1]) if is_date and re.fullmatch(DATE, second) else None
-        within = Range(number, number_of(second) if "-" not in second else None)
+        within = Range(number, parse_number(second) if "-" not in second else None)
         return within, Range(*span) if span else None
     with_it = how in _WITH
     above = how in _ABOVE.split("|")
@@ -240,7 +240,7 @@ def _not(text: str) -> Plan | None:
         other = _other(found["base"], found["rest"])
         return Plan(("not",), rule, (Part(f"{found['base']}?"), Part(f"{other}?", negated=True))) if other else None
     found = re.match(r"^(?P<base>.+?) without (?P<verb>[a-z]+)ing (?P<rest>.+)$", text)
-    if found and (subject := subject_of(found["base"])):
+    if found and (subject := parse_subject(found["base"])):
         return Plan(
             ("not",),
             rule,
@@ -249,7 +249,7 @@ def _not(text: str) -> Plan | None:
     found = re.match(
         r"^(?P<base>.+?) (?:that |who )?(?P<verb>do|does|did|are|is|was|were) (?:not|n't) (?P<rest>.+)$", text
     )
-    if found and (subject := subject_of(found["base"])) and subject.modifier:
+    if found and (subject := parse_subject(found["base"])) and subject.modifier:
         be = f"{found['verb']} " if found["verb"] in {"are", "is", "was", "were"} else ""
         return Plan(("not",), rule, (Part(subject.question()), Part(subject.asked(be + found["rest"]), negated=True)))
     return None
@@ -281,7 +281,7 @@ def _and_or(text: str) -> Plan | None:
         found = re.match(
             r"^(?P<base>.+?),? (?P<how>and also|and|or|as well as) (?:that |who )?(?P<rest>[a-z].+)$", text
         )
-        subject = subject_of(found["base"]) if found else None
+        subject = parse_subject(found["base"]) if found else None
         if not found or subject is None or not (subject.rest or subject.modifier):
             return None
         how = found["how"]
@@ -294,7 +294,7 @@ def _and_or(text: str) -> Plan | None:
 
 def _within(text: str) -> Plan | None:
     """Which X in A do B: intersect a narrowed subject with what the question says about it."""
-    subject = subject_of(text)
+    subject = parse_subject(text)
     if subject is None or not subject.modifier or not subject.rest:
         return None
     return Plan(
@@ -310,5 +310,5 @@ def _other(base: str, rest: str) -> str | None:
     if bare:
         found = re.match(rf"^(?P<head>.+ )(?:{ONE_NAME})$", base)
         return f"{found['head']}{bare['name']}" if found else None
-    subject = subject_of(base)
+    subject = parse_subject(base)
     return subject.asked(rest).removesuffix("?") if subject else None

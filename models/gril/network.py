@@ -196,16 +196,16 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
-    """The grown subgraph. probabilities: path probability P, (num_triples,), 0 for unseen triples. is_seen, is_kept:
-    (num_triples,). reached: entity probability, (num_nodes,). is_grown: (num_nodes,) topics and kept entities.
+class GrownSubgraph:
+    """The grown subgraph. path_probability: P, (num_triples,), 0 for unseen triples. is_seen, is_kept:
+    (num_triples,). entity_probability: (num_nodes,). is_grown: (num_nodes,) topics and kept entities.
     entities: (num_nodes, hidden), updated.
     """
 
-    probabilities: Tensor
+    path_probability: Tensor
     is_seen: Tensor
     is_kept: Tensor
-    reached: Tensor
+    entity_probability: Tensor
     is_grown: Tensor
     entities: Tensor
     layers: tuple[Layer, ...]
@@ -242,13 +242,13 @@ class GraphRetriever(nn.Module):
         nn.init.eye_(self.update_own.weight)
         nn.init.normal_(self.inverse, std=0.05)
 
-    def forward(self, inputs: GrowInputs) -> Grown:
+    def forward(self, inputs: GrowInputs) -> GrownSubgraph:
         """Return the subgraph grown from the topics."""
         num_nodes, num_triples = len(inputs.is_topic), len(inputs.heads)
         entities = self.of_entity(torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed))
-        reached = inputs.is_topic.to(entities.dtype)
+        entity_probability = inputs.is_topic.to(entities.dtype)
         is_grown = inputs.is_topic
-        probabilities = entities.new_zeros(num_triples)
+        path_probability = entities.new_zeros(num_triples)
         is_seen = torch.zeros_like(inputs.heads, dtype=torch.bool)
         is_kept = torch.zeros_like(is_seen)
         layers: list[Layer] = []
@@ -256,20 +256,24 @@ class GraphRetriever(nn.Module):
             edges = self._neighbours(inputs, is_grown)
             scores = self._scores(inputs, edges, entities)
             attention = group_softmax(scores, edges.sources, num_nodes)
-            kept = self._kept(attention.detach(), edges, inputs)
-            ways = attention * reached[edges.sources] if self.options.combine == "product" else attention
-            probabilities = probabilities.scatter_reduce(0, edges.triples, ways, "amax")
-            reached = torch.maximum(reached, group_noisy_or(ways, edges.targets, num_nodes))
+            kept = self._prune(attention.detach(), edges, inputs)
+            edge_probability = (
+                attention * entity_probability[edges.sources] if self.options.combine == "product" else attention
+            )
+            path_probability = path_probability.scatter_reduce(0, edges.triples, edge_probability, "amax")
+            entity_probability = torch.maximum(
+                entity_probability, group_noisy_or(edge_probability, edges.targets, num_nodes)
+            )
             is_seen = is_seen.index_fill(0, edges.triples, True)
             is_kept = is_kept.index_fill(0, edges.triples[kept], True)
             if self.options.entity_update:
-                entities = self._updated(entities, edges, attention * kept)
+                entities = self._update_entities(entities, edges, attention * kept)
             is_grown = is_grown.index_fill(0, edges.targets[kept], True)
             if inputs.grown_anyway is not None:
                 seen = torch.zeros_like(is_grown).index_fill(0, edges.targets, True)
                 is_grown = is_grown | (seen & inputs.grown_anyway)
             layers.append(Layer(edges.triples, edges.is_inverse, attention, kept))
-        return Grown(probabilities, is_seen, is_kept, reached, is_grown, entities, tuple(layers))
+        return GrownSubgraph(path_probability, is_seen, is_kept, entity_probability, is_grown, entities, tuple(layers))
 
     def _neighbours(self, inputs: GrowInputs, is_grown: Tensor) -> _Edges:
         """Return every triple that leaves or enters the grown nodes; a self-loop counts once."""
@@ -298,7 +302,7 @@ class GraphRetriever(nn.Module):
         scores: Tensor = self.score_out(hidden if self.score == "linear" else hidden.relu())
         return scores.squeeze(1)
 
-    def _kept(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
+    def _prune(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
         """Return which edges survive pruning, (num_edges,)."""
         options = self.options
         if options.pruning == "none":
@@ -307,16 +311,16 @@ class GraphRetriever(nn.Module):
             return among_best(attention, edges.sources, len(inputs.is_topic), options.top_k)
         low = torch.nonzero(attention <= options.sigma).squeeze(1)
         questions = inputs.question_of[edges.sources[low]]
-        left = among_best(attention[low], questions, len(inputs.questions), options.budget)
-        return torch.ones_like(edges.is_inverse).index_fill(0, low[~left], False)
+        survivors = among_best(attention[low], questions, len(inputs.questions), options.budget)
+        return torch.ones_like(edges.is_inverse).index_fill(0, low[~survivors], False)
 
-    def _updated(self, entities: Tensor, edges: _Edges, attention: Tensor) -> Tensor:
+    def _update_entities(self, entities: Tensor, edges: _Edges, attention: Tensor) -> Tensor:
         """Return h'_i = W1 h_i + W2 Σ_j α_ji h_j (equation 4) for the entities at either end of the edges."""
         places, of = torch.unique(torch.cat([edges.targets, edges.sources]), return_inverse=True)
         messages = attention[:, None] * entities.index_select(0, edges.sources)
-        heard = entities.new_zeros(len(places), entities.shape[1])
-        heard = heard.index_add(0, of[: len(edges.targets)], messages)
-        changed = self.update_own(entities.index_select(0, places)) + self.update_neighbours(heard)
+        received = entities.new_zeros(len(places), entities.shape[1])
+        received = received.index_add(0, of[: len(edges.targets)], messages)
+        changed = self.update_own(entities.index_select(0, places)) + self.update_neighbours(received)
         return entities.index_copy(0, places, changed)
 
 
@@ -400,7 +404,7 @@ class HopObjective(Shuffled[HopPredictor, int]):
         options: TrainingOptions,
         batch_size: int,
     ) -> None:
-        self._train, self._dev = (_known_hops(sets, network.max_hops) for sets in (train, dev))
+        self._train, self._dev = (_select_known_hops(sets, network.max_hops) for sets in (train, dev))
         super().__init__(network, range(len(self._train[1])), options, batch_size)
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
@@ -423,7 +427,7 @@ class HopObjective(Shuffled[HopPredictor, int]):
         return {ACCURACY: accuracy, MAJORITY: majority, "choose_by": accuracy - TIE_BREAK * loss}
 
 
-def _known_hops(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:
+def _select_known_hops(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:
     """Return the vectors of the questions with known hops, and their hops."""
     hops = [torch.from_numpy(hops_of(each.graphs, max_hops)) for each in sets]
     questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])

@@ -21,7 +21,7 @@ from ..training.trainer import fit_calibration
 from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, ReaderDescription
 from .network import EncodedQuestions, GraphRetriever, HopModel, HopObjective, HopPredictor
 from .objective import RetrieverObjective, score_triples
-from .passages import JointReader, Wanted
+from .passages import JointReader, ReaderTarget
 from .reader_training import JointNetwork, JointObjective
 from .readers import ReaderModel, new_reader, open_reader, write_reader
 from .scoring import Bridge, GrilModel
@@ -63,10 +63,10 @@ def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, Joi
     """Return a checkpoint's reader; raise `CheckpointError` if there is none, it is damaged, or its language model is
     unavailable.
     """
-    description, said = _with_reader(folder)
+    description, reader_description = _with_reader(folder)
     try:
         with readable(folder):
-            reader: Any = open_reader(said, folder / READER, device)
+            reader: Any = open_reader(reader_description, folder / READER, device)
     except CausalLMError as error:
         raise CheckpointError(f"{folder}: {error}") from error
     moved: JointReader = reader.to(torch.device(device))
@@ -198,17 +198,17 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
     return Training(phases, outcome)
 
 
-def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, Wanted]:
+def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, ReaderTarget]:
     """Return the reader's targets by question id.
 
     Raises `NothingToLearnError` for a multiple-choice question without options, or whose right answer is none of them.
     """
-    found: dict[str, Wanted] = {}
+    found: dict[str, ReaderTarget] = {}
     for question in labels:
         names = tuple(dict.fromkeys(question.answers))
         if config.joint.reads != "choosing":
             if config.joint.open_domain or question.all_named:
-                found[question.id] = Wanted(names)
+                found[question.id] = ReaderTarget(names)
             continue
         right = [place for place, option in enumerate(question.options) if option in names]
         if len(right) != 1:
@@ -216,7 +216,7 @@ def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict
                 f"{question.set_name}, question {question.id}: expected options with the right answer among them, "
                 f"found {len(question.options)} options and {len(right)} of them right: train with --reads pointing"
             )
-        found[question.id] = Wanted(names, question.options, right[0])
+        found[question.id] = ReaderTarget(names, question.options, right[0])
     return found
 
 

@@ -59,7 +59,7 @@ class EntityObjective(SubgraphObjective):
         for number, question in enumerate(questions):
             wrong = np.flatnonzero((asked == number) & ~right)
             if len(wrong) > self._num_negatives:
-                wrong = self.drawn(place, question).choice(wrong, self._num_negatives, replace=False)
+                wrong = self.generator(place, question).choice(wrong, self._num_negatives, replace=False)
             chosen += [np.flatnonzero((asked == number) & right), np.sort(wrong)]
         nodes = torch.from_numpy(np.concatenate(chosen)).to(inputs.heads.device)
         return network(inputs)[nodes], is_right[nodes].float()

@@ -82,7 +82,7 @@ class PathDecoder(nn.Module):
         written = torch.cat([self.to_token(tokens), self.end[None]])
         state = asked.new_zeros(len(paths), self.cell.hidden_size)
         before = self.start.expand(len(paths), -1)
-        begun = asked.new_zeros(len(paths))
+        prefix = asked.new_zeros(len(paths))
         ended = asked.new_zeros(len(paths))
         lengths = (paths != NO_TOKEN).sum(1)
         for place in range(paths.shape[1] + 1):
@@ -92,10 +92,10 @@ class PathDecoder(nn.Module):
             ended = torch.where(lengths == place, log_probabilities[:, -1], ended)
             if place < paths.shape[1]:
                 token = paths[:, place].clamp(min=0)
-                said = log_probabilities.gather(1, token[:, None]).squeeze(1)
-                begun = begun + torch.where(paths[:, place] != NO_TOKEN, said, 0.0)
+                chosen = log_probabilities.gather(1, token[:, None]).squeeze(1)
+                prefix = prefix + torch.where(paths[:, place] != NO_TOKEN, chosen, 0.0)
                 before = read[token]
-        return begun, begun + ended
+        return prefix, prefix + ended
 
 
 Floats = npt.NDArray[np.float32]
@@ -114,7 +114,7 @@ class PathModel:
 
     def tokens(self, vocabulary: Vocabulary) -> Tensor:
         """Return the vectors of a vocabulary, (num_tokens, dimension)."""
-        return self._encoded(vocabulary.texts)
+        return self._encode(vocabulary.texts)
 
     def score(self, questions: Sequence[str], paths: npt.NDArray[np.int64], tokens: Tensor) -> tuple[Floats, Floats]:
         """Return the log-probability of each path as a prefix, and as a whole path.
@@ -126,17 +126,17 @@ class PathModel:
         texts = list(dict.fromkeys(questions))
         row = {text: place for place, text in enumerate(texts)}
         with self._turn, torch.no_grad():
-            encoded = self._encoded(texts)
+            encoded = self._encode(texts)
             asked = torch.tensor([row[text] for text in questions], device=tokens.device)
             written = torch.from_numpy(paths).to(tokens.device)
             found = [
                 self._network(encoded[asked[at : at + AT_A_TIME]], tokens, written[at : at + AT_A_TIME])
                 for at in range(0, len(paths), AT_A_TIME)
             ]
-        begun, whole = (torch.cat(parts).float().cpu().numpy() for parts in zip(*found, strict=True))
-        return begun, whole
+        prefix, whole = (torch.cat(parts).float().cpu().numpy() for parts in zip(*found, strict=True))
+        return prefix, whole
 
-    def _encoded(self, texts: Sequence[str]) -> Tensor:
+    def _encode(self, texts: Sequence[str]) -> Tensor:
         self.vectors.encode(texts)
         stacked = np.stack([self.vectors.sentence(text) for text in texts])
         return torch.from_numpy(stacked).to(self._network.start.device)

@@ -98,10 +98,10 @@ def log_probabilities(
     begun, whole = [], []
     for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
         first, after = len(prompt), len(prompt) + len(path)
-        said = logits[row, first - 1 : after].float().log_softmax(dim=-1)
-        written = said[:-1].gather(1, tokens[row, first:after, None].to(device)).sum()
+        log_probabilities_of = logits[row, first - 1 : after].float().log_softmax(dim=-1)
+        written = log_probabilities_of[:-1].gather(1, tokens[row, first:after, None].to(device)).sum()
         begun.append(written)
-        whole.append(written + said[-1, end])
+        whole.append(written + log_probabilities_of[-1, end])
     return torch.stack(begun), torch.stack(whole)
 
 
@@ -119,7 +119,7 @@ class Prefix:
     offered: tuple[str, ...]
 
 
-Written = Mapping[str, tuple[float, float]]
+ScoredRelations = Mapping[str, tuple[float, float]]
 """The written relations with the log-probability of the path up to them, without END and with it."""
 
 
@@ -136,23 +136,23 @@ class PlanModel:
         """Return the tokens of paths over these relations."""
         return PlanText(self._tokenizer, vocabulary)
 
-    def write(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[Written]:
+    def write(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[ScoredRelations]:
         """Return, for each prefix, the `num_beams` offered relations that a beam search writes, with scores.
 
         A trie of the offered relations constrains the search: it can write no other relation, and none if none is
         offered. Relations with the same words are written as one, and get the same score.
         """
-        found: list[Written] = [{} for _ in prefixes]
+        found: list[ScoredRelations] = [{} for _ in prefixes]
         asked = [number for number, prefix in enumerate(prefixes) if prefix.offered]
         with self._turn, torch.inference_mode():
             for start in range(0, len(asked), AT_A_TIME):
                 batch = asked[start : start + AT_A_TIME]
-                chosen = self._chosen([prefixes[number] for number in batch], text, num_beams)
+                chosen = self._beam_search([prefixes[number] for number in batch], text, num_beams)
                 for number, steps in zip(batch, chosen, strict=True):
-                    found[number] = self._scored(prefixes[number], steps, text)
+                    found[number] = self._score(prefixes[number], steps, text)
         return found
 
-    def _chosen(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[list[str]]:
+    def _beam_search(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[list[str]]:
         """Return what a constrained beam search writes."""
         from transformers import GenerationConfig
 
@@ -190,7 +190,7 @@ class PlanModel:
             for place, each in enumerate(of_tokens)
         ]
 
-    def _scored(self, prefix: Prefix, steps: Sequence[str], text: PlanText) -> Written:
+    def _score(self, prefix: Prefix, steps: Sequence[str], text: PlanText) -> ScoredRelations:
         prompt = text.prompt(prefix.question, prefix.topic)
         distinct = {text.path((*prefix.path, step)): None for step in steps}
         if not distinct:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..kept import Kept
+from ..lru_cache import LRUCache
 from ..subgraphs import UNNAMED, Floats, Ints, QuestionGraphs, distance_encoding
 from ..text.vectors import TextVectors
 from .config import TripleDescription
@@ -116,7 +116,7 @@ class TripleScorer(nn.Module):
         """Return the logit of each triple, (num_triples,)."""
         heads, head_of = torch.unique(inputs.heads, return_inverse=True)
         tails, tail_of = torch.unique(inputs.tails, return_inverse=True)
-        return self.of_projected(
+        return self.score_projected(
             self.of_question(inputs.questions),
             self.of_relation(inputs.relations),
             self._nodes(self.of_head, inputs, heads) + self.of_head_distance(inputs.distances[heads]),
@@ -129,7 +129,7 @@ class TripleScorer(nn.Module):
         is_named = inputs.is_named[nodes][:, None]
         return torch.where(is_named, layer(inputs.entities[nodes]), layer(self.unnamed))
 
-    def of_projected(
+    def score_projected(
         self, questions: Tensor, relations: Tensor, heads: Tensor, tails: Tensor, inputs: TripleInputs
     ) -> Tensor:
         """Return the logits from the projections, (num, hidden) each, block by block."""
@@ -179,8 +179,8 @@ class TripleModel:
         self._vectors = vectors
         self._device = network.unnamed.device
         self._turn = threading.RLock()
-        self._of_relations: Kept[str, Tensor] = Kept(MAX_KEPT)
-        self._of_entities: Kept[str, Tensor] = Kept(MAX_KEPT)
+        self._of_relations: LRUCache[str, Tensor] = LRUCache(MAX_KEPT)
+        self._of_entities: LRUCache[str, Tensor] = LRUCache(MAX_KEPT)
 
     def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
         """Return the logit of each triple, (num_triples,)."""
@@ -201,7 +201,7 @@ class TripleModel:
                 distances,
                 *map(self._tensor, (columns.question_of, columns.heads, columns.relation_of, columns.tails)),
             )
-            scores = network.of_projected(
+            scores = network.score_projected(
                 network.of_question(self._tensor(self._vectors.stacked(columns.questions))),
                 self._relations(columns.relations),
                 entities[text_of, 0] + network.of_head_distance(distances),

@@ -171,7 +171,7 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
                 for question, (_, inputs) in enumerate(encoded.whole()):
                     yield encoded.graphs, question, self.triple_scores(inputs).cpu().numpy()
 
-    def drawn(self, place: int, question: int) -> np.random.Generator:
+    def generator(self, place: int, question: int) -> np.random.Generator:
         """Return the random generator of a question's negatives in this epoch."""
         return np.random.default_rng((self.training.seed, self.epoch, place, question))
 
@@ -202,7 +202,7 @@ class TripleObjective(SubgraphObjective):
         is_positive = encoded.graphs.is_positive[span]
         negatives = np.flatnonzero(~is_positive)
         if len(negatives) > self._num_negatives:
-            negatives = self.drawn(place, question).choice(negatives, self._num_negatives, replace=False)
+            negatives = self.generator(place, question).choice(negatives, self._num_negatives, replace=False)
         rows: Ints = span.start + np.concatenate([np.flatnonzero(is_positive), np.sort(negatives)])
         return rows
 

@@ -28,14 +28,14 @@ from .losses import (
 )
 from .texts import Texts
 
-Asked = Sequence[tuple[Example, Candidates]]
+ExampleCandidates = Sequence[tuple[Example, Candidates]]
 """Examples of one file, each with some of its candidates."""
 
 
 class Reader(Protocol):
     """Scores candidates with a network."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: ExampleCandidates) -> Tensor:
         """Return the logits of all candidates, example by example, (num_candidates,)."""
         ...
 
@@ -47,7 +47,7 @@ class Reader(Protocol):
 class CrossReader:
     """Encodes question and path together; s is the sigmoid of the logit."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: ExampleCandidates) -> Tensor:
         """Return the logits of all candidates, (num_candidates,)."""
         pairs = [pair for example, candidates in asked for pair in pairs_of(examples, example, candidates)]
         found: Tensor = network(cross_batch(texts, pairs).to(device_of(network)))
@@ -61,7 +61,7 @@ class CrossReader:
 class DualReader:
     """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: ExampleCandidates) -> Tensor:
         """Return the stop scores of all candidates, (num_candidates,)."""
         some, candidates = zip(*asked, strict=True)
         stop, extend = network(dual_batch(texts, examples.table, some, candidates).to(device_of(network)))
@@ -87,7 +87,7 @@ section 4.1), in random order. walks: random paths in the graph (STAR without ha
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class TrainingPool:
     """Positives with their shares, and negatives, hardest first if the dual encoder chose them."""
 
     positives: Candidates
@@ -104,7 +104,7 @@ def pool_of(
     num_positives: int,
     num_negatives: int,
     chance: random.Random,
-) -> Pool:
+) -> TrainingPool:
     """Return the pool of a question. shares, shortlist: (num_reachable,), the latter the dual encoder's scores.
 
     A path to a right answer is never a negative.
@@ -118,7 +118,7 @@ def pool_of(
         drawn_from = example.reachable.at(wrong) if negatives == "walks" else example.negatives
         drawn = chance.sample(range(len(drawn_from)), min(num_negatives, len(drawn_from)))
         chosen = drawn_from.at(np.array(drawn, dtype=np.int64))
-    return Pool(example.reachable.at(best), shares[best] / shares[best].sum(), chosen)
+    return TrainingPool(example.reachable.at(best), shares[best] / shares[best].sum(), chosen)
 
 
 EXAMPLES_AT_ONCE = 16
@@ -157,8 +157,8 @@ class PoolObjective:
         self.training = training
         self.seed = training.seed
         self.mix = mix
-        self._pools = self._pooled(train_stop)
-        self._weights = self._weighted() if options.path_weights else {}
+        self._pools = self._make_pools(train_stop)
+        self._weights = self._path_weights() if options.path_weights else {}
         self._hardest: dict[Key, Ints] = {}
         self._batches: list[list[Key]] = []
         self._order(0)
@@ -181,9 +181,9 @@ class PoolObjective:
         """Batches per epoch; each comes from one mined file."""
         return len(self._batches)
 
-    def _pooled(self, stop: Sequence[Sequence[Floats]]) -> dict[Key, Pool]:
+    def _make_pools(self, stop: Sequence[Sequence[Floats]]) -> dict[Key, TrainingPool]:
         options = self.options
-        pools: dict[Key, Pool] = {}
+        pools: dict[Key, TrainingPool] = {}
         for number, examples in enumerate(self.train):
             for at, example in enumerate(examples.examples):
                 shares = shares_of(example, options.positives, options.any_weight)
@@ -199,7 +199,7 @@ class PoolObjective:
                     )
         return pools
 
-    def _weighted(self) -> dict[tuple[int, int, bool], float]:
+    def _path_weights(self) -> dict[tuple[int, int, bool], float]:
         """Return the weight of each path per class: by file, path and whether it is a positive."""
         options = self.options
         classes: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
@@ -284,7 +284,7 @@ class PoolObjective:
         scores = self.reader.score(logits, self.options.temperature)
         return path_weighted_contrastive(scores, is_positive, weights, self.options.temperature, shares)
 
-    def score(self, examples: ExampleSet, asked: Asked) -> list[Floats]:
+    def score(self, examples: ExampleSet, asked: ExampleCandidates) -> list[Floats]:
         """Return the logits of each example's candidates, (num_candidates,) each."""
         network = self._network
         training = network.training

@@ -102,7 +102,7 @@ class DualEncoder(nn.Module):
             lengths.append(torch.full((len(last),), depth, device=hops.device))
         return PathStates(torch.cat(found), torch.cat(lengths))
 
-    def promised(self, states: Tensor) -> Tensor:
+    def encode_prefixes(self, states: Tensor) -> Tensor:
         """Return the encodings of paths as prefixes, unit vectors, (num_paths, dimension)."""
         return normalize(states + self.promise(states), dim=-1)
 
@@ -119,7 +119,7 @@ class DualEncoder(nn.Module):
         cost = self.hop_costs(questions, paths.num_hops[batch.paths])
         scale = self.log_scale.exp()
         stop = scale * (paths.states[batch.paths] * questions).sum(dim=-1) + cost
-        extend = scale * (self.promised(paths.states)[batch.paths] * questions).sum(dim=-1) + cost
+        extend = scale * (self.encode_prefixes(paths.states)[batch.paths] * questions).sum(dim=-1) + cost
         return stop, extend
 
 

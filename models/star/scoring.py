@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..kept import Kept
+from ..lru_cache import LRUCache
 from ..splitting import Splitting
 from ..text.vectors import TextVectors
 from ..text.verbalise import Hop, verbalise_hop, verbalise_path
@@ -195,8 +195,8 @@ class StarModel:
         self._device = device_of(checkpoint.dual)
         self._turn = threading.RLock()
         self._of_texts, self._of_pairs, self._of_paths = Splitting(), Splitting(), Splitting(PATHS_AT_ONCE)
-        self._texts: Kept[str, Tensor] = Kept(MAX_KEPT_TEXTS)
-        self._paths: Kept[HopSequence, Tensor] = Kept(MAX_KEPT_PATHS)
+        self._texts: LRUCache[str, Tensor] = LRUCache(MAX_KEPT_TEXTS)
+        self._paths: LRUCache[HopSequence, Tensor] = LRUCache(MAX_KEPT_PATHS)
 
     def encode_ahead(self, questions: Iterable[str], paths: Iterable[HopSequence]) -> None:
         """Encode what is not cached in a few batches: questions, hops, and paths composed of them."""
@@ -204,7 +204,7 @@ class StarModel:
             missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
             hops = {hop for path in missing for hop in path}
             self._encode_texts([*questions, *sorted(map(verbalise_hop, hops))])
-            self._composed(missing)
+            self._compose(missing)
 
     def _encode_texts(self, texts: Sequence[str]) -> None:
         missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
@@ -213,12 +213,12 @@ class StarModel:
             some = missing[at : at + TEXTS_AT_ONCE]
             parts, rows = split_batches(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
             with torch.inference_mode():
-                encoded = torch.cat([self._of_texts(part, self._encoded) for part in parts])
+                encoded = torch.cat([self._of_texts(part, self._encode) for part in parts])
             for text, row in zip(some, rows.tolist(), strict=True):
                 self._texts.keep(text, encoded[row].clone())
         self.encoding_s += time.perf_counter() - started
 
-    def _composed(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
+    def _compose(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
         """Return the state of each path, composed from its parent's unless cached."""
         wanted = dict.fromkeys(paths)
         states = {path: self._paths[path] for path in wanted if path in self._paths}
@@ -231,20 +231,20 @@ class StarModel:
                 missing.setdefault(len(part), []).append(part)
         for _, some in sorted(missing.items()):
             with torch.inference_mode():
-                composed = self._of_paths(some, lambda part: self._stepped(part, states))
+                composed = self._of_paths(some, lambda part: self._extend(part, states))
             for path, state in zip(some, composed, strict=True):
                 states[path] = state
                 self._paths.keep(path, state.clone())
         return states
 
-    def _stepped(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
+    def _extend(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
         """Return the states of paths of one length, composed from their parents'."""
         last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
         if len(paths[0]) == 1:
             return last
         return self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in paths]), last)
 
-    def _encoded(self, texts: TextBatch) -> Tensor:
+    def _encode(self, texts: TextBatch) -> Tensor:
         return self.checkpoint.dual.encode(texts.to(self._device))
 
     def _text(self, text: str) -> Tensor:
@@ -256,7 +256,7 @@ class StarModel:
         """Return stop and extend of the dual encoder, (num_paths,) each; `question` has no topic mention."""
         network = self.checkpoint.dual
         with self._turn, torch.inference_mode():
-            composed = self._composed(paths)
+            composed = self._compose(paths)
             vector = self._text(question)
             scale = network.log_scale.exp()
 
@@ -265,7 +265,7 @@ class StarModel:
                 num_hops = torch.tensor([len(path) for path in some], device=self._device)
                 cost = network.hop_costs(vector.expand(len(some), -1), num_hops)
                 stop = scale * (states @ vector) + cost
-                extend = scale * (network.promised(states) @ vector) + cost
+                extend = scale * (network.encode_prefixes(states) @ vector) + cost
                 return torch.stack([stop, extend], dim=1).float()
 
             both = self._of_paths(paths, scored).cpu().numpy()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..kept import Kept
+from ..lru_cache import LRUCache
 from .backbone import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Texts:
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
         self.tokenizer = tokenizer
-        self._kept: Kept[str, Tokens] = Kept(MAX_KEPT)
+        self._kept: LRUCache[str, Tokens] = LRUCache(MAX_KEPT)
         self._first = _id(tokenizer.cls_token_id, tokenizer.bos_token_id)
         self._last = _id(tokenizer.sep_token_id, tokenizer.eos_token_id)
         self._padding = _id(tokenizer.pad_token_id, 0)

@@ -34,7 +34,7 @@ _ERF_SCALE = np.float32(0.3275911)
 _ROOT_HALF = np.float32(np.sqrt(0.5))
 
 
-class Bert:
+class NumpyBert:
     """The network; `weights` by their names in `BertModel`, each float32."""
 
     def __init__(self, weights: Mapping[str, Floats], *, num_layers: int, num_heads: int, epsilon: float) -> None:
@@ -136,7 +136,7 @@ _turn = threading.Lock()
 class PlainEncoder:
     """A BERT with its tokenizer; `plain_encoder` reads one."""
 
-    def __init__(self, bert: Bert, tokenizer: Tokenizer) -> None:
+    def __init__(self, bert: NumpyBert, tokenizer: Tokenizer) -> None:
         self.bert = bert
         self._tokenizer = tokenizer
         added = tokenizer.get_added_tokens_decoder()
@@ -180,7 +180,7 @@ def plain_encoder(folder: Path) -> PlainEncoder | None:
             return None
         weights = _weights(folder / "model.safetensors", weight_names(config["num_hidden_layers"]))
         tokenizer = _tokenizer(folder, min(sentence["max_seq_length"], config["max_position_embeddings"]))
-        bert = Bert(
+        bert = NumpyBert(
             weights,
             num_layers=config["num_hidden_layers"],
             num_heads=config["num_attention_heads"],

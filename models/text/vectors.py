@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..kept import Kept
+from ..lru_cache import LRUCache
 from .encoders import FloatArray, SentenceEncoder
 
 Entry = tuple[FloatArray, FloatArray | None]
@@ -184,7 +184,7 @@ class TextVectors:
         self.encoding_s = 0.0
         """Seconds spent in the encoder so far."""
         self._turn = threading.RLock()
-        self._entries: Kept[str, Entry] = Kept(max_texts)
+        self._entries: LRUCache[str, Entry] = LRUCache(max_texts)
 
     def encode(self, texts: Iterable[str], *, lasting: bool = False) -> None:
         """Encode the texts that are not cached."""

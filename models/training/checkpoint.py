@@ -25,7 +25,7 @@ from torch import Tensor
 
 from ..file_hash import file_sha256
 from ..one_line import one_line
-from ..whole_file import storage_errors, whole
+from ..whole_file import atomic_write, storage_errors
 from .description import FORMAT, CheckpointError, DescriptionT, ModelDescription, decode_dataclass, load_description
 
 CARD = "README.md"
@@ -178,7 +178,7 @@ def write_state(path: Path, state: TrainingState, resolved: Mapping[str, Any]) -
         resolved=dict(resolved),
     )
     try:
-        with whole(path) as draft:
+        with atomic_write(path) as draft:
             save_file(tensors, draft, {"training": json.dumps(asdict(fields))})
     except SafetensorError as error:
         raise OSError(f"{path}: {error}") from error
@@ -238,12 +238,14 @@ def copy_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().cpu().clone() for name, tensor in weights.items()}
 
 
-def restore_weights(weights: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
+def restore_weights(weights: Mapping[str, Tensor], saved_weights: Mapping[str, Tensor]) -> None:
     """Copy saved weights into a network; raise `TrainingStateError` if they belong to another network."""
-    if {name: tensor.shape for name, tensor in weights.items()} != {name: each.shape for name, each in kept.items()}:
+    if {name: tensor.shape for name, tensor in weights.items()} != {
+        name: each.shape for name, each in saved_weights.items()
+    }:
         raise TrainingStateError(
             "the state belongs to another network: name another --out, or give --fresh to begin anew"
         )
     with torch.no_grad():
         for name, tensor in weights.items():
-            tensor.copy_(kept[name])
+            tensor.copy_(saved_weights[name])

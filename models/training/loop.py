@@ -179,14 +179,14 @@ class _Training:
         )
         self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
         self.scaler = torch.amp.GradScaler(enabled=options.precision == "fp16" and torch.cuda.is_available())
-        self.wrapped = self._wrapped()
+        self.wrapped = self._wrap()
         self.history: list[dict[str, float]] = []
         self.best: dict[str, torch.Tensor] = {}
         self.seconds_before = 0.0
         self.started_s = self.saved_s = time.monotonic()
 
     def run(self) -> Trained:
-        epoch, step = self._resumed()
+        epoch, step = self._resume()
         for number in range(epoch, self.options.epochs):
             if self._is_over():
                 break
@@ -229,14 +229,14 @@ class _Training:
 
     def _finish_epoch(self, epoch: int) -> None:
         self.network.eval()
-        figures = self._agreed(dict(self.objective.evaluate()))
+        figures = self._share_figures(dict(self.objective.evaluate()))
         self.history.append(figures)
         if self._best_epoch() == epoch:
             self.best = copy_weights(self.objective.saved())
         self.report_epoch(epoch, figures)
         self._save(epoch + 1, 0)
 
-    def _agreed(self, figures: dict[str, float]) -> dict[str, float]:
+    def _share_figures(self, figures: dict[str, float]) -> dict[str, float]:
         """Return rank 0's figures, so that all ranks decide alike."""
         if self.shard[1] == 1:
             return figures
@@ -253,7 +253,7 @@ class _Training:
         """Whether the last `patience` epochs brought no improvement."""
         return bool(self.history) and len(self.history) - 1 - self._best_epoch() >= self.options.patience
 
-    def _resumed(self) -> tuple[int, int]:
+    def _resume(self) -> tuple[int, int]:
         state = read_state(self.state_path, self.resolved)
         if state is None:
             return 0, 0
@@ -285,7 +285,7 @@ class _Training:
     def _seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self.started_s
 
-    def _wrapped(self) -> nn.Module:
+    def _wrap(self) -> nn.Module:
         network = self.network
         if self.options.compile:
             network.compile()

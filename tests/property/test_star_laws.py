@@ -12,7 +12,7 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from lodestar.models.kept import Kept
+from lodestar.models.lru_cache import LRUCache
 from lodestar.models.mined import MinedFileError
 from lodestar.models.star.batches import part_of
 from lodestar.models.star.examples import ROOT, PathTable
@@ -202,7 +202,7 @@ def test_ranks_take_each_question_of_a_batch_once(batch: list[int], num_ranks: i
 
 @given(size=st.integers(1, 4), used=st.lists(st.integers(0, 8), max_size=40))
 def test_the_cache_keeps_what_was_used_last(size: int, used: list[int]) -> None:
-    kept: Kept[int, int] = Kept(size)
+    kept: LRUCache[int, int] = LRUCache(size)
     for key in used:
         if key in kept:
             assert kept[key] == key

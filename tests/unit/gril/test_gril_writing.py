@@ -10,7 +10,7 @@ import torch
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
-from lodestar.models.gril.passages import Wanted
+from lodestar.models.gril.passages import ReaderTarget
 from lodestar.models.gril.reader_training import JointNetwork
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge
@@ -47,7 +47,7 @@ def options(language_model: str, **changes: object) -> JointOptions:
     return replace(given, **changes)  # type: ignore[arg-type]
 
 
-def network_of(joint: JointOptions, wanted: dict[str, Wanted] | None = None) -> JointNetwork:
+def network_of(joint: JointOptions, wanted: dict[str, ReaderTarget] | None = None) -> JointNetwork:
     torch.manual_seed(0)
     reader = new_reader(joint)
     retriever = GraphRetriever(26, 8, "mlp", GrowOptions(num_layers=2))
@@ -72,7 +72,7 @@ def test_the_loss_reaches_the_retriever_the_bridge_and_the_factors_and_nothing_o
     of_reader = {name for name in found if name.startswith("reader.")}
     assert of_reader
     assert all("lora_" in name for name in of_reader)
-    assert all("lora_" in name for name in network.learned() if name.startswith("reader."))
+    assert all("lora_" in name for name in network.trained_weights() if name.startswith("reader."))
 
 
 def test_separate_without_the_token_the_factors_alone_learn(llama: str) -> None:
@@ -158,7 +158,7 @@ def config(language_model: str, **joint: object) -> GrilConfig:
 
 
 def train(
-    folder: Path, chosen: GrilConfig, watcher: Watcher | None = None, wanted: dict[str, Wanted] | None = None
+    folder: Path, chosen: GrilConfig, watcher: Watcher | None = None, wanted: dict[str, ReaderTarget] | None = None
 ) -> GrilDescription:
     encode = LetterEncoder().encode
     sets = [question_graphs(0, 6)], [question_graphs(9, 12)]
@@ -199,7 +199,7 @@ def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_pa
 
 def test_in_the_open_domain_it_learns_answers_that_no_graph_has(llama: str, tmp_path: Path) -> None:
     graphs = question_graphs(0, 6)
-    wanted = {id_: Wanted(("nowhere",)) for id_ in (*graphs.texts.ids, *question_graphs(9, 12).texts.ids)}
+    wanted = {id_: ReaderTarget(("nowhere",)) for id_ in (*graphs.texts.ids, *question_graphs(9, 12).texts.ids)}
     description = train(tmp_path, config(llama, graph_supervision=False, prior_weight=0.1), wanted=wanted)
     assert description.figures.keys() == {"hops", "reader"}
 

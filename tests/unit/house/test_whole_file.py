@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import StorageError
 from lodestar.engine.whole_file import storing, write_whole
-from lodestar.models.whole_file import ABANDONED_S, check_place, whole
+from lodestar.models.whole_file import ABANDONED_S, atomic_write, check_place
 
 
 def test_what_was_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
     file = tmp_path / "a.bin"
     file.write_bytes(b"before")
-    with whole(file) as draft:
+    with atomic_write(file) as draft:
         draft.write_bytes(b"after")
         assert file.read_bytes() == b"before"
     assert file.read_bytes() == b"after"
@@ -27,7 +27,7 @@ def test_what_was_written_takes_the_place_of_what_was_there(tmp_path: Path) -> N
 def test_a_failure_leaves_what_was_there_and_no_draft(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("before")
-    with pytest.raises(RuntimeError), whole(file) as draft:
+    with pytest.raises(RuntimeError), atomic_write(file) as draft:
         draft.write_text("half")
         raise RuntimeError
     assert file.read_text() == "before"
@@ -49,7 +49,7 @@ def test_several_writers_at_once_leave_one_of_their_files(tmp_path: Path) -> Non
 def test_only_the_owner_reads_a_private_file(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text("before")
-    with whole(file, private=True) as draft:
+    with atomic_write(file, private=True) as draft:
         assert stat.S_IMODE(draft.stat().st_mode) == 0o600
         draft.write_text("after")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

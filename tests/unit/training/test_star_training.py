@@ -219,7 +219,8 @@ def test_a_state_of_another_configuration_is_refused_with_what_differs(tmp_path:
     path = tmp_path / "state.safetensors"
     write_state(path, state(), {"network": "dual", "encoder": "a"})
     with pytest.raises(
-        TrainingStateError, match=r"belongs to another training \(encoder differs\): name another --out, or give --fresh"
+        TrainingStateError,
+        match=r"belongs to another training \(encoder differs\): name another --out, or give --fresh",
     ):
         read_state(path, {"network": "dual", "encoder": "b"})
     with pytest.raises(TrainingStateError, match="belongs to another training"):

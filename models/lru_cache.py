@@ -10,7 +10,7 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")
 
 
-class Kept(Generic[KeyT, ValueT]):
+class LRUCache(Generic[KeyT, ValueT]):
     """Keeps at most `size` values by key. Not thread-safe."""
 
     def __init__(self, size: int) -> None:
