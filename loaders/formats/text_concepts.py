@@ -27,8 +27,30 @@ MAX_PHRASE_WORDS = 4
 MIN_SNIPPETS = 2
 """The number of snippets a phrase must occur in, unless it is written as a name."""
 MIN_LETTERS = 3
-
 _SNIPPETS_AT_ONCE = 64
+LABELS = (
+    "person",
+    "organization",
+    "location",
+    "event",
+    "work",
+    "product",
+    "disease",
+    "symptom",
+    "drug",
+    "organism",
+    "chemical",
+    "method",
+)
+"""The default entity types. Ours."""
+THRESHOLD = 0.5
+"""GLiNER's own."""
+_WORD = re.compile(r"\w+(?:[-_]\w+)*|\S")
+"""GLiNER's definition of a word."""
+_MAX_WORDS = 384
+_MAX_PIECES = 512
+_GLINER_SNIPPETS_AT_ONCE = 16
+_FILES = ["*.json", "*.safetensors", "*.model", "*.txt"]
 
 
 class ConceptFinder(Protocol):
@@ -51,6 +73,11 @@ class ConceptFinder(Protocol):
     def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
         """Yield the concepts of each snippet."""
         ...
+
+
+def concept_id(concept: str) -> str:
+    """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
+    return " ".join(fold(concept).replace("\0", " ").split())
 
 
 class SpacyConcepts:
@@ -82,62 +109,6 @@ class SpacyConcepts:
             yield [span.text for span in spans]
 
 
-class ListedConcepts:
-    """The names of a list, wherever their words occur, the longest first; case and accents are ignored."""
-
-    learns = False
-
-    def __init__(self, names: Iterable[str], digest: str) -> None:
-        words = (tuple(token.folded for token in tokenise(name)) for name in names)
-        self._names = {each for each in words if each}
-        self._longest = max(map(len, self._names), default=0)
-        self.options: Mapping[str, str] = {"concepts": digest}
-
-    def learn(self, snippets: Iterable[str]) -> None:
-        """Do nothing: there is nothing to learn."""
-
-    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the listed names in each snippet."""
-        for snippet in snippets:
-            yield list(_longest_of(snippet, tokenise(snippet), self._names, self._longest))
-
-
-class RecurringPhrases:
-    """Runs of content words, at most `MAX_PHRASE_WORDS`, that occur in two snippets or are written as names.
-
-    A fallback without a pipeline: its phrases are noisier than a recogniser's entities. Candidates end at function
-    words and at punctuation, as in RAKE (Rose et al., 2010); preferring the longest recurring one is our own choice.
-    Function words are English.
-    """
-
-    learns = True
-    options: Mapping[str, str] = {"phrases": f"{MAX_PHRASE_WORDS} words, {MIN_SNIPPETS} snippets"}
-
-    def __init__(self) -> None:
-        self._recurring: set[tuple[str, ...]] = set()
-
-    def learn(self, snippets: Iterable[str]) -> None:
-        """Count the snippets of each phrase."""
-        counts: Counter[tuple[str, ...]] = Counter()
-        for snippet in snippets:
-            counts.update({phrase for run in _runs(snippet) for phrase in _phrases(run)})
-        self._recurring = {phrase for phrase, count in counts.items() if count >= MIN_SNIPPETS}
-
-    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the phrases of each snippet."""
-        for snippet in snippets:
-            found: list[str] = []
-            for run in _runs(snippet):
-                names = {tuple(token.folded for token in name) for name in _names_in(run, snippet)}
-                found += _longest_of(snippet, run, self._recurring | names, MAX_PHRASE_WORDS)
-            yield found
-
-
-def concept_id(concept: str) -> str:
-    """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
-    return " ".join(fold(concept).replace("\0", " ").split())
-
-
 def _load_pipeline(name: str) -> Language:
     try:
         import spacy
@@ -151,80 +122,6 @@ def _load_pipeline(name: str) -> Language:
         raise UsageError(
             f"--pipeline {name}: not installed; python -m spacy download {name}, or name the folder of one"
         ) from error
-
-
-def _runs(snippet: str) -> Iterator[list[Token]]:
-    """Yield runs of content words with only blanks and hyphens between them."""
-    run: list[Token] = []
-    tokens = tokenise(snippet)
-    for token, has_content in zip(tokens, content_words(tokens), strict=True):
-        if run and (not has_content or snippet[run[-1].end : token.start].strip(" -")):
-            yield run
-            run = []
-        if has_content:
-            run.append(token)
-    if run:
-        yield run
-
-
-def _phrases(run: Sequence[Token]) -> Iterator[tuple[str, ...]]:
-    words = [token.folded for token in run]
-    for start in range(len(words)):
-        for end in range(start + 1, min(len(words), start + MAX_PHRASE_WORDS) + 1):
-            if any(sum(map(str.isalpha, word)) >= MIN_LETTERS for word in words[start:end]):
-                yield tuple(words[start:end])
-
-
-def _names_in(run: Sequence[Token], snippet: str) -> Iterator[list[Token]]:
-    """Yield adjacent capitalised words, except one alone at the start of a sentence."""
-    name: list[Token] = []
-    for token in [*run, None]:
-        if token is not None and token.text[0].isupper() and len(name) < MAX_PHRASE_WORDS:
-            name.append(token)
-            continue
-        starts = name and snippet[: name[0].start].rstrip()[-1:] in ("", ".", "!", "?", ":", "•")
-        if name and (len(name) > 1 or not starts) and len(name[0].text) > 1:
-            yield name
-        name = [token] if token is not None and token.text[0].isupper() else []
-
-
-def _longest_of(text: str, tokens: Sequence[Token], known: set[tuple[str, ...]], longest: int) -> Iterator[str]:
-    """Yield the longest known runs of words from left to right, as spelled."""
-    start = 0
-    while start < len(tokens):
-        for end in range(min(len(tokens), start + longest), start, -1):
-            if tuple(token.folded for token in tokens[start:end]) in known:
-                yield text[tokens[start].start : tokens[end - 1].end]
-                start = end
-                break
-        else:
-            start += 1
-
-
-LABELS = (
-    "person",
-    "organization",
-    "location",
-    "event",
-    "work",
-    "product",
-    "disease",
-    "symptom",
-    "drug",
-    "organism",
-    "chemical",
-    "method",
-)
-"""The default entity types. Ours."""
-THRESHOLD = 0.5
-"""GLiNER's own."""
-
-_WORD = re.compile(r"\w+(?:[-_]\w+)*|\S")
-"""GLiNER's definition of a word."""
-_MAX_WORDS = 384
-_MAX_PIECES = 512
-_GLINER_SNIPPETS_AT_ONCE = 16
-_FILES = ["*.json", "*.safetensors", "*.model", "*.txt"]
 
 
 class GlinerConcepts:
@@ -313,3 +210,102 @@ def _fetch_model(name: str) -> str:
     from huggingface_hub import snapshot_download
 
     return str(snapshot_download(name, allow_patterns=_FILES))
+
+
+class ListedConcepts:
+    """The names of a list, wherever their words occur, the longest first; case and accents are ignored."""
+
+    learns = False
+
+    def __init__(self, names: Iterable[str], digest: str) -> None:
+        words = (tuple(token.folded for token in tokenise(name)) for name in names)
+        self._names = {each for each in words if each}
+        self._longest = max(map(len, self._names), default=0)
+        self.options: Mapping[str, str] = {"concepts": digest}
+
+    def learn(self, snippets: Iterable[str]) -> None:
+        """Do nothing: there is nothing to learn."""
+
+    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the listed names in each snippet."""
+        for snippet in snippets:
+            yield list(_longest_of(snippet, tokenise(snippet), self._names, self._longest))
+
+
+class RecurringPhrases:
+    """Runs of content words, at most `MAX_PHRASE_WORDS`, that occur in two snippets or are written as names.
+
+    A fallback without a pipeline: its phrases are noisier than a recogniser's entities. Candidates end at function
+    words and at punctuation, as in RAKE (Rose et al., 2010); preferring the longest recurring one is our own choice.
+    Function words are English.
+    """
+
+    learns = True
+    options: Mapping[str, str] = {"phrases": f"{MAX_PHRASE_WORDS} words, {MIN_SNIPPETS} snippets"}
+
+    def __init__(self) -> None:
+        self._recurring: set[tuple[str, ...]] = set()
+
+    def learn(self, snippets: Iterable[str]) -> None:
+        """Count the snippets of each phrase."""
+        counts: Counter[tuple[str, ...]] = Counter()
+        for snippet in snippets:
+            counts.update({phrase for run in _runs(snippet) for phrase in _phrases(run)})
+        self._recurring = {phrase for phrase, count in counts.items() if count >= MIN_SNIPPETS}
+
+    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the phrases of each snippet."""
+        for snippet in snippets:
+            found: list[str] = []
+            for run in _runs(snippet):
+                names = {tuple(token.folded for token in name) for name in _names_in(run, snippet)}
+                found += _longest_of(snippet, run, self._recurring | names, MAX_PHRASE_WORDS)
+            yield found
+
+
+def _runs(snippet: str) -> Iterator[list[Token]]:
+    """Yield runs of content words with only blanks and hyphens between them."""
+    run: list[Token] = []
+    tokens = tokenise(snippet)
+    for token, has_content in zip(tokens, content_words(tokens), strict=True):
+        if run and (not has_content or snippet[run[-1].end : token.start].strip(" -")):
+            yield run
+            run = []
+        if has_content:
+            run.append(token)
+    if run:
+        yield run
+
+
+def _phrases(run: Sequence[Token]) -> Iterator[tuple[str, ...]]:
+    words = [token.folded for token in run]
+    for start in range(len(words)):
+        for end in range(start + 1, min(len(words), start + MAX_PHRASE_WORDS) + 1):
+            if any(sum(map(str.isalpha, word)) >= MIN_LETTERS for word in words[start:end]):
+                yield tuple(words[start:end])
+
+
+def _names_in(run: Sequence[Token], snippet: str) -> Iterator[list[Token]]:
+    """Yield adjacent capitalised words, except one alone at the start of a sentence."""
+    name: list[Token] = []
+    for token in [*run, None]:
+        if token is not None and token.text[0].isupper() and len(name) < MAX_PHRASE_WORDS:
+            name.append(token)
+            continue
+        starts = name and snippet[: name[0].start].rstrip()[-1:] in ("", ".", "!", "?", ":", "•")
+        if name and (len(name) > 1 or not starts) and len(name[0].text) > 1:
+            yield name
+        name = [token] if token is not None and token.text[0].isupper() else []
+
+
+def _longest_of(text: str, tokens: Sequence[Token], known: set[tuple[str, ...]], longest: int) -> Iterator[str]:
+    """Yield the longest known runs of words from left to right, as spelled."""
+    start = 0
+    while start < len(tokens):
+        for end in range(min(len(tokens), start + longest), start, -1):
+            if tuple(token.folded for token in tokens[start:end]) in known:
+                yield text[tokens[start].start : tokens[end - 1].end]
+                start = end
+                break
+        else:
+            start += 1

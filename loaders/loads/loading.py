@@ -35,79 +35,15 @@ if TYPE_CHECKING:
     from ...engine.neo4j.instance import Instance
 
 
-@contextmanager
-def load_lock(gateway: Gateway) -> Iterator[Hold]:
-    """Hold the load lock; the yielded function tells whether it was lost.
-
-    Raises `LoadInProgressError` if another load has it, `GraphError` if the database has no room for it.
-    """
-    check_schema(gateway)
-    ensure_lock(gateway)
-    with gateway.holding(hold_load_lock()) as hold:
-        yield hold
-
-
 STAGE_BYTES_A_BYTE = 4
 """Bytes of the stage per byte of the source on disk (gzip); measured 2.0 to 3.6 on FB15k-237 and copies of it."""
-
 # Bytes of the graph with its indexes, logs and import files; see docs/loading.md.
 BYTES_A_TRIPLE = 180
 BYTES_A_NODE = 1_100
-
-
-def make_staging(folder: Path) -> None:
-    """Create the folder for staging; raise `StorageError` if that fails."""
-    with _report_full_disk(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-
-
-def make_folder_within(folder: Path, prefix: str) -> Path:
-    """Return a new folder in the staging folder; raise `StorageError` if it cannot be created."""
-    make_staging(folder)
-    with _report_full_disk(folder):
-        return Path(mkdtemp(prefix=prefix, dir=folder))
-
-
-@contextmanager
-def _report_full_disk(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(
-            f"{folder}: cannot be written: {error.strerror or error}: name another folder with --home"
-        ) from error
-
-
-def check_room_for_stage(folder: Path, size_bytes: int | None) -> None:
-    """Raise `StorageError` if the disk of `folder` has no room to convert a source of this size."""
-    _check(folder, (size_bytes or 0) * STAGE_BYTES_A_BYTE, "to convert the source")
-
-
-def check_room_for_graph(folder: Path, counts: Counts) -> None:
-    """Raise `StorageError` if the disk of `folder` has no room for a graph of this size."""
-    _check(folder, graph_bytes(counts), f"for {counts.num_triples:,} triples")
-
-
-def graph_bytes(counts: Counts) -> int:
-    """Return roughly how many bytes a graph takes on disk during a load."""
-    return counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
-
-
-def _check(folder: Path, needed_bytes: int, purpose: str) -> None:
-    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
-    free_bytes = shutil.disk_usage(existing).free
-    if free_bytes < needed_bytes:
-        raise StorageError(
-            f"{existing}: expected {needed_bytes / 1e9:,.1f} GB free {purpose}, found {free_bytes / 1e9:,.1f} GB: "
-            "make room or name another --home"
-        )
-
-
-Mode = Literal["new", "append", "replace"]
-WriterChoice = Literal["auto", "bulk", "online"]
-
 BULK_FROM_TRIPLES = 300_000
 """Below this, the bulk writer's fixed costs (an import, a start of a server) exceed the online writer's time."""
+Mode = Literal["new", "append", "replace"]
+WriterChoice = Literal["auto", "bulk", "online"]
 
 
 def default_staging() -> Path:
@@ -139,52 +75,6 @@ class LoadPlan:
     """Whether this content is loaded already, so that there is nothing to do."""
     num_other_nodes: int = 0
     """The number of foreign nodes in the database, which stay."""
-
-
-def content_sha256(source: Source, subset: Subset) -> str:
-    """Return the identity of a load: the hash of the source's content and of every option that changes the graph."""
-    options = json.dumps(subset.as_json(), sort_keys=True)
-    return hashlib.sha256(f"{source.kind}\n{source.digest()}\n{options}".encode()).hexdigest()
-
-
-def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> LoadPlan:
-    """Return what this load does to a graph in this state.
-
-    Raises `UsageError` if the graph holds something else and the mode does not say what to do with it, `GraphError` if
-    an earlier load did not finish.
-    """
-    if not loads and (num_foreign := state.num_entities + state.num_literals):
-        raise UsageError(
-            f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
-            "which it leaves alone: name another database with --database, or another server with --name"
-        )
-    mine = next((load for load in loads if load.sha256 == sha256), None)
-    others = [load for load in loads if load.sha256 != sha256]
-    replaces = options.mode == "replace" or (mine is not None and not mine.finished and _was_replacing(mine))
-    if mine and mine.deleting:
-        raise GraphError(f"the load of {mine.source} is being deleted: run `lodestar loads delete {mine.number}` again")
-    is_whole = mine is not None and mine.finished and mine.graph_version == GRAPH_VERSION
-    if mine and is_whole and not options.force and not (replaces and others):
-        return LoadPlan(mine.number, finished=mine)
-    if replaces:
-        return LoadPlan(BASE_LOAD, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
-    if others and any(load.graph_version != GRAPH_VERSION for load in others):
-        raise UsageError(
-            "the graph was written by an older Lodestar: load it again with --replace, which puts this in its place"
-        )
-    if mine:
-        return LoadPlan(mine.number, num_other_nodes=state.num_other_nodes)
-    if unfinished := [load for load in others if not load.finished]:
-        raise GraphError(
-            f"the load of {unfinished[0].source} did not finish: run the same `lodestar load` again first, or give "
-            "--replace to put this in its place"
-        )
-    if not others:
-        return LoadPlan(BASE_LOAD, num_other_nodes=state.num_other_nodes)
-    if options.mode == "append":
-        return LoadPlan(max(load.number for load in others) + 1)
-    held = f"{state.num_triples:,} triples of {others[-1].source}"
-    raise UsageError(f"the graph holds {held}: give --append to add to them or --replace to load in their place")
 
 
 def load(
@@ -249,6 +139,52 @@ def load_embedded(
     return _report(manifest, counts, related, options, started_s)
 
 
+def content_sha256(source: Source, subset: Subset) -> str:
+    """Return the identity of a load: the hash of the source's content and of every option that changes the graph."""
+    options = json.dumps(subset.as_json(), sort_keys=True)
+    return hashlib.sha256(f"{source.kind}\n{source.digest()}\n{options}".encode()).hexdigest()
+
+
+def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> LoadPlan:
+    """Return what this load does to a graph in this state.
+
+    Raises `UsageError` if the graph holds something else and the mode does not say what to do with it, `GraphError` if
+    an earlier load did not finish.
+    """
+    if not loads and (num_foreign := state.num_entities + state.num_literals):
+        raise UsageError(
+            f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
+            "which it leaves alone: name another database with --database, or another server with --name"
+        )
+    mine = next((load for load in loads if load.sha256 == sha256), None)
+    others = [load for load in loads if load.sha256 != sha256]
+    replaces = options.mode == "replace" or (mine is not None and not mine.finished and _was_replacing(mine))
+    if mine and mine.deleting:
+        raise GraphError(f"the load of {mine.source} is being deleted: run `lodestar loads delete {mine.number}` again")
+    is_whole = mine is not None and mine.finished and mine.graph_version == GRAPH_VERSION
+    if mine and is_whole and not options.force and not (replaces and others):
+        return LoadPlan(mine.number, finished=mine)
+    if replaces:
+        return LoadPlan(BASE_LOAD, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
+    if others and any(load.graph_version != GRAPH_VERSION for load in others):
+        raise UsageError(
+            "the graph was written by an older Lodestar: load it again with --replace, which puts this in its place"
+        )
+    if mine:
+        return LoadPlan(mine.number, num_other_nodes=state.num_other_nodes)
+    if unfinished := [load for load in others if not load.finished]:
+        raise GraphError(
+            f"the load of {unfinished[0].source} did not finish: run the same `lodestar load` again first, or give "
+            "--replace to put this in its place"
+        )
+    if not others:
+        return LoadPlan(BASE_LOAD, num_other_nodes=state.num_other_nodes)
+    if options.mode == "append":
+        return LoadPlan(max(load.number for load in others) + 1)
+    held = f"{state.num_triples:,} triples of {others[-1].source}"
+    raise UsageError(f"the graph holds {held}: give --append to add to them or --replace to load in their place")
+
+
 def choose_writer(options: LoadOptions, plan: LoadPlan, counts: Counts) -> tuple[Literal["bulk", "online"], str]:
     """Return the writer for an embedded server and the reason; raise `UsageError` if the requested one cannot do it."""
     whole = plan.number == BASE_LOAD
@@ -273,6 +209,18 @@ def choose_writer(options: LoadOptions, plan: LoadPlan, counts: Counts) -> tuple
     if counts.num_triples >= BULK_FROM_TRIPLES:
         return "bulk", f"a new graph of {counts.num_triples:,} triples"
     return "online", f"a new graph of less than {BULK_FROM_TRIPLES:,} triples"
+
+
+@contextmanager
+def load_lock(gateway: Gateway) -> Iterator[Hold]:
+    """Hold the load lock; the yielded function tells whether it was lost.
+
+    Raises `LoadInProgressError` if another load has it, `GraphError` if the database has no room for it.
+    """
+    check_schema(gateway)
+    ensure_lock(gateway)
+    with gateway.holding(hold_load_lock()) as hold:
+        yield hold
 
 
 class _LockedGraph(NamedTuple):
@@ -373,3 +321,51 @@ def _rejects_file(options: LoadOptions, sha256: str) -> Path:
 
 def _was_replacing(manifest: LoadManifest) -> bool:
     return bool(json.loads(manifest.options or "{}").get("replaces"))
+
+
+def make_staging(folder: Path) -> None:
+    """Create the folder for staging; raise `StorageError` if that fails."""
+    with _report_full_disk(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def make_folder_within(folder: Path, prefix: str) -> Path:
+    """Return a new folder in the staging folder; raise `StorageError` if it cannot be created."""
+    make_staging(folder)
+    with _report_full_disk(folder):
+        return Path(mkdtemp(prefix=prefix, dir=folder))
+
+
+@contextmanager
+def _report_full_disk(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{folder}: cannot be written: {error.strerror or error}: name another folder with --home"
+        ) from error
+
+
+def check_room_for_stage(folder: Path, size_bytes: int | None) -> None:
+    """Raise `StorageError` if the disk of `folder` has no room to convert a source of this size."""
+    _check(folder, (size_bytes or 0) * STAGE_BYTES_A_BYTE, "to convert the source")
+
+
+def check_room_for_graph(folder: Path, counts: Counts) -> None:
+    """Raise `StorageError` if the disk of `folder` has no room for a graph of this size."""
+    _check(folder, graph_bytes(counts), f"for {counts.num_triples:,} triples")
+
+
+def graph_bytes(counts: Counts) -> int:
+    """Return roughly how many bytes a graph takes on disk during a load."""
+    return counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
+
+
+def _check(folder: Path, needed_bytes: int, purpose: str) -> None:
+    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
+    free_bytes = shutil.disk_usage(existing).free
+    if free_bytes < needed_bytes:
+        raise StorageError(
+            f"{existing}: expected {needed_bytes / 1e9:,.1f} GB free {purpose}, found {free_bytes / 1e9:,.1f} GB: "
+            "make room or name another --home"
+        )

@@ -244,14 +244,21 @@ def _not(text: str) -> Plan | None:
         return Plan(
             ("not",),
             rule,
-            (Part(f"{found['base']}?"), Part(subject.asked(f"{found['verb']} {found['rest']}"), negated=True)),
+            (
+                Part(f"{found['base']}?"),
+                Part(subject.predicate_question(f"{found['verb']} {found['rest']}"), negated=True),
+            ),
         )
     found = re.match(
         r"^(?P<base>.+?) (?:that |who )?(?P<verb>do|does|did|are|is|was|were) (?:not|n't) (?P<rest>.+)$", text
     )
     if found and (subject := parse_subject(found["base"])) and subject.modifier:
         be = f"{found['verb']} " if found["verb"] in {"are", "is", "was", "were"} else ""
-        return Plan(("not",), rule, (Part(subject.question()), Part(subject.asked(be + found["rest"]), negated=True)))
+        return Plan(
+            ("not",),
+            rule,
+            (Part(subject.question()), Part(subject.predicate_question(be + found["rest"]), negated=True)),
+        )
     return None
 
 
@@ -285,7 +292,7 @@ def _and_or(text: str) -> Plan | None:
         if not found or subject is None or not (subject.rest or subject.modifier):
             return None
         how = found["how"]
-        parts = (Part(f"{found['base']}?"), Part(subject.asked(found["rest"])))
+        parts = (Part(f"{found['base']}?"), Part(subject.predicate_question(found["rest"])))
     alike = "one" in found.groupdict()
     if how == "or":
         return Plan(("or",), "“or” unites the answers of the parts", parts, any_of=True, alike=alike)
@@ -300,7 +307,7 @@ def _within(text: str) -> Plan | None:
     return Plan(
         ("filter",),
         f"keeps only answers that are also found for “{subject.question()}” as well",
-        (Part(subject.question()), Part(subject.asked(subject.rest))),
+        (Part(subject.question()), Part(subject.predicate_question(subject.rest))),
     )
 
 
@@ -311,4 +318,4 @@ def _other(base: str, rest: str) -> str | None:
         found = re.match(rf"^(?P<head>.+ )(?:{ONE_NAME})$", base)
         return f"{found['head']}{bare['name']}" if found else None
     subject = parse_subject(base)
-    return subject.asked(rest).removesuffix("?") if subject else None
+    return subject.predicate_question(rest).removesuffix("?") if subject else None

@@ -33,133 +33,15 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 """Unit vectors of texts, (num_texts, dimension)."""
-
-
-class EncodedQuestions:
-    """A set of subgraphs with the vectors of all their texts."""
-
-    def __init__(self, graphs: QuestionGraphs, encode: Encode, device: torch.device) -> None:
-        self.graphs = graphs
-        self._device = device
-        texts = graphs.texts
-        self._questions = encode(texts.questions)
-        self._relations = encode(texts.relations)
-        self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
-        self._on_path = on_right_paths(graphs)
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return int(self._questions.shape[1])
-
-    @property
-    def questions(self) -> Tensor:
-        """The questions' vectors, (num_questions, dimension)."""
-        return self._tensor(self._questions)
-
-    def rows(self, questions: Sequence[int]) -> tuple[Ints, Ints]:
-        """Return the rows of the nodes and of the triples of some questions, one question after another."""
-        none = np.zeros(0, dtype=np.int64)
-        nodes = [np.arange(*self.graphs.nodes_of(each).indices(1 << 62)) for each in questions]
-        triples = [np.arange(*self.graphs.triples_of(each).indices(1 << 62)) for each in questions]
-        return np.concatenate([none, *nodes]), np.concatenate([none, *triples])
-
-    def inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GrowInputs:
-        """Return the whole subgraphs of some questions; `supervised` keeps expanding nodes on right paths."""
-        graphs = self.graphs
-        nodes, triples = self.rows(questions)
-        sizes = [graphs.node_starts[each + 1] - graphs.node_starts[each] for each in questions]
-        question_of = np.repeat(np.arange(len(questions)), sizes)
-        relations, relation_of = np.unique(graphs.relation_of[triples], return_inverse=True)
-        text_of = graphs.text_of[nodes]
-        moved = np.repeat(
-            np.cumsum([0, *sizes])[:-1] - graphs.node_starts[list(questions)],
-            [graphs.triple_starts[each + 1] - graphs.triple_starts[each] for each in questions],
-        )
-        return GrowInputs(
-            questions=self._tensor(self._questions[list(questions)]),
-            relations=self._tensor(self._relations[relations]),
-            entities=self._tensor(self._entities[np.maximum(text_of, 0)]),
-            is_named=self._tensor(text_of != UNNAMED),
-            is_topic=self._tensor(graphs.is_topic[nodes]),
-            is_literal=self._tensor(graphs.is_literal[nodes]),
-            question_of=self._tensor(question_of),
-            heads=self._tensor(graphs.heads[triples] + moved),
-            relation_of=self._tensor(relation_of),
-            tails=self._tensor(graphs.tails[triples] + moved),
-            grown_anyway=self._tensor(self._on_path[nodes]) if supervised else None,
-        )
-
-    def on_path(self, questions: Sequence[int]) -> Tensor:
-        """Return which nodes of some questions are on right paths, as 0 and 1."""
-        return self._tensor(self._on_path[self.rows(questions)[0]].astype(np.float32))
-
-    def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
-
-
-def on_right_paths(graphs: QuestionGraphs) -> Bools:
-    """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): the ends of right triples."""
-    found = np.zeros(len(graphs.text_of), dtype=np.bool_)
-    found[graphs.heads[graphs.is_positive]] = True
-    found[graphs.tails[graphs.is_positive]] = True
-    return found
-
-
 NEAR_ONE = 1.0 - 1e-6
 """Keeps log(1 − P) finite."""
-
-
-def group_softmax(scores: Tensor, groups: Tensor, num_groups: int) -> Tensor:
-    """Return the softmax of each score within its group, (num_rows,)."""
-    highest = scores.new_full((num_groups,), float("-inf")).scatter_reduce(0, groups, scores.detach(), "amax")
-    powers = (scores - highest[groups]).exp()
-    return powers / powers.new_zeros(num_groups).index_add(0, groups, powers)[groups]
-
-
-def group_noisy_or(probabilities: Tensor, groups: Tensor, num_groups: int) -> Tensor:
-    """Return 1 − Π (1 − P) over each group, (num_groups,); 0 for an empty group."""
-    left = torch.log1p(-probabilities.clamp(max=NEAR_ONE))
-    return 1 - left.new_zeros(num_groups).index_add(0, groups, left).exp()
-
-
-def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
-    """Return how many rows of each group are flagged, (num_groups,) int64."""
-    return torch.zeros(num_groups, dtype=torch.int64, device=flags.device).index_add(0, groups, flags.long())
-
-
-def among_best(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
-    """Return which rows are among the `top_k` best of their group, (num_rows,); rows that tie with the last are
-    included.
-    """
-    if not len(values) or not top_k:
-        return torch.zeros_like(values, dtype=torch.bool)
-    order = torch.argsort(values.detach(), descending=True, stable=True)
-    order = order[torch.argsort(groups[order], stable=True)]
-    counts = group_count(torch.ones_like(groups, dtype=torch.bool), groups, num_groups)
-    starts = counts.cumsum(0) - counts
-    last = order[(starts + counts.clamp(max=top_k) - 1).clamp(min=0)]
-    return values >= values[last][groups]
-
-
 CLAMP = 1e-6
 """An only neighbour has attention 1, whose logit is infinite, so that P is clamped. Ours."""
-
-
-def logit(probabilities: Tensor) -> Tensor:
-    """Return log P / (1 − P), of P clamped to [`CLAMP`, 1 − `CLAMP`]."""
-    clamped = probabilities.clamp(CLAMP, 1 - CLAMP)
-    return clamped.log() - torch.log1p(-clamped)
-
-
-def concrete_mask(probabilities: Tensor, temperature: float, noise: Tensor | None = None) -> Tensor:
-    """Return M = σ((log ε / (1 − ε) + log P / (1 − P)) / τ), shaped as `probabilities`.
-
-    noise: ε ~ Uniform(0, 1), one per probability. None, at inference: ε = ½, the median, so that M is deterministic.
-    Deviations: P and ε are clamped; the inference rule is ours.
-    """
-    drawn = 0.0 if noise is None else logit(noise)
-    return torch.sigmoid((drawn + logit(probabilities)) / temperature)
+TRIPLES_PER_HOP = 5
+"""The paper's: the reader gets 5 · c triples."""
+NO_HOPS = 0
+TIE_BREAK = 1e-3
+"""Ties in accuracy go to the lower cross-entropy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,11 +206,123 @@ class GraphRetriever(nn.Module):
         return entities.index_copy(0, places, changed)
 
 
-TRIPLES_PER_HOP = 5
-"""The paper's: the reader gets 5 · c triples."""
-NO_HOPS = 0
-TIE_BREAK = 1e-3
-"""Ties in accuracy go to the lower cross-entropy."""
+def group_softmax(scores: Tensor, groups: Tensor, num_groups: int) -> Tensor:
+    """Return the softmax of each score within its group, (num_rows,)."""
+    highest = scores.new_full((num_groups,), float("-inf")).scatter_reduce(0, groups, scores.detach(), "amax")
+    powers = (scores - highest[groups]).exp()
+    return powers / powers.new_zeros(num_groups).index_add(0, groups, powers)[groups]
+
+
+def group_noisy_or(probabilities: Tensor, groups: Tensor, num_groups: int) -> Tensor:
+    """Return 1 − Π (1 − P) over each group, (num_groups,); 0 for an empty group."""
+    left = torch.log1p(-probabilities.clamp(max=NEAR_ONE))
+    return 1 - left.new_zeros(num_groups).index_add(0, groups, left).exp()
+
+
+def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
+    """Return how many rows of each group are flagged, (num_groups,) int64."""
+    return torch.zeros(num_groups, dtype=torch.int64, device=flags.device).index_add(0, groups, flags.long())
+
+
+def among_best(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
+    """Return which rows are among the `top_k` best of their group, (num_rows,); rows that tie with the last are
+    included.
+    """
+    if not len(values) or not top_k:
+        return torch.zeros_like(values, dtype=torch.bool)
+    order = torch.argsort(values.detach(), descending=True, stable=True)
+    order = order[torch.argsort(groups[order], stable=True)]
+    counts = group_count(torch.ones_like(groups, dtype=torch.bool), groups, num_groups)
+    starts = counts.cumsum(0) - counts
+    last = order[(starts + counts.clamp(max=top_k) - 1).clamp(min=0)]
+    return values >= values[last][groups]
+
+
+def logit(probabilities: Tensor) -> Tensor:
+    """Return log P / (1 − P), of P clamped to [`CLAMP`, 1 − `CLAMP`]."""
+    clamped = probabilities.clamp(CLAMP, 1 - CLAMP)
+    return clamped.log() - torch.log1p(-clamped)
+
+
+def concrete_mask(probabilities: Tensor, temperature: float, noise: Tensor | None = None) -> Tensor:
+    """Return M = σ((log ε / (1 − ε) + log P / (1 − P)) / τ), shaped as `probabilities`.
+
+    noise: ε ~ Uniform(0, 1), one per probability. None, at inference: ε = ½, the median, so that M is deterministic.
+    Deviations: P and ε are clamped; the inference rule is ours.
+    """
+    drawn = 0.0 if noise is None else logit(noise)
+    return torch.sigmoid((drawn + logit(probabilities)) / temperature)
+
+
+class EncodedQuestions:
+    """A set of subgraphs with the vectors of all their texts."""
+
+    def __init__(self, graphs: QuestionGraphs, encode: Encode, device: torch.device) -> None:
+        self.graphs = graphs
+        self._device = device
+        texts = graphs.texts
+        self._questions = encode(texts.questions)
+        self._relations = encode(texts.relations)
+        self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
+        self._on_path = on_right_paths(graphs)
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self._questions.shape[1])
+
+    @property
+    def questions(self) -> Tensor:
+        """The questions' vectors, (num_questions, dimension)."""
+        return self._tensor(self._questions)
+
+    def rows(self, questions: Sequence[int]) -> tuple[Ints, Ints]:
+        """Return the rows of the nodes and of the triples of some questions, one question after another."""
+        none = np.zeros(0, dtype=np.int64)
+        nodes = [np.arange(*self.graphs.nodes_of(each).indices(1 << 62)) for each in questions]
+        triples = [np.arange(*self.graphs.triples_of(each).indices(1 << 62)) for each in questions]
+        return np.concatenate([none, *nodes]), np.concatenate([none, *triples])
+
+    def inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GrowInputs:
+        """Return the whole subgraphs of some questions; `supervised` keeps expanding nodes on right paths."""
+        graphs = self.graphs
+        nodes, triples = self.rows(questions)
+        sizes = [graphs.node_starts[each + 1] - graphs.node_starts[each] for each in questions]
+        question_of = np.repeat(np.arange(len(questions)), sizes)
+        relations, relation_of = np.unique(graphs.relation_of[triples], return_inverse=True)
+        text_of = graphs.text_of[nodes]
+        moved = np.repeat(
+            np.cumsum([0, *sizes])[:-1] - graphs.node_starts[list(questions)],
+            [graphs.triple_starts[each + 1] - graphs.triple_starts[each] for each in questions],
+        )
+        return GrowInputs(
+            questions=self._tensor(self._questions[list(questions)]),
+            relations=self._tensor(self._relations[relations]),
+            entities=self._tensor(self._entities[np.maximum(text_of, 0)]),
+            is_named=self._tensor(text_of != UNNAMED),
+            is_topic=self._tensor(graphs.is_topic[nodes]),
+            is_literal=self._tensor(graphs.is_literal[nodes]),
+            question_of=self._tensor(question_of),
+            heads=self._tensor(graphs.heads[triples] + moved),
+            relation_of=self._tensor(relation_of),
+            tails=self._tensor(graphs.tails[triples] + moved),
+            grown_anyway=self._tensor(self._on_path[nodes]) if supervised else None,
+        )
+
+    def on_path(self, questions: Sequence[int]) -> Tensor:
+        """Return which nodes of some questions are on right paths, as 0 and 1."""
+        return self._tensor(self._on_path[self.rows(questions)[0]].astype(np.float32))
+
+    def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
+
+
+def on_right_paths(graphs: QuestionGraphs) -> Bools:
+    """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): the ends of right triples."""
+    found = np.zeros(len(graphs.text_of), dtype=np.bool_)
+    found[graphs.heads[graphs.is_positive]] = True
+    found[graphs.tails[graphs.is_positive]] = True
+    return found
 
 
 class HopPredictor(nn.Module):

@@ -23,24 +23,8 @@ from ..training.trainer import fit_calibration
 from .config import PART, ScorerConfig, TripleDescription
 from .network import EncodedGraphs, TripleInputs, TripleScorer
 
-
-def read_triple_description(folder: Path) -> TripleDescription:
-    """Return a checkpoint's description; raise `CheckpointError` if it is missing or damaged."""
-    return load_description(folder, TripleDescription)[0]
-
-
-def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
-    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
-    description = check_checkpoint(folder, TripleDescription, lambda _: (PART,))
-    with readable(folder):
-        network = TripleScorer(description.dimension, encoding_width(description.num_rounds), description.hidden)
-        network.load_state_dict(read_weights(folder / PART))
-    return description, network.eval().to(torch.device(device))
-
-
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
-
 RECALL_AT = (10, 50, 100, 500)
 CHOOSE_AT = 100
 ANSWERS = tuple(f"answer_recall_at_{k}" for k in RECALL_AT)
@@ -50,70 +34,10 @@ triples, and recall of the right answers in its subgraph among the ends of the b
 """
 TIE_BREAK = 1e-3
 """Ties in recall go to the better average precision."""
-
 CALIBRATED = 100
 """The number of best triples per dev question that calibration uses."""
-
 Ranked = Iterable[tuple[QuestionGraphs, int, Floats]]
 """A set of subgraphs, the number of a question in it, and the scores of its triples."""
-
-
-def figures_of(ranked: Ranked) -> Figures | None:
-    """Return the means of `FIGURES` and the selection metric over questions with right triples; None without any."""
-    found = [
-        [*triple_figures(scores, right), *answers_found(graphs, question, scores)]
-        for graphs, question, scores in ranked
-        if (right := graphs.is_positive[graphs.triples_of(question)]).any()
-    ]
-    if not found:
-        return None
-    figures = dict(zip(FIGURES, np.mean(found, axis=0).tolist(), strict=True))
-    return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
-
-
-def triple_figures(scores: Floats, right: Bools) -> list[float]:
-    """Return recall and average precision of a question with right triples; the earlier of equal scores is first."""
-    ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
-    precisions = np.arange(1, len(ranks) + 1) / ranks
-    return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]
-
-
-def answers_found(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
-    """Return the recall of a question's answers by its best k triples, for each k; 0 if it has none."""
-    answers = list(graphs.texts.answers[question].values())
-    if not answers:
-        return [0.0] * len(RECALL_AT)
-    span, first = graphs.triples_of(question), int(graphs.node_starts[question])
-    order = np.argsort(-scores, kind="stable")
-    return [
-        float(np.isin(answers, _ends(graphs.heads[span], graphs.tails[span], order[:k]) - first).mean())
-        for k in RECALL_AT
-    ]
-
-
-def calibration_pairs(ranked: Ranked) -> list[tuple[float, float]]:
-    """Return score and correctness of each question's best triples."""
-    found: list[tuple[float, float]] = []
-    for graphs, question, scores in ranked:
-        right = graphs.is_positive[graphs.triples_of(question)]
-        best = np.argsort(-scores, kind="stable")[:CALIBRATED]
-        found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
-    return found
-
-
-def questions_with_right(sets: Sequence[QuestionGraphs]) -> list[tuple[int, int]]:
-    """Return the questions that have a right triple in their subgraph: place of the set, number in it."""
-    return [
-        (place, question)
-        for place, graphs in enumerate(sets)
-        for question in range(len(graphs))
-        if graphs.is_positive[graphs.triples_of(question)].any()
-    ]
-
-
-def _ends(heads: Ints, tails: Ints, rows: Ints) -> Ints:
-    ends: Ints = np.concatenate([heads[rows], tails[rows]])
-    return ends
 
 
 class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
@@ -255,3 +179,75 @@ def scorer_training(
         outcome,
         identity={"supervision": supervision_of(inputs.train)},
     )
+
+
+def read_triple_description(folder: Path) -> TripleDescription:
+    """Return a checkpoint's description; raise `CheckpointError` if it is missing or damaged."""
+    return load_description(folder, TripleDescription)[0]
+
+
+def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
+    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    description = check_checkpoint(folder, TripleDescription, lambda _: (PART,))
+    with readable(folder):
+        network = TripleScorer(description.dimension, encoding_width(description.num_rounds), description.hidden)
+        network.load_state_dict(read_weights(folder / PART))
+    return description, network.eval().to(torch.device(device))
+
+
+def figures_of(ranked: Ranked) -> Figures | None:
+    """Return the means of `FIGURES` and the selection metric over questions with right triples; None without any."""
+    found = [
+        [*triple_figures(scores, right), *answers_found(graphs, question, scores)]
+        for graphs, question, scores in ranked
+        if (right := graphs.is_positive[graphs.triples_of(question)]).any()
+    ]
+    if not found:
+        return None
+    figures = dict(zip(FIGURES, np.mean(found, axis=0).tolist(), strict=True))
+    return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
+
+
+def triple_figures(scores: Floats, right: Bools) -> list[float]:
+    """Return recall and average precision of a question with right triples; the earlier of equal scores is first."""
+    ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
+    precisions = np.arange(1, len(ranks) + 1) / ranks
+    return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]
+
+
+def answers_found(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
+    """Return the recall of a question's answers by its best k triples, for each k; 0 if it has none."""
+    answers = list(graphs.texts.answers[question].values())
+    if not answers:
+        return [0.0] * len(RECALL_AT)
+    span, first = graphs.triples_of(question), int(graphs.node_starts[question])
+    order = np.argsort(-scores, kind="stable")
+    return [
+        float(np.isin(answers, _ends(graphs.heads[span], graphs.tails[span], order[:k]) - first).mean())
+        for k in RECALL_AT
+    ]
+
+
+def calibration_pairs(ranked: Ranked) -> list[tuple[float, float]]:
+    """Return score and correctness of each question's best triples."""
+    found: list[tuple[float, float]] = []
+    for graphs, question, scores in ranked:
+        right = graphs.is_positive[graphs.triples_of(question)]
+        best = np.argsort(-scores, kind="stable")[:CALIBRATED]
+        found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
+    return found
+
+
+def questions_with_right(sets: Sequence[QuestionGraphs]) -> list[tuple[int, int]]:
+    """Return the questions that have a right triple in their subgraph: place of the set, number in it."""
+    return [
+        (place, question)
+        for place, graphs in enumerate(sets)
+        for question in range(len(graphs))
+        if graphs.is_positive[graphs.triples_of(question)].any()
+    ]
+
+
+def _ends(heads: Ints, tails: Ints, rows: Ints) -> Ints:
+    ends: Ints = np.concatenate([heads[rows], tails[rows]])
+    return ends

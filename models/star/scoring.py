@@ -92,81 +92,7 @@ def _parts(description: Description) -> tuple[str, ...]:
     return Description.parts if description.scorer == "cross" else Description.parts[:1]
 
 
-TAIL = 0.2
-"""The least frequent 20 % of training paths, and those that tie with the last of them, are the long tail. If most paths
-occur once, most are in it.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorShares:
-    """error: the first path leads to no right answer. shortcut: in addition its words are at least as similar to the
-    question as those of the best right path. long_tail: in addition the best right path is in the long tail. union:
-    either.
-    """
-
-    error: float
-    shortcut: float
-    long_tail: float
-    union: float
-
-
-@dataclass(frozen=True, slots=True)
-class Frequencies:
-    """How often each path is a positive in training, and the highest count in the long tail."""
-
-    counts: Mapping[Hops, int]
-    tail_count: int
-
-    def is_tail(self, path: Hops) -> bool:
-        """Whether a path is in the long tail; unseen paths are."""
-        return self.counts.get(path, 0) <= self.tail_count
-
-
-def frequencies(examples: ExampleSet) -> Frequencies:
-    """Return the frequencies of the positives of hard path mining."""
-    table = examples.table
-    counts = Counter(
-        table.written[path] for example in examples.examples for path in example.reachable.paths[example.positive]
-    )
-    ordered = sorted(counts.values())
-    return Frequencies(counts, ordered[max(0, round(TAIL * len(ordered)) - 1)] if ordered else 0)
-
-
-def error_shares(
-    ranked: Iterable[tuple[Example, Floats]], examples: ExampleSet, vectors: TextVectors, known: Frequencies
-) -> ErrorShares:
-    """Return the error shares, given the scores of each example's reachable paths.
-
-    Our reading, as the paper does not give its threshold of high similarity: at least that of the best right path, by
-    F1. Similarity is the cosine of the question without its topic and the verbalised path.
-    """
-    rows: list[tuple[bool, bool, bool]] = []
-    for example, scores in ranked:
-        first, right = int(np.argmax(scores)), int(np.argmax(example.f1))
-        wrong = not example.is_right[first]
-        answered = bool(example.is_right[right])
-        shortcut = (
-            wrong
-            and answered
-            and _cosine(example, first, examples, vectors) >= _cosine(example, right, examples, vectors)
-        )
-        tail = wrong and answered and known.is_tail(examples.table.written[int(example.reachable.paths[right])])
-        rows.append((wrong, shortcut, tail))
-    found = np.array(rows, dtype=np.bool_)
-    shares = [*found.mean(axis=0), found[:, 1:].any(axis=1).mean()]
-    return ErrorShares(*(float(share) for share in shares))
-
-
-def _cosine(example: Example, row: int, examples: ExampleSet, vectors: TextVectors) -> float:
-    path = verbalise_path(examples.table.path_hops(int(example.reachable.paths[row])))
-    question = example.masked[int(example.reachable.topics[row])]
-    vectors.encode([question, path])
-    return float(vectors.sentence(question) @ vectors.sentence(path))
-
-
 HopSequence = tuple[Hop, ...]
-
 MAX_KEPT_PATHS = 100_000
 MAX_KEPT_TEXTS = 50_000
 TEXTS_AT_ONCE = 256
@@ -312,3 +238,76 @@ class StarModel:
 
 def _pair_weights(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:
     return tuple((strings[int(at)], float(weights[at])) for at in torch.nonzero(chosen)[:, 0].tolist())
+
+
+TAIL = 0.2
+"""The least frequent 20 % of training paths, and those that tie with the last of them, are the long tail. If most paths
+occur once, most are in it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorShares:
+    """error: the first path leads to no right answer. shortcut: in addition its words are at least as similar to the
+    question as those of the best right path. long_tail: in addition the best right path is in the long tail. union:
+    either.
+    """
+
+    error: float
+    shortcut: float
+    long_tail: float
+    union: float
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """How often each path is a positive in training, and the highest count in the long tail."""
+
+    counts: Mapping[Hops, int]
+    tail_count: int
+
+    def is_tail(self, path: Hops) -> bool:
+        """Whether a path is in the long tail; unseen paths are."""
+        return self.counts.get(path, 0) <= self.tail_count
+
+
+def frequencies(examples: ExampleSet) -> Frequencies:
+    """Return the frequencies of the positives of hard path mining."""
+    table = examples.table
+    counts = Counter(
+        table.written[path] for example in examples.examples for path in example.reachable.paths[example.positive]
+    )
+    ordered = sorted(counts.values())
+    return Frequencies(counts, ordered[max(0, round(TAIL * len(ordered)) - 1)] if ordered else 0)
+
+
+def error_shares(
+    ranked: Iterable[tuple[Example, Floats]], examples: ExampleSet, vectors: TextVectors, known: Frequencies
+) -> ErrorShares:
+    """Return the error shares, given the scores of each example's reachable paths.
+
+    Our reading, as the paper does not give its threshold of high similarity: at least that of the best right path, by
+    F1. Similarity is the cosine of the question without its topic and the verbalised path.
+    """
+    rows: list[tuple[bool, bool, bool]] = []
+    for example, scores in ranked:
+        first, right = int(np.argmax(scores)), int(np.argmax(example.f1))
+        wrong = not example.is_right[first]
+        answered = bool(example.is_right[right])
+        shortcut = (
+            wrong
+            and answered
+            and _cosine(example, first, examples, vectors) >= _cosine(example, right, examples, vectors)
+        )
+        tail = wrong and answered and known.is_tail(examples.table.written[int(example.reachable.paths[right])])
+        rows.append((wrong, shortcut, tail))
+    found = np.array(rows, dtype=np.bool_)
+    shares = [*found.mean(axis=0), found[:, 1:].any(axis=1).mean()]
+    return ErrorShares(*(float(share) for share in shares))
+
+
+def _cosine(example: Example, row: int, examples: ExampleSet, vectors: TextVectors) -> float:
+    path = verbalise_path(examples.table.path_hops(int(example.reachable.paths[row])))
+    question = example.masked[int(example.reachable.topics[row])]
+    vectors.encode([question, path])
+    return float(vectors.sentence(question) @ vectors.sentence(path))

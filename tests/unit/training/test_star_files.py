@@ -70,8 +70,8 @@ def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -
         (2, changed(second, paths=[{**answer, "hops": []}])): "a path has hops",
         (2, changed(second, paths=[{**answer, "hops": ["^spouse"]}])): "no words for spouse",
         (2, changed(second, reach=[{"capital": {"treaty → ^member": {}}}])): "no words for member",
-        (2, changed(second, reach=[])): "walked from each of its topics",
-        (2, changed(second, reach=[{}])): "walked from each of its topics",
+        (2, changed(second, reach=[])): "the paths from each of its topics",
+        (2, changed(second, reach=[{}])): "the paths from each of its topics",
     }
     for (number, line), message in wrong.items():
         (tmp_path / "wrong.jsonl").write_text(
