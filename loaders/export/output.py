@@ -26,7 +26,7 @@ _BUFFER_BYTES = 1 << 18
 class Output:
     """A file to write to, gzip if its name ends with ``.gz``; ``-`` is standard output.
 
-    Bytes written to `stream` go to a hidden draft beside it; `appear` moves it over the old file. A pipe, or another
+    Bytes written to `stream` go to a hidden draft beside it; `publish` moves it over the old file. A pipe, or another
     file that is not regular, is written directly. The same bytes give the same file.
     """
 

@@ -51,8 +51,8 @@ def read_names(name: str | None, aliases: Sequence[str] | None, tags: str | None
     if name is None:
         return ()
     texts = [name, *(aliases or ())]
-    said = tags.split(" ") if tags else ["-"] * len(texts)
-    return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, said, strict=True)))
+    tag_list = tags.split(" ") if tags else ["-"] * len(texts)
+    return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, tag_list, strict=True)))
 
 
 def write_names(names: Sequence[Name]) -> Naming:
@@ -94,8 +94,8 @@ def without_load(known: Sequence[Name], load: int) -> tuple[Name, ...]:
 
 
 def _read(text: str, tag: str, position: int) -> Name:
-    said, _, loads = tag.partition("#")
-    language, _, kind = ("" if said == "-" else said).partition("/")
+    form, _, loads = tag.partition("#")
+    language, _, kind = ("" if form == "-" else form).partition("/")
     return Name(
         text,
         language,

@@ -59,13 +59,19 @@ def read(text: str, names: Iterable[str] = ()) -> Plan | None:
     if plan is None:
         return None
 
-    def shown(said: str) -> str:
+    def restore_names(text: str) -> str:
         for stand_in, name in kept.items():
-            said = said.replace(stand_in, name)
-        return said
+            text = text.replace(stand_in, name)
+        return text
 
-    parts = tuple(replace(part, text=shown(part.text)) for part in plan.parts)
-    return replace(plan, parts=parts, rule=shown(plan.rule), words=shown(plan.words), excluded=shown(plan.excluded))
+    parts = tuple(replace(part, text=restore_names(part.text)) for part in plan.parts)
+    return replace(
+        plan,
+        parts=parts,
+        rule=restore_names(plan.rule),
+        words=restore_names(plan.words),
+        excluded=restore_names(plan.excluded),
+    )
 
 
 def _read(text: str) -> Plan | None:
@@ -202,9 +208,9 @@ def _read_comparison(text: str) -> Plan | None:
         return None
     within, dates = _ranges(found["how"].lower(), found["value"], found["other"])
     base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
-    said = f"keeps only answers whose {words} is {found['how'].lower()} {found['value']}"
-    said += f" and {found['other']}" if found["other"] else ""
-    return Plan(("filter",), said, (Part(base.question()),), words=words, within=within, dates=dates)
+    rule = f"keeps only answers whose {words} is {found['how'].lower()} {found['value']}"
+    rule += f" and {found['other']}" if found["other"] else ""
+    return Plan(("filter",), rule, (Part(base.question()),), words=words, within=within, dates=dates)
 
 
 def _ranges(how: str, value: str, other: str | None) -> tuple[Range, Range | None]:

@@ -60,19 +60,21 @@ class ChoosingReader(nn.Module):
         return self.backbone.dimension
 
     def loss(
-        self, asked: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> Tensor:
         """Return the mean of −log P(right option)."""
-        found = self._log_probabilities(asked, tokens, precision)
-        return -torch.stack([each[one.wanted.right] for each, one in zip(found, asked, strict=True)]).mean()
+        found = self._log_probabilities(questions, tokens, precision)
+        return -torch.stack(
+            [each[question.wanted.right] for each, question in zip(found, questions, strict=True)]
+        ).mean()
 
     def outputs(
-        self, asked: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> list[ReaderOutput]:
         """Return the probability of each option."""
         outputs = []
-        for each, one in zip(self._log_probabilities(asked, tokens, precision), asked, strict=True):
-            is_right = np.arange(len(one.wanted.options)) == one.wanted.right
+        for each, question in zip(self._log_probabilities(questions, tokens, precision), questions, strict=True):
+            is_right = np.arange(len(question.wanted.options)) == question.wanted.right
             outputs.append(ReaderOutput(each.exp().cpu().numpy(), is_right, 1))
         return outputs
 
@@ -85,18 +87,18 @@ class ChoosingReader(nn.Module):
         return self.state_dict()
 
     def _log_probabilities(
-        self, asked: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None
     ) -> list[Tensor]:
-        options = [each.wanted.options for each in asked]
-        found: list[Tensor] = self([each.passage for each in asked], options, tokens, precision)
+        options = [each.wanted.options for each in questions]
+        found: list[Tensor] = self([each.passage for each in questions], options, tokens, precision)
         return found
 
     def _ids(self, passage: Passage, option: str) -> list[int]:
         name = option.casefold()
         about = {place for place, each in enumerate(passage.names) if each is not None and each.casefold() == name}
         triples = sorted(passage.triples, key=lambda each: not about & {each[0], each[2]})
-        asked = replace(passage, triples=tuple(triples), candidates=())
-        return self._texts.ids(asked, self.max_tokens - 1, has_text=self.has_text, after=option)
+        ordered = replace(passage, triples=tuple(triples), candidates=())
+        return self._texts.ids(ordered, self.max_tokens - 1, has_text=self.has_text, after=option)
 
 
 CERTAIN = 1e-9
@@ -167,23 +169,23 @@ class PointingReader(nn.Module):
         return self.backbone.dimension
 
     def loss(
-        self, asked: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> Tensor:
         """Return `reading_loss`."""
-        pointed = self([each.passage for each in asked], tokens, precision)
-        right = [is_right for each in asked for is_right in each.is_right]
+        pointed = self([each.passage for each in questions], tokens, precision)
+        right = [is_right for each in questions for is_right in each.is_right]
         is_right = torch.tensor(right, dtype=torch.float32, device=pointed.probabilities.device)
-        return reading_loss(pointed, is_right, len(asked))
+        return reading_loss(pointed, is_right, len(questions))
 
     def outputs(
-        self, asked: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> list[ReaderOutput]:
         """Return the probability of each candidate."""
-        pointed = self([each.passage for each in asked], tokens, precision)
+        pointed = self([each.passage for each in questions], tokens, precision)
         scores, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
         return [
             ReaderOutput(scores[question_of == place], np.array(each.is_right, dtype=np.bool_), each.num_answers)
-            for place, each in enumerate(asked)
+            for place, each in enumerate(questions)
         ]
 
     def pretrained_parameters(self) -> Sequence[Tensor]:

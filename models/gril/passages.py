@@ -62,9 +62,9 @@ def encode_passage(
     """
     place = {name: number for number, name in enumerate(passage.candidates)}
     added = [*tokenise(after)[: max_tokens // 4], separate] if after else []
-    asked = tokenise(passage.question)
+    questions = tokenise(passage.question)
     most = max_tokens // 2 if has_text or passage.candidates else max_tokens - 2 - len(added)
-    found = EncodedPassage([begin, *asked[-most:], separate, *added])
+    found = EncodedPassage([begin, *questions[-most:], separate, *added])
     rows: Sequence[Sequence[int | str]] = (
         [(head, ARROW, relation, ARROW, tail, END) for head, relation, tail in passage.triples]
         if has_text
@@ -129,7 +129,7 @@ class ReaderOutput:
 
 class JointReader(Protocol):
     """A reader φ that is trained with a retriever, an `nn.Module`. tokens: the graph token of each question,
-    (num_asked, width); None for a reader without. precision: autocast type; None for the type of its weights.
+    (num_questions, width); None for a reader without. precision: autocast type; None for the type of its weights.
     """
 
     @property
@@ -138,13 +138,13 @@ class JointReader(Protocol):
         ...
 
     def loss(
-        self, asked: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> Tensor:
         """Return the mean of −log P(a | G_s, q) over the answerable questions, a scalar."""
         ...
 
     def outputs(
-        self, asked: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> list[ReaderOutput]:
         """Return its output for each question."""
         ...

@@ -38,7 +38,7 @@ class JointOutcome:
     """
 
     grown: GrownSubgraph
-    asked: list[ReaderQuestion]
+    reader_questions: list[ReaderQuestion]
     tokens: Tensor | None
     losses: dict[str, Tensor]
 
@@ -74,16 +74,16 @@ class JointNetwork(nn.Module):
     ) -> JointOutcome:
         """Return the outcome of some questions, with its loss. num_triples: given to the reader, per question."""
         options = self.options
-        grown, inputs, asked, tokens, given = self._build_questions(encoded, questions, num_triples)
-        losses = {"reading": self.reader.loss(asked, tokens, precision)}
+        grown, inputs, reader_questions, tokens, given_rows = self._build_questions(encoded, questions, num_triples)
+        losses = {"reading": self.reader.loss(reader_questions, tokens, precision)}
         if options.graph_supervision:
             losses["graph"] = graph_supervision(grown, inputs, encoded.on_path(questions))
         if options.prior_weight:
             _, triples = encoded.rows(questions)
-            chosen = torch.from_numpy(np.isin(triples, np.concatenate(given))).to(grown.entity_probability.device)
+            chosen = torch.from_numpy(np.isin(triples, np.concatenate(given_rows))).to(grown.entity_probability.device)
             prior = -grown.path_probability[chosen].clamp(min=CLAMP).log()
             losses["prior"] = options.prior_weight * prior.sum() / max(len(prior), 1)
-        return JointOutcome(grown, asked, tokens, losses)
+        return JointOutcome(grown, reader_questions, tokens, losses)
 
     def outputs(
         self,
@@ -93,8 +93,8 @@ class JointNetwork(nn.Module):
         precision: torch.dtype | None = None,
     ) -> list[ReaderOutput]:
         """Return the reader's output for some questions."""
-        _, _, asked, tokens, _ = self._build_questions(encoded, questions, num_triples)
-        found: list[ReaderOutput] = self.reader.outputs(asked, tokens, precision)
+        _, _, reader_questions, tokens, _ = self._build_questions(encoded, questions, num_triples)
+        found: list[ReaderOutput] = self.reader.outputs(reader_questions, tokens, precision)
         return found
 
     def trained_weights(self) -> dict[str, Tensor]:
@@ -112,9 +112,11 @@ class JointNetwork(nn.Module):
         if self.options.token:
             mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
             tokens = self.bridge(grown, inputs, mask)
-        given = choose_triples(grown, encoded, questions, num_triples)
-        asked = [self.build_question(encoded, question, rows) for question, rows in zip(questions, given, strict=True)]
-        return grown, inputs, asked, tokens, given
+        given_rows = choose_triples(grown, encoded, questions, num_triples)
+        reader_questions = [
+            self.build_question(encoded, question, rows) for question, rows in zip(questions, given_rows, strict=True)
+        ]
+        return grown, inputs, reader_questions, tokens, given_rows
 
     def build_question(self, encoded: EncodedQuestions, question: int, rows: Ints) -> ReaderQuestion:
         """Return a question with the passage its reader gets."""
@@ -180,7 +182,7 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
     ) -> None:
         self._train, self._dev, self._config = train, dev, config
         self._numbers = {id(each): numbers_of_triples(hops, each, config) for each in (*train, *dev)}
-        questions = [(place, question) for place, each in enumerate(train) for question in self._build_questions(each)]
+        questions = [(place, question) for place, each in enumerate(train) for question in self._select_questions(each)]
         super().__init__(network, questions, config.joint_training, config.batch_size)
 
     def groups(self) -> list[ParameterGroup]:
@@ -226,13 +228,13 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
         size = self._config.batch_size
         with torch.no_grad():
             for encoded in self._dev:
-                asked = self._build_questions(encoded)
-                for batch in (asked[start : start + size] for start in range(0, len(asked), size)):
+                selected = self._select_questions(encoded)
+                for batch in (selected[start : start + size] for start in range(0, len(selected), size)):
                     numbers = [self._numbers[id(encoded)][each] for each in batch]
                     found += self.network.outputs(encoded, batch, numbers, self.training.dtype)
         return found
 
-    def _build_questions(self, encoded: EncodedQuestions) -> list[int]:
+    def _select_questions(self, encoded: EncodedQuestions) -> list[int]:
         """Return the questions to train and evaluate on: multiple-choice ones, and those with an answer in their
         subgraph.
         """

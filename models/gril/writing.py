@@ -55,17 +55,17 @@ class WritingReader(nn.Module):
         return int(self._embeddings.weight.shape[1])
 
     def loss(
-        self, asked: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> Tensor:
         """Return the mean of −log P over the answers' tokens; 0 without a gradient if no question has answers."""
-        taught = [place for place, each in enumerate(asked) if each.wanted.answers]
-        if not taught:
+        answerable = [place for place, each in enumerate(questions) if each.wanted.answers]
+        if not answerable:
             nothing: Tensor = self._embeddings.weight.new_zeros(())
             return nothing
-        prompts = [self._prompt(asked[place].passage) for place in taught]
-        answers = [self._ids(BETWEEN.join(asked[place].wanted.answers[:MAX_ANSWERS])) for place in taught]
+        prompts = [self._prompt(questions[place].passage) for place in answerable]
+        answers = [self._ids(BETWEEN.join(questions[place].wanted.answers[:MAX_ANSWERS])) for place in answerable]
         answers = [[*ids, self._end] for ids in answers]
-        graph_tokens = None if tokens is None else tokens[taught]
+        graph_tokens = None if tokens is None else tokens[answerable]
         with torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
             embedded, seen = self._embed(prompts, answers, graph_tokens)
             logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
@@ -81,16 +81,18 @@ class WritingReader(nn.Module):
         return (losses.sum(dim=1) / counts).mean()
 
     def outputs(
-        self, asked: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> list[ReaderOutput]:
         """Return the written names as candidates, the first as the best; a name is right if it matches, case aside."""
-        found = []
-        for each, reply in zip(asked, self.replies([each.passage for each in asked], tokens, precision), strict=True):
+        results = []
+        for each, reply in zip(
+            questions, self.replies([each.passage for each in questions], tokens, precision), strict=True
+        ):
             right = {name.casefold() for name in each.wanted.answers}
             scores = np.linspace(1.0, 0.9, len(reply.names), dtype=np.float32)
             is_right = np.array([name.casefold() in right for name in reply.names], dtype=np.bool_)
-            found.append(ReaderOutput(scores, is_right, len(right)))
-        return found
+            results.append(ReaderOutput(scores, is_right, len(right)))
+        return results
 
     def replies(
         self, passages: Sequence[Passage], tokens: Tensor | None, precision: torch.dtype | None = None
@@ -105,7 +107,7 @@ class WritingReader(nn.Module):
             pad_token_id=self._tokenizer.pad_token_id,
             eos_token_id=self._end,
         )
-        found = []
+        results = []
         for place, passage in enumerate(passages):
             graph_tokens = None if tokens is None else tokens[place : place + 1]
             chosen = ChosenLogprobs()
@@ -117,8 +119,8 @@ class WritingReader(nn.Module):
             text = self._tokenizer.decode(written[0], skip_special_tokens=True)
             names = dict.fromkeys(name for part in text.split("|") if (name := " ".join(part.split())))
             logprobs = chosen.by_row()[0]
-            found.append(WrittenReply(tuple(names), math.exp(sum(logprobs) / max(len(logprobs), 1))))
-        return found
+            results.append(WrittenReply(tuple(names), math.exp(sum(logprobs) / max(len(logprobs), 1))))
+        return results
 
     def pretrained_parameters(self) -> Sequence[Tensor]:
         """Return the LoRA's parameters."""

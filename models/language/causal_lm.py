@@ -206,8 +206,8 @@ class CausalLM:
 
         encoded = self._encode(texts, room=max_tokens)
         inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
-        given = self._model.generation_config.eos_token_id
-        ends = given if isinstance(given, list) else [] if given is None else [given]
+        stop_ids = self._model.generation_config.eos_token_id
+        ends = stop_ids if isinstance(stop_ids, list) else [] if stop_ids is None else [stop_ids]
         config = GenerationConfig(  # type: ignore[no-untyped-call]
             do_sample=False,
             num_beams=1,

@@ -35,7 +35,7 @@ ExampleCandidates = Sequence[tuple[Example, Candidates]]
 class Reader(Protocol):
     """Scores candidates with a network."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: ExampleCandidates) -> Tensor:
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the logits of all candidates, example by example, (num_candidates,)."""
         ...
 
@@ -47,9 +47,9 @@ class Reader(Protocol):
 class CrossReader:
     """Encodes question and path together; s is the sigmoid of the logit."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: ExampleCandidates) -> Tensor:
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the logits of all candidates, (num_candidates,)."""
-        pairs = [pair for example, candidates in asked for pair in pairs_of(examples, example, candidates)]
+        pairs = [pair for example, candidates in selected for pair in pairs_of(examples, example, candidates)]
         found: Tensor = network(cross_batch(texts, pairs).to(device_of(network)))
         return found
 
@@ -61,9 +61,9 @@ class CrossReader:
 class DualReader:
     """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: ExampleCandidates) -> Tensor:
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the stop scores of all candidates, (num_candidates,)."""
-        some, candidates = zip(*asked, strict=True)
+        some, candidates = zip(*selected, strict=True)
         stop, extend = network(dual_batch(texts, examples.table, some, candidates).to(device_of(network)))
         found: Tensor = stop + 0.0 * extend  # every output takes part: distributed training requires it
         return found
@@ -242,8 +242,8 @@ class PoolObjective:
         keys = [key for key, pool in self._pools.items() if len(pool.negatives) > self.options.num_negatives]
         for number, examples in enumerate(self.train):
             own = [key for key in keys if key[0] == number]
-            asked = [(examples.examples[at], self._pools[number, at].negatives) for _, at in own]
-            for key, scores in zip(own, self.score(examples, asked), strict=True):
+            selected = [(examples.examples[at], self._pools[number, at].negatives) for _, at in own]
+            for key, scores in zip(own, self.score(examples, selected), strict=True):
                 self._hardest[key] = np.argsort(-scores, kind="stable")[: self.options.num_negatives]
 
     def _negatives(self, key: Key) -> Candidates:
@@ -256,11 +256,11 @@ class PoolObjective:
         keys, counts = part_of(self._batches[step], shard)
         negatives = [self._negatives(key) for key in keys]
         examples = self.train[keys[0][0]]
-        asked = [
+        selected = [
             (examples.examples[key[1]], self._pools[key].positives.and_then(wrong))
             for key, wrong in zip(keys, negatives, strict=True)
         ]
-        logits = self.reader.logits(network, self.texts, examples, asked)
+        logits = self.reader.logits(network, self.texts, examples, selected)
         total = torch.zeros((), device=logits.device)
         start = 0
         for key, wrong in zip(keys, negatives, strict=True):
@@ -284,15 +284,15 @@ class PoolObjective:
         scores = self.reader.score(logits, self.options.temperature)
         return path_weighted_contrastive(scores, is_positive, weights, self.options.temperature, shares)
 
-    def score(self, examples: ExampleSet, asked: ExampleCandidates) -> list[Floats]:
+    def score(self, examples: ExampleSet, selected: ExampleCandidates) -> list[Floats]:
         """Return the logits of each example's candidates, (num_candidates,) each."""
         network = self._network
         training = network.training
         network.eval()
         found: list[Floats] = []
         with torch.inference_mode():
-            for at in range(0, len(asked), EXAMPLES_AT_ONCE):
-                some = asked[at : at + EXAMPLES_AT_ONCE]
+            for at in range(0, len(selected), EXAMPLES_AT_ONCE):
+                some = selected[at : at + EXAMPLES_AT_ONCE]
                 logits = self.reader.logits(network, self.texts, examples, some).float().cpu().numpy()
                 found += np.split(logits, np.cumsum([len(candidates) for _, candidates in some])[:-1])
         network.train(training)
@@ -309,5 +309,5 @@ class PoolObjective:
         """Yield each dev example with the dual encoder's scores, and the network's scores of the shortlisted rows."""
         for examples, stops in zip(self.dev, self.dev_stop, strict=True):
             best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in stops]
-            asked = [(e, e.reachable.at(rows)) for e, rows in zip(examples.examples, best, strict=True)]
-            yield from zip(examples.examples, stops, self.score(examples, asked), best, strict=True)
+            selected = [(e, e.reachable.at(rows)) for e, rows in zip(examples.examples, best, strict=True)]
+            yield from zip(examples.examples, stops, self.score(examples, selected), best, strict=True)

@@ -177,7 +177,7 @@ def read(path: Path) -> Mined:
     return Mined(
         *read_lines(
             path,
-            lambda said: decode_dataclass(Mining, json.dumps(said)),
+            lambda fields: decode_dataclass(Mining, json.dumps(fields)),
             MinedQuestion,
             lambda question, mining: _check_question(question, mining, known),
             what="mined paths",

@@ -25,8 +25,8 @@ def decode_dataclass(kind: type[T], text: str | bytes) -> T:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = one_line(".".join(map(str, first["loc"])), 80)
-        said = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
-        raise ValueError(one_line(f"{place}: {said}".removeprefix(": "))) from error
+        message = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
+        raise ValueError(one_line(f"{place}: {message}".removeprefix(": "))) from error
     return found
 
 
@@ -113,15 +113,15 @@ def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[Descriptio
     path = folder / f"{kind.kind}.json"
     again = "train or fetch the checkpoint again"
     try:
-        said = json.loads(path.read_bytes())
+        fields = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise _missing(folder, [kind.kind]) from None
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: the checkpoint cannot be read ({one_line(error)}): {again}") from error
-    if not isinstance(said, dict):
+    if not isinstance(fields, dict):
         raise CheckpointError(f"{path}: damaged: expected an object: {again}")
-    form = said.pop("format", None)
-    named = said.pop("kind", STAR if form == 1 else None)
+    form = fields.pop("format", None)
+    named = fields.pop("kind", STAR if form == 1 else None)
     if form not in (1, FORMAT) or named != kind.kind:
         found = f"{one_line(repr(form), 40)} and {one_line(repr(named), 40)}"
         raise CheckpointError(
@@ -129,12 +129,12 @@ def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[Descriptio
             "update Lodestar"
         )
     try:
-        files = decode_dataclass(dict[str, str], json.dumps(said.pop("files", None)))
+        files = decode_dataclass(dict[str, str], json.dumps(fields.pop("files", None)))
         for name in files:
             place = PurePosixPath(name)
             if len(place.parts) < 2 or place.parts[0] not in kind.parts or ".." in place.parts:
                 raise ValueError(f"{one_line(repr(name), 80)} is not a file of a part")
-        return decode_dataclass(kind, json.dumps(said, allow_nan=False)), files
+        return decode_dataclass(kind, json.dumps(fields, allow_nan=False)), files
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: damaged: {one_line(error)}: {again}") from error
 

@@ -91,7 +91,7 @@ def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> N
         assert isinstance(reader, WritingReader)
         assert read.tokens is not None
         losses = []
-        for each, token in zip(read.asked, read.tokens, strict=True):
+        for each, token in zip(read.reader_questions, read.tokens, strict=True):
             prompt = reader._prompt(each.passage)
             answer = [*reader._ids(" | ".join(each.wanted.answers)), reader._tokenizer.eos_token_id]
             words = reader._embeddings(torch.tensor([*prompt, *answer]))
@@ -118,7 +118,7 @@ def test_what_is_read_begins_with_what_a_text_begins_with_and_the_token(llama: s
 def test_triples_are_read_whole_as_many_as_fit(llama: str) -> None:
     network = network_of(options(llama))
     with torch.no_grad():
-        asked = network(encoded(), [0], [4]).asked[0]
+        asked = network(encoded(), [0], [4]).reader_questions[0]
     texts = []
     for max_tokens, has_text in ((400, True), (100, True), (400, False)):
         reader = new_reader(options(llama, max_tokens=max_tokens, text=has_text))
