@@ -105,7 +105,7 @@ class ExportRequest:
         if format_ == "ntriples" and self.names_path is not None:
             raise UsageError("N-Triples has the names among the triples: leave out --names")
         if format_ == "parquet" and any(path and path.endswith(".gz") for path in (self.path, self.names_path)):
-            raise UsageError("parquet is packed already: give a name without .gz")
+            raise UsageError("parquet is compressed already: give a name without .gz")
         if self.names_path and Path(self.names_path).resolve() == Path(self.path).resolve():
             raise UsageError(f"triples and names cannot both go to {self.path}: give --names another file")
         if not is_absolute_iri(self.base):

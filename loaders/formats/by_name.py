@@ -48,7 +48,9 @@ def detect(path: str) -> str:
     from ..reading.records import PARQUET
 
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
-        raise InputError(f"{'stdin' if path == '-' else path}: cannot be looked at before it is read: {_name_one()}")
+        raise InputError(
+            f"{'stdin' if path == '-' else path}: the format of a stream cannot be detected: {_name_one()}"
+        )
     file = ByteFile(path)
     with file.faults_translated(), file.unpacked() as stream:
         start = stream.read(_LOOKED_AT_BYTES) or b""

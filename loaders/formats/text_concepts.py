@@ -142,7 +142,7 @@ class GlinerConcepts:
         longest = int(getattr(tokenizer, "model_max_length", _MAX_PIECES) or _MAX_PIECES)
         self._max_pieces = min(longest, _MAX_PIECES) - self._pieces(" ".join(self._labels)) - 2 * len(self._labels) - 2
         if self._max_pieces < 1:
-            raise UsageError(f"--labels: expected as few as {name} reads beside a text, found {len(self._labels)}")
+            raise UsageError(f"--labels: {name} cannot read {len(self._labels)} labels with a text: give fewer")
         self.options: Mapping[str, str] = {"gliner": name, "labels": ", ".join(self._labels)}
 
     def learn(self, snippets: Iterable[str]) -> None:

@@ -110,12 +110,12 @@ class LoadReport:
         if self.num_duplicates:
             notes.append(f"{number_of(self.num_duplicates, 'duplicate', 'duplicates')} stored once")
         if self.num_names_ignored:
-            notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or said twice ignored")
+            notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or repeated ignored")
         notes += value_notes(self)
         if dropped := sum(self.categories.values()) - sum(
             self.categories.get(c, 0) for c in ("triple", "name", "reject")
         ):
-            notes.append(f"{number_of(dropped, 'line', 'lines')} left out")
+            notes.append(f"{number_of(dropped, 'line', 'lines')} skipped")
         if self.num_related:
             notes.append(
                 f"{self.num_related:,} of {self.num_relations:,} relations stored as :RELATED, "

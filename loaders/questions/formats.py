@@ -68,7 +68,7 @@ def _paths(item: QuestionFields) -> Iterator[GoldPath]:
         yield GoldPath(relations, entities)
 
 
-_METAQA_LINE = "a question with its topic in [brackets], a tab and answers parted by bars"
+_METAQA_LINE = "a question with its topic in [brackets], a tab and answers separated by bars"
 _BRACKET = re.compile(r"[\[\]]")
 _HOPS = re.compile(r"(?<!\d)(\d{1,2})-hop(?![a-z])")
 

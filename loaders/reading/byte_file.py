@@ -59,7 +59,7 @@ def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) ->
         while piece := stream.read(MIB):
             num_bytes += len(piece)
             if max_bytes is not None and num_bytes > max_bytes:
-                raise InputError(f"{shown}: expected at most {max_bytes:,} bytes, found more: see what writes to it")
+                raise InputError(f"{shown}: expected at most {max_bytes:,} bytes, found more: check what writes to it")
             if num_bytes % (64 * MIB) < MIB and shutil.disk_usage(folder).free < FREE_BYTES:
                 raise OSError(errno.ENOSPC, "")
             file.write(piece)
