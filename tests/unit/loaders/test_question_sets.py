@@ -589,7 +589,7 @@ GOOD = '{"id": "1", "question": "?", "answers": []}\n'
         (METAQA + "[a] [b\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers parted"),
         (METAQA + "a] [b\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers parted"),
         (METAQA + "[]\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers parted by b"),
-        (METAQA + "[a]\n", ":4: expected a question with its topic in [brackets], a tab and answers parted by bars"),
+        (METAQA + "[a]\n", ":4: expected a question with its topic in [brackets], a tab and answers separated by bars"),
         (METAQA + "[a]\tb\tc\n", ":4: expected a question with its topic in [brackets], a tab and answers parted by"),
         (PATHQUESTION + "a\tb\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and a path"),
         (PATHQUESTION + "a\tb\ts#r\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and a path"),
