@@ -105,11 +105,11 @@ def test_what_is_read_begins_with_what_a_text_begins_with_and_the_token(llama: s
     reader = new_reader(options(llama))
     assert isinstance(reader, WritingReader)
     token = torch.full((1, reader.width), 7.0)
-    embedded, seen = reader._embedded([[5, 6, 9]], [[]], token)
+    embedded, seen = reader._embed([[5, 6, 9]], [[]], token)
     assert torch.equal(embedded[0, 0], token[0])
     reader._tokenizer.bos_token = "<user>"
     begin = reader._tokenizer.bos_token_id
-    embedded, seen = reader._embedded([[begin, 6, 9]], [[]], token)
+    embedded, seen = reader._embed([[begin, 6, 9]], [[]], token)
     assert torch.equal(embedded[0, 1], token[0])
     assert torch.equal(embedded[0, 0], reader._embeddings(torch.tensor(begin)))
     assert seen.tolist() == [[1, 1, 1, 1]]
