@@ -189,7 +189,7 @@ def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_pa
     model = ReaderModel(description, reader)
     network = network_of(config(llama).joint)
     with torch.no_grad():
-        asked = network(encoded(), [0, 1], [4, 4]).asked
+        asked = network(encoded(), [0, 1], [4, 4]).reader_questions
     tokens = [[0.1] * reader.width, [0.2] * reader.width]
     replies = model.write([each.passage for each in asked], tokens)
     assert [model.write([each.passage], [tokens[place]])[0] for place, each in enumerate(asked)] == replies
