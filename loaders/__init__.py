@@ -1,1 +1,1 @@
-"""Knowledge graphs and question sets out of files, into a graph and out of it again."""
+"""Load knowledge graphs and question sets from files, and export graphs to files."""

@@ -1,4 +1,4 @@
-"""How a name or a relation is read."""
+"""Derive search names, domains and labels from names and relations."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..engine.neo4j.catalogue import LABEL_SEPARATOR
 
 
 def search_name(name: str) -> str:
-    """Return a name as it is searched for: composed (NFC), underscores opened, trimmed."""
+    """Return the search form of a name: composed (NFC), underscores as blanks, trimmed."""
     return unicodedata.normalize("NFC", name).replace("_", " ").strip()
 
 
 def domain_of(relation: str) -> str | None:
-    """Return the type of the heads that a Freebase-like name tells (``domain.type`` of ``domain.type.property``)."""
+    """Return the type of the heads by a Freebase-like name (``domain.type`` of ``domain.type.property``)."""
     if "://" in relation:
-        return None  # the host of an IRI is no type
+        return None  # the host of an IRI is not a type
     type_, _, property_ = relation.partition("|")[0].rpartition(".")
     return type_ if property_ and "." in type_ else None
 
@@ -25,7 +25,7 @@ _WORD_BREAK = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
 def label_of(relation: str) -> str:
-    """Return the readable words of a relation's name: its last part, for a compound one the last parts of both."""
+    """Return the readable words of a relation's name: its last part, or both last parts of a compound name."""
     parts = []
     for step in relation.split("|"):
         last = re.split(r"[./#:]", step.rstrip("./#:"))[-1]

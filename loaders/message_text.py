@@ -1,4 +1,4 @@
-"""Text from outside as it may stand in a message."""
+"""Quote external text for messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ SHOWN_CHARS = 80
 
 
 def quote_line(line: str | bytes) -> str:
-    """Return a line as it may stand in a message: quoted, escaped where unprintable, at most `SHOWN_CHARS` long."""
+    """Return a line for a message: quoted, escaped if unprintable, at most `SHOWN_CHARS` long."""
     text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
     text = text.rstrip("\r\n")
     if len(text) <= SHOWN_CHARS and _width(text) <= SHOWN_CHARS:

@@ -1,4 +1,4 @@
-"""Hold what a source states as rows and Arrow batches."""
+"""Hold a source's statements as rows and Arrow batches."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ T = TypeVar("T")
 
 
 def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield the items in lists of `size`, the last one shorter."""
+    """Yield the items in lists of `size`; the last one may be shorter."""
     remaining = iter(items)
     while batch := list(islice(remaining, size)):
         yield batch
 
 
-def in_bytes(batches: Iterable[pa.RecordBatch], max_bytes: int = MAX_REQUEST_CHARS) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the batches in batches of about so many bytes, and of at least a row."""
+def split_by_bytes(batches: Iterable[pa.RecordBatch], max_bytes: int = MAX_REQUEST_CHARS) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the batches in batches of about this many bytes, at least one row each."""
     for batch in batches:
         if batch.nbytes <= max_bytes or batch.num_rows <= 1:
             yield batch
         else:
             half = batch.num_rows // 2
-            yield from in_bytes((batch.slice(0, half), batch.slice(half)), max_bytes)
+            yield from split_by_bytes((batch.slice(0, half), batch.slice(half)), max_bytes)
 
 
 BATCH_ROWS = 50_000
@@ -49,10 +49,10 @@ ROWS = pa.schema(
 
 
 class StatementRow(NamedTuple):
-    """One statement, or what else a line is.
+    """One statement, or another kind of line.
 
     The category is `triple`, `name` (head is the id, tail the text, tag `name`, `alias` or None), `reject` (with the
-    reason; tail is what cannot be read, whole or as it may be shown), or a word for what is counted and left out.
+    reason; tail is the unreadable text, whole or shortened), or the name of a category of skipped lines.
     """
 
     line: int
@@ -78,12 +78,12 @@ def name_row(line: int, id_: str, name: str) -> StatementRow:
 
 
 def alias_row(line: int, id_: str, name: str) -> StatementRow:
-    """Return the row of a name that is not the first one."""
+    """Return the row of an alias."""
     return StatementRow(line, "name", head=id_, tail=name, tag="alias")
 
 
 def reject_row(line: int, reason: str, text: str) -> StatementRow:
-    """Return the row of what cannot be read."""
+    """Return the row of unreadable text."""
     return StatementRow(line, "reject", tail=text, reason=reason)
 
 
@@ -100,14 +100,14 @@ def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema) -> Itera
 
 
 class RowStream:
-    """Rows of tables that have the same columns; at least one table comes."""
+    """Rows of tables with the same columns; there is at least one table."""
 
     def __init__(self, tables: Iterable[pa.Table]) -> None:
         self._tables = iter(tables)
         self._rest: pa.Table | None = None
 
     def take(self, num_rows: int) -> pa.Table:
-        """Return the next rows; there have to be so many."""
+        """Return the next `num_rows` rows; there must be enough."""
         rest = next(self._tables) if self._rest is None else self._rest
         while rest.num_rows < num_rows:
             rest = pa.concat_tables([rest, next(self._tables)])

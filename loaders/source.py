@@ -1,4 +1,4 @@
-"""What every source format offers.
+"""Define the interface of every source format.
 
 A format is one file with a class that follows `Source`; `formats/by_name.py` lists them by name.
 """
@@ -25,7 +25,7 @@ class RelationFacts:
     range: str | None = None
     inverse: str | None = None
     label: str | None = None
-    """What a reader would call it, where its name does not tell."""
+    """A readable label, if the name is not readable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class LinePart:
 
 @dataclass(frozen=True, slots=True)
 class RowPart:
-    """Rows that the source reads itself: batches of `rows.ROWS`, read once, and what their place is called."""
+    """Rows that the source reads itself: batches of `rows.ROWS`, read once, and the name of their unit."""
 
     shown: str
     batches: Iterator[pa.RecordBatch]
@@ -51,8 +51,8 @@ Part = LinePart | RowPart
 class Source(Protocol):
     """A knowledge graph that can be read from its start as often as needed.
 
-    Reading raises `InputError` for what cannot be read at all; single lines that cannot are rejected. Whether ids and
-    relations can stand in a graph is checked by the caller.
+    Reading raises `InputError` for an unreadable source; single unreadable lines are rejected. The caller checks
+    whether ids and relations are valid.
     """
 
     @property
@@ -62,40 +62,39 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user would call this source: a file's name, a package and its version."""
+        """The user's name for this source: a file's name, a package and its version."""
         ...
 
     @property
     def max_rejects(self) -> int:
-        """How many lines may be rejected before the load is given up, where the user does not say."""
+        """How many rejected lines end the load, unless the user says."""
         ...
 
     @property
     def languages(self) -> Sequence[str]:
-        """Of names, lower case, in the order of preference for which becomes the name; others come after these."""
+        """Languages of names, lower case, in order of preference for the main name; others follow."""
         ...
 
     @property
     def unnamed_ids(self) -> str | None:
-        """None where ids are no names.
+        """None if ids are not names.
 
-        Otherwise the id of an entity that nothing names is its name, unless this regular expression (RE2) matches it in
-        full.
+        Otherwise an unnamed entity's id is its name, unless this regular expression (RE2) matches all of it.
         """
         ...
 
     @property
     def size_bytes(self) -> int | None:
-        """How much is read, packed as it is on disk; None where that is not known."""
+        """The size to read, compressed as on disk; None if unknown."""
         ...
 
     @property
     def position_bytes(self) -> int:
-        """How much of `size_bytes` is read by now."""
+        """How many of `size_bytes` are read."""
         ...
 
     def reads(self, path: Path) -> bool:
-        """Return whether this is one of the files that it reads."""
+        """Return whether this is one of the files it reads."""
         ...
 
     def digest(self) -> str:
@@ -103,15 +102,15 @@ class Source(Protocol):
         ...
 
     def options(self) -> Mapping[str, object]:
-        """Return the options that change the result, as JSON can have them."""
+        """Return the options that change the result, as plain data for JSON."""
         ...
 
     def parts(self) -> Iterator[Part]:
-        """Yield the parts, each to be read to its end before the next."""
+        """Yield the parts; each must be read to its end before the next."""
         ...
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return what is known about relations, by name; empty where nothing is."""
+        """Return what is known about relations, by name; may be empty."""
         ...
 
 
@@ -120,5 +119,5 @@ NO_ID = r"[^\s\S]"
 
 
 def digest_of(kind: str, options: Mapping[str, object], contents: Iterable[str]) -> str:
-    """Return the SHA-256, in hexadecimal, of a source with these options and these digests of what it reads."""
+    """Return the SHA-256, in hexadecimal, of a source with these options and these digests of its inputs."""
     return hashlib.sha256(json.dumps([kind, options, list(contents)], sort_keys=True).encode()).hexdigest()

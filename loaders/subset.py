@@ -1,4 +1,4 @@
-"""A part of a source: by relation, by domain, around entities, without hubs."""
+"""Select a part of a source: by relation, by domain, around entities, without hubs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ _NOTHING = r"[^\s\S]"
 
 @dataclass(frozen=True, slots=True)
 class Subset:
-    """What of a source is loaded; the default is all of it. A triple has to pass every restriction given.
+    """The part of a source to load; the default is all of it. A triple must pass every restriction.
 
     `relations` are names or globs (``music.*``), `domains` the first parts of names (``music``). `around` with `hops`
-    keeps the triples that begin or end at an entity less than `hops` steps from these, whatever their direction.
-    Entities of more than `max_degree` triples are then reached but not walked on from; without `around`, their triples
-    are left out.
+    keeps the triples with an end less than `hops` steps from these entities, in any direction. Entities of more than
+    `max_degree` triples are then reached but not expanded; without `around`, their triples are dropped.
     """
 
     around: tuple[str, ...] = ()
@@ -37,18 +36,18 @@ class Subset:
 
     @property
     def exact_relations(self) -> tuple[str, ...]:
-        """The relations given by their names."""
+        """The relations given by name."""
         return tuple(name for name in self.relations if not _GLOB.search(name))
 
     @property
     def relation_pattern(self) -> str:
-        """A regular expression (RE2) of the relations given by globs; it matches nothing when there are none."""
+        """A regular expression (RE2) of the relations given by globs; matches nothing without globs."""
         globs = filter(_GLOB.search, self.relations)
         patterns = [re.escape(glob).replace(r"\*", ".*").replace(r"\?", ".") for glob in globs]
         return f"(?s:{'|'.join(patterns)})" if patterns else _NOTHING
 
     def as_json(self) -> Mapping[str, object]:
-        """Return what differs from the whole, for a manifest."""
+        """Return the options that differ from the default, for a manifest."""
         default = asdict(Subset())
         return {name: value for name, value in asdict(self).items() if value != default[name]}
 

@@ -51,8 +51,8 @@ RecordT = TypeVar("RecordT")
 
 def write_lines(path: Path, header: Mapping[str, Any], records: Iterable[Any]) -> None:
     """Write a file atomically; the same header and records give the same bytes."""
-    said = ({"format": FORMAT, **header}, *map(asdict, records))
-    lines = (json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in said)
+    contents = ({"format": FORMAT, **header}, *map(asdict, records))
+    lines = (json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in contents)
     with atomic_write(path) as draft, draft.open("wb") as file:
         if path.suffix == ".gz":
             with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
@@ -110,7 +110,7 @@ def read_lines(
     if len(records) != head.counts.get("questions", len(records)):
         raise MinedFileError(
             f"{path}:{number}: expected {head.counts['questions']:,} questions, found {len(records):,}: "
-            f"the file was cut: {again}"
+            f"the file is truncated: {again}"
         )
     return head, tuple(records), digest.hexdigest()
 
@@ -251,10 +251,10 @@ def read_pool(path: Path) -> Pool:
     return Pool(*read_lines(path, _header, PooledQuestion, _check_question, what="candidate pool", again=AGAIN))
 
 
-def _header(said: Mapping[str, Any]) -> PoolHeader:
-    if said.get("kind") != KIND:
+def _header(fields: Mapping[str, Any]) -> PoolHeader:
+    if fields.get("kind") != KIND:
         raise ValueError(f"kind {KIND} in the first line")
-    return decode_dataclass(PoolHeader, json.dumps({name: value for name, value in said.items() if name != "kind"}))
+    return decode_dataclass(PoolHeader, json.dumps({name: value for name, value in fields.items() if name != "kind"}))
 
 
 def _check_question(question: PooledQuestion, _header: PoolHeader) -> PooledQuestion:

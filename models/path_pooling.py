@@ -13,6 +13,8 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Kernel = Literal["dijkstra", "bfs", "random-walk"]
+PoolMode = Literal["mean", "max"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +74,80 @@ class ScoredTriples:
             self.node_starts,
             np.searchsorted(places, self.triple_starts),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Pooling:
+    """How scores are pooled; defaults are the paper's where it gives them.
+
+    kernel: the paths from and to topics to pool along: shortest paths (section 3.3), all simple paths of at most
+    `max_length` triples, or `num_walks` random walks of at most that length from each topic and as many to it (section
+    4.3.1). position: a of the position bonus, not 0; the paper does not give it: our reading.
+    """
+
+    kernel: Kernel = "dijkstra"
+    pool: PoolMode = "mean"
+    position: float = 1.0
+    max_length: int = 4
+    num_walks: int = 256
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.position == 0:
+            raise ValueError("the position bonus is divided by a: expected any number but 0")
+
+
+def reselect_triples(
+    triples: ScoredTriples, keep: int | None, pooling: Pooling, *, coarse: int | None = 500
+) -> tuple[Ints, Floats]:
+    """Return the places of the kept triples by question, best s' first, and s' of each, (num_kept,) both.
+
+    Path Pooling, section 3.4. Reselection pools each question's `coarse` best triples and keeps `keep` of them (the
+    paper: 500, and 25 to 200), or all if there are fewer. Reranking is both None: the same triples in a new order. Ties
+    in s' go to the higher score, then to the earlier triple.
+    """
+    places = best_by_score(triples, coarse)
+    candidates = triples.taken(places)
+    pooled = pool_triple_scores(candidates, pooling)
+    kept = best_first(candidates, pooled, keep)
+    return places[kept], pooled[kept]
+
+
+def best_by_score(triples: ScoredTriples, coarse: int | None) -> Ints:
+    """Return the places of each question's `coarse` best triples by score, ascending; None: of all."""
+    return np.sort(best_first(triples, triples.scores, coarse))
+
+
+def best_first(triples: ScoredTriples, by: Floats, limit: int | None) -> Ints:
+    """Return the places of each question's best triples, question by question, at most `limit` each."""
+    order = np.lexsort((-triples.scores, -by, triples.questions))
+    if limit is None:
+        return order
+    rank = np.arange(len(order)) - np.repeat(triples.triple_starts[:-1], np.diff(triples.triple_starts))
+    return order[rank < limit]
+
+
+def pool_triple_scores(triples: ScoredTriples, pooling: Pooling) -> Floats:
+    """Return the smoothed score s' of each triple, (num_triples,); Path Pooling, algorithm 1.
+
+        s_p = mean(s_1 … s_l) (or max),  p_i = min(s) / (i · a),  s'(τ) = max over paths p ∋ τ of s_p + p_i
+
+    i: the place of τ in p, from 1; min(s): over all triples of the question; a: `pooling.position`. A triple on no path
+    is its own path: a self-loop, one that no topic reaches, one on no shortest path; all of them if no topic is among
+    the nodes. Scores should be at least 0, as probabilities are: negative ones make the bonus negative, which prefers
+    triples far from a path's start. s' is between min(s) + min(0, min(s) / a) and max(s) + max(0, min(s) / a).
+    """
+    bonuses = least_scores(triples) / pooling.position
+    use_maximum = pooling.pool == "max"
+    if pooling.kernel == "dijkstra":
+        best = pool_on_trees(triples, bonuses, use_maximum=use_maximum)
+    elif pooling.kernel == "bfs":
+        best = pool_on_simple_paths(triples, bonuses, pooling.max_length, use_maximum=use_maximum)
+    else:
+        best = pool_on_walks(
+            triples, bonuses, pooling.max_length, pooling.num_walks, pooling.seed, use_maximum=use_maximum
+        )
+    return np.where(best == -np.inf, triples.scores + bonuses, best)
 
 
 def least_scores(triples: ScoredTriples) -> Floats:
@@ -250,7 +326,6 @@ def _depths(trees: Trees) -> Ints:
 
 BLOCK_PATHS = 1 << 17
 """The number of paths held in memory at once."""
-
 Choices = npt.NDArray[np.float64]
 
 
@@ -351,81 +426,3 @@ def _walks(leaving: Leaving, starts: Ints, drawn: Choices) -> Iterator[Ints]:
         chosen = (drawn[walk, length] * counts).astype(np.int64)
         added = leaving.order[leaving.starts[nodes] + chosen]
         nodes, paths = leaving.targets[added], np.column_stack([paths, added])
-
-
-Kernel = Literal["dijkstra", "bfs", "random-walk"]
-Pool = Literal["mean", "max"]
-
-
-@dataclass(frozen=True, slots=True)
-class Pooling:
-    """How scores are pooled; defaults are the paper's where it gives them.
-
-    kernel: the paths from and to topics to pool along: shortest paths (section 3.3), all simple paths of at most
-    `max_length` triples, or `num_walks` random walks of at most that length from each topic and as many to it (section
-    4.3.1). position: a of the position bonus, not 0; the paper does not give it: our reading.
-    """
-
-    kernel: Kernel = "dijkstra"
-    pool: Pool = "mean"
-    position: float = 1.0
-    max_length: int = 4
-    num_walks: int = 256
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.position == 0:
-            raise ValueError("the position bonus is divided by a: expected any number but 0")
-
-
-def pool_triple_scores(triples: ScoredTriples, pooling: Pooling) -> Floats:
-    """Return the smoothed score s' of each triple, (num_triples,); Path Pooling, algorithm 1.
-
-        s_p = mean(s_1 … s_l) (or max),  p_i = min(s) / (i · a),  s'(τ) = max over paths p ∋ τ of s_p + p_i
-
-    i: the place of τ in p, from 1; min(s): over all triples of the question; a: `pooling.position`. A triple on no path
-    is its own path: a self-loop, one that no topic reaches, one on no shortest path; all of them if no topic is among
-    the nodes. Scores should be at least 0, as probabilities are: negative ones make the bonus negative, which prefers
-    triples far from a path's start. s' is between min(s) + min(0, min(s) / a) and max(s) + max(0, min(s) / a).
-    """
-    bonuses = least_scores(triples) / pooling.position
-    use_maximum = pooling.pool == "max"
-    if pooling.kernel == "dijkstra":
-        best = pool_on_trees(triples, bonuses, use_maximum=use_maximum)
-    elif pooling.kernel == "bfs":
-        best = pool_on_simple_paths(triples, bonuses, pooling.max_length, use_maximum=use_maximum)
-    else:
-        best = pool_on_walks(
-            triples, bonuses, pooling.max_length, pooling.num_walks, pooling.seed, use_maximum=use_maximum
-        )
-    return np.where(best == -np.inf, triples.scores + bonuses, best)
-
-
-def reselect_triples(
-    triples: ScoredTriples, keep: int | None, pooling: Pooling, *, coarse: int | None = 500
-) -> tuple[Ints, Floats]:
-    """Return the places of the kept triples by question, best s' first, and s' of each, (num_kept,) both.
-
-    Path Pooling, section 3.4. Reselection pools each question's `coarse` best triples and keeps `keep` of them (the
-    paper: 500, and 25 to 200), or all if there are fewer. Reranking is both None: the same triples in a new order. Ties
-    in s' go to the higher score, then to the earlier triple.
-    """
-    places = best_by_score(triples, coarse)
-    candidates = triples.taken(places)
-    pooled = pool_triple_scores(candidates, pooling)
-    kept = best_first(candidates, pooled, keep)
-    return places[kept], pooled[kept]
-
-
-def best_by_score(triples: ScoredTriples, coarse: int | None) -> Ints:
-    """Return the places of each question's `coarse` best triples by score, ascending; None: of all."""
-    return np.sort(best_first(triples, triples.scores, coarse))
-
-
-def best_first(triples: ScoredTriples, by: Floats, limit: int | None) -> Ints:
-    """Return the places of each question's best triples, question by question, at most `limit` each."""
-    order = np.lexsort((-triples.scores, -by, triples.questions))
-    if limit is None:
-        return order
-    rank = np.arange(len(order)) - np.repeat(triples.triple_starts[:-1], np.diff(triples.triple_starts))
-    return order[rank < limit]

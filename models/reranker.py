@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class RerankerUnavailableError(Exception):
-    """The model's files are neither here nor to be had; the message is one line that says why."""
+    """The model's files are unavailable; the message says why in one line."""
 
 
 def load_reranker(name: str, device: str | None = None) -> CrossEncoder:

@@ -26,18 +26,18 @@ BatchT = TypeVar("BatchT", bound=Batch)
 
 
 class Splitting:
-    """Computes on batches; one of more than `most` rows, or that the device has no memory for, is halved until it fits.
+    """Computes on batches; halves a batch of more than `most` rows, or one that runs out of memory, until it fits.
 
-    What did not fit once is not tried again. Rows must not depend on one another; their results may differ in the last
-    digits by the rows they are computed with.
+    A size that failed is not tried again. Rows must be independent; results may differ in the last digits with the
+    batch.
     """
 
     def __init__(self, most: float = math.inf) -> None:
         self.most = most
 
     def __call__(self, batch: BatchT, compute: Callable[[BatchT], Tensor]) -> Tensor:
-        """Return what `compute` returns of the rows, one after the other; raise its error where one row is too much."""
-        found: list[Tensor] = []
+        """Return the results of `compute`, row by row; raise its error if a single row does not fit."""
+        results: list[Tensor] = []
         waiting = [batch]
         while waiting:
             part = waiting.pop()
@@ -46,19 +46,19 @@ class Splitting:
                 waiting += [part[half:], part[:half]]
                 continue
             try:
-                found.append(compute(part))
+                results.append(compute(part))
                 continue
             except RuntimeError as error:
                 if len(part) < 2 or not is_out_of_memory(error):
                     raise
-            waiting.append(part)  # the error is gone here, and with it what it held
+            waiting.append(part)  # the error, and the tensors it held, are released here
             self.most = (len(part) + 1) // 2
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
-        return torch.cat(found)
+        return torch.cat(results)
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether a device, or the processor, had no memory left; only CUDA has an error of its own for it."""
-    said = str(error)
-    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in said or "can't allocate memory" in said
+    """Whether a device or the processor ran out of memory; only CUDA has its own error for it."""
+    message = str(error)
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in message or "can't allocate memory" in message

@@ -1,9 +1,6 @@
-"""Hold question subgraphs as columns: files, distances, shortest paths and labels.
+"""Hold the subgraphs of questions as columns: files, distance encodings, shortest paths and labels.
 
-A file of it is safetensors: the columns, and all texts in its metadata.
-
-It begins with the one-hot of being a topic, and takes means over the heads of the triples that enter a node, round by
-round; and, beginning anew, over the tails of those that leave it. What every round came to stands side by side.
+A file is safetensors: the columns, with all texts in its metadata.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ UNNAMED = -1
 WEAK = "weak"
 """Supervision: the triples on shortest paths."""
 VERSION = 3
-"""Of the file: a file of another is made anew, since its name has the number."""
+"""The version of the file's content; a new version makes files anew, as their names contain the number."""
 
 
 class GraphFileError(Exception):
@@ -42,11 +39,11 @@ class GraphFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GraphTexts:
-    """What a set of subgraphs was made from and its texts: of the questions, of the entities and of the relations.
+    """The origin of a set of subgraphs and its texts: of the questions, the entities and the relations.
 
-    options: how far and how wide the subgraphs reach, and what the supervision is. relation_names: as the graph has
-    them, beside their texts in `relations`. topics, answers: of each question the nodes, counted from its first one, of
-    the topics and of the right answers that its subgraph has, by id; no topic is an answer.
+    options: hops and width of the subgraphs, and the supervision. relation_names: as in the graph, parallel to their
+    texts in `relations`. topics, answers: for each question, by id, the nodes (counted from its first) of the topics,
+    and of the right answers in its subgraph; a topic is never an answer.
     """
 
     questions_name: str
@@ -64,10 +61,10 @@ class GraphTexts:
 
 @dataclass(frozen=True, slots=True)
 class QuestionLabels:
-    """What a question set says of a question beside its subgraph.
+    """What a question set says about a question beside its subgraph.
 
-    answers: names of the right answers, or ids where they have no name. all_named: every right answer has a name.
-    options: what is chosen from, where the question is a choice.
+    answers: names of the right answers, or ids for unnamed ones. all_named: every right answer has a name. options: of
+    a multiple-choice question.
     """
 
     set_name: str
@@ -79,11 +76,11 @@ class QuestionLabels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionGraphs:
-    """The subgraphs as one disjoint graph, questions one after another.
+    """The subgraphs as one disjoint graph, question by question.
 
     heads, tails: (num_triples,) nodes. relation_of: (num_triples,) places in `texts.relations`. is_positive:
-    (num_triples,). text_of: (num_nodes,) places in `texts.entities`, `UNNAMED` where there is no name. is_topic:
-    (num_nodes,), as is_literal and is_answer, which topics are not. node_starts, triple_starts: (num_questions + 1,).
+    (num_triples,). text_of: (num_nodes,) places in `texts.entities`, `UNNAMED` for none. is_topic, is_literal,
+    is_answer: (num_nodes,); a topic is never an answer. node_starts, triple_starts: (num_questions + 1,).
     """
 
     texts: GraphTexts
@@ -112,19 +109,19 @@ class QuestionGraphs:
 
     @property
     def supervision(self) -> str:
-        """What says which triples are right."""
+        """What chose the right triples."""
         return str(self.texts.options.get("supervision", WEAK))
 
     @property
     def trained_on(self) -> TrainedOn:
-        """What a checkpoint says of it."""
+        """The training data's description in a checkpoint."""
         texts = self.texts
         hops = int(texts.options.get("num_hops", 0))
         return TrainedOn(texts.questions_name, texts.questions_sha256, self.sha256, texts.graph, len(self), hops)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
-        """Id and text of each question; two of the same words are one question whatever their topics."""
+        """Id and text of each question; the same words are the same question whatever their topics."""
         texts = zip(self.texts.ids, self.texts.questions, strict=True)
         return [(id_, text, frozenset()) for id_, text in texts]
 
@@ -133,12 +130,12 @@ _COLUMNS = [each.name for each in fields(QuestionGraphs) if each.name not in {"t
 
 
 def supervision_of(sets: Sequence[QuestionGraphs]) -> str:
-    """Return what says which triples of these sets are right, in words."""
+    """Return, in words, what chose the right triples of these sets."""
     return ", ".join(dict.fromkeys(graphs.supervision for graphs in sets))
 
 
 def write_graphs(path: Path, graphs: QuestionGraphs) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file atomically."""
     columns = {name: getattr(graphs, name) for name in _COLUMNS}
     texts = {each.name: getattr(graphs.texts, each.name) for each in fields(GraphTexts)}
     stored = {name: column if column.dtype == bool else column.astype(np.int32) for name, column in columns.items()}
@@ -147,7 +144,7 @@ def write_graphs(path: Path, graphs: QuestionGraphs) -> None:
 
 
 def read_graphs(path: Path) -> QuestionGraphs:
-    """Return what `write_graphs` wrote; raise `GraphFileError` for a file that is missing or damaged."""
+    """Return what `write_graphs` wrote; raise `GraphFileError` if it is missing or damaged."""
     try:
         with safe_open(path, framework="numpy") as file:
             texts = decode_dataclass(GraphTexts, (file.metadata() or {}).get("texts", ""))
@@ -161,12 +158,12 @@ def read_graphs(path: Path) -> QuestionGraphs:
     except FileNotFoundError:
         raise GraphFileError(f"{path}: no such file: train with --fresh to make it again") from None
     except Exception as error:
-        raise GraphFileError(f"{path}: damaged ({one_line(error)}): remove it, and it is made again") from error
+        raise GraphFileError(f"{path}: damaged ({one_line(error)}): remove it, and Lodestar makes it again") from error
     return graphs
 
 
 def _check(graphs: QuestionGraphs) -> None:
-    """Raise `ValueError` for columns that point nowhere."""
+    """Raise `ValueError` for columns out of range."""
     texts = graphs.texts
     num_nodes, num_triples = len(graphs.text_of), len(graphs.heads)
     for column, least, most in (
@@ -176,7 +173,7 @@ def _check(graphs: QuestionGraphs) -> None:
         (graphs.text_of, UNNAMED, len(texts.entities)),
     ):
         if len(column) and not (least <= column.min() and column.max() < most):
-            raise ValueError("a column points nowhere")
+            raise ValueError("a column has a value out of range")
     sizes = {len(graphs.relation_of), len(graphs.tails), len(graphs.is_positive), num_triples}
     for starts, size in ((graphs.node_starts, num_nodes), (graphs.triple_starts, num_triples)):
         sizes.add(num_triples if starts[0] == 0 and starts[-1] == size and (np.diff(starts) >= 0).all() else -1)
@@ -189,18 +186,19 @@ def _check(graphs: QuestionGraphs) -> None:
             for nodes, size in zip(named, np.diff(graphs.node_starts).tolist(), strict=True)
             for node in nodes.values()
         ):
-            raise ValueError("a topic or an answer is no node of its question")
+            raise ValueError("a topic or an answer is not a node of its question")
 
 
 Floats = npt.NDArray[np.float32]
 
 
 def distance_encoding(heads: Ints, tails: Ints, is_topic: Bools, num_rounds: int) -> Floats:
-    """Return the encoding of each node, (num_nodes, 2 + 4 · num_rounds).
+    """Return the distance encoding of each node, (num_nodes, 2 + 4 · num_rounds).
 
-    heads, tails: (num_triples,) nodes; parallel triples count each, so that a mean is weighted by them. is_topic:
-    (num_nodes,). The columns are [no topic, topic], the rounds along the triples, and the rounds against them; a node
-    that none enters (none leaves) has the mean 0 of both.
+    It starts with the one-hot of being a topic. Each forward round averages over the heads of the triples that enter a
+    node; each backward round, starting anew, over the tails of those that leave it. The results of all rounds are
+    concatenated. heads, tails: (num_triples,) nodes; parallel triples each count in the mean. is_topic: (num_nodes,).
+    The columns are [no topic, topic], the forward rounds, the backward rounds; the mean over no triples is 0.
     """
     start = np.stack([~is_topic, is_topic], axis=1).astype(np.float64)
     columns = [start]
@@ -223,10 +221,10 @@ UNREACHED = -1
 
 
 def on_shortest_paths(heads: Ints, tails: Ints, is_literal: Bools, topics: Ints, is_answer: Bools) -> Bools:
-    """Return which triples are on a shortest path from one of the topics to one of the answers, (num_triples,).
+    """Return which triples are on a shortest path from a topic to an answer, (num_triples,).
 
     heads, tails: (num_triples,) nodes. is_literal, is_answer: (num_nodes,). Every topic has its own shortest paths to
-    every answer that can be reached from it; no path goes through a literal, nor stays where it begins.
+    each answer it can reach; no path passes through a literal, or has no triple.
     """
     found = np.zeros(len(heads), dtype=np.bool_)
     for topic in topics.tolist():
@@ -241,7 +239,7 @@ def on_shortest_paths(heads: Ints, tails: Ints, is_literal: Bools, topics: Ints,
 
 
 def hops_from(heads: Ints, tails: Ints, is_literal: Bools, topic: int) -> Ints:
-    """Return how many triples each node is from a topic, (num_nodes,), `UNREACHED` where no path leads to it."""
+    """Return each node's distance in triples from a topic, (num_nodes,); `UNREACHED` if no path leads to it."""
     hops = np.full(len(is_literal), UNREACHED, dtype=np.int64)
     hops[topic] = 0
     level = 0
@@ -260,10 +258,10 @@ REFINED = "refined by"
 
 
 def relabel_graphs(graphs: QuestionGraphs, pool: Pool) -> tuple[QuestionGraphs, int]:
-    """Return the subgraphs with the supervision of a pool, and how many questions keep what they had.
+    """Return the subgraphs with a pool's supervision, and how many questions keep their old supervision.
 
-    Those are questions that the pool does not have, and those of whose chains the subgraph has no walk. The subgraphs
-    are of the question set that the pool is of.
+    Those are the questions that the pool lacks, and those whose chains have no walk in the subgraph. Pool and subgraphs
+    must be of the same question set.
     """
     pooled = {question.id: question for question in pool.questions}
     place = {name: number for number, name in enumerate(graphs.texts.relation_names)}
@@ -301,7 +299,7 @@ def _right(graphs: QuestionGraphs, number: int, question: PooledQuestion, place:
 
 
 def _steps(chain: PoolChain, place: Mapping[str, int]) -> list[tuple[int, bool]] | None:
-    """Return the steps by the places of their relations; None where no subgraph has one of them."""
+    """Return the steps by the places of their relations; None if no subgraph has one of them."""
     named = [(step.removeprefix(INVERSE), step.startswith(INVERSE)) for step in chain.steps]
     if not all(relation in place for relation, _ in named):
         return None
@@ -311,10 +309,10 @@ def _steps(chain: PoolChain, place: Mapping[str, int]) -> list[tuple[int, bool]]
 def on_walks(
     heads: Ints, relation_of: Ints, tails: Ints, start: int, steps: Sequence[tuple[int, bool]], is_end: Bools
 ) -> Bools:
-    """Return which triples are on a walk from a node that takes these relations and ends where it may, (num_triples,).
+    """Return which triples are on a walk from a node along these relations to an allowed end, (num_triples,).
 
-    steps: relation, and whether it is walked from tail to head. is_end: (num_nodes,). Answers that were merged are
-    many ends again here.
+    steps: relation, and whether the step is inverse (tail to head). is_end: (num_nodes,). Merged answers are separate
+    ends again here.
     """
     reached = np.zeros(len(is_end), dtype=np.bool_)
     reached[start] = True

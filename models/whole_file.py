@@ -13,18 +13,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ABANDONED_S = 3_600
-"""A draft that nobody has written to for so long was left behind by a process that was killed."""
+"""The age at which an unwritten draft counts as left behind by a killed process."""
 
 
 @contextmanager
 def atomic_write(file: Path, *, private: bool = False) -> Iterator[Path]:
-    """Yield the path of an empty draft beside a file: it takes the file's place when the block ends well, else it goes.
+    """Yield the path of an empty draft beside a file; it replaces the file if the block succeeds, else it is deleted.
 
-    Of several writers at once the last one's file stays. `private`: nobody but its owner can read it. Raises `OSError`
-    where the folder cannot be written, or in the file's place is a folder, a device or a pipe.
+    Of several concurrent writers the last one's file stays. `private`: only its owner can read it. Raises `OSError` if
+    the folder cannot be written, or the file's path is a folder, a device or a pipe.
     """
     for draft in file.parent.glob(f".{glob.escape(file.name)}.*.part"):
-        with suppress(FileNotFoundError):  # its writer was done meanwhile
+        with suppress(FileNotFoundError):  # its writer finished meanwhile
             if time.time() - draft.stat().st_mtime > ABANDONED_S:
                 draft.unlink()
     draft = _draft(file, private=private)
@@ -38,7 +38,7 @@ def atomic_write(file: Path, *, private: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def storage_errors() -> Iterator[None]:
-    """Raise `OSError` where safetensors could not write, which has an error of its own for that."""
+    """Raise `OSError` where safetensors raises its own error for a failed write."""
     try:
         yield
     except Exception as error:
@@ -49,7 +49,7 @@ def storage_errors() -> Iterator[None]:
 
 
 def check_place(file: Path) -> None:
-    """Raise `OSError` where `atomic_write` could not write a file: to be known before there is anything to write."""
+    """Raise `OSError` if `atomic_write` could not write a file, before any content is computed."""
     _draft(file, private=True).unlink()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from lodestar.engine.training.running import train_in_folder
 from lodestar.models.file_hash import file_sha256
-from lodestar.models.gril.passages import Wanted
+from lodestar.models.gril.passages import ReaderTarget
 from lodestar.models.subgraphs import QuestionLabels
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
@@ -47,7 +47,7 @@ def inputs_of(
     )
 
 
-def labels_of(wanted: Mapping[str, Wanted]) -> list[QuestionLabels]:
+def labels_of(wanted: Mapping[str, ReaderTarget]) -> list[QuestionLabels]:
     """Return what a question set would say of questions for a reader to learn this."""
     return [QuestionLabels("set", id_, each.answers, True, each.options) for id_, each in wanted.items()]
 

@@ -33,14 +33,14 @@ from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.settings import resolve
 from lodestar.engine.steps import drive
 from lodestar.loaders.questions.reading import read_questions
-from lodestar.models.path_pooling import Kernel, Pool, Pooling
+from lodestar.models.path_pooling import Kernel, Pooling, PoolMode
 
 CUTS = (25, 50, 100)
 BATCH = 8
 MAX_TRIPLES = 1_000
 COARSE = 500
 SEED = 0
-VARIANTS = {f"{kernel}, {pool}": Pooling(kernel, pool) for kernel in get_args(Kernel) for pool in get_args(Pool)}
+VARIANTS = {f"{kernel}, {pool}": Pooling(kernel, pool) for kernel in get_args(Kernel) for pool in get_args(PoolMode)}
 
 
 def bearing(evidence: Evidence[Any], gold: frozenset[str]) -> list[frozenset[str]]:

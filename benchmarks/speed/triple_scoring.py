@@ -85,7 +85,7 @@ def main() -> None:
         )
 
         def with_kept() -> Tensor:
-            return network.of_projected(
+            return network.score_projected(
                 network.of_question(given.questions),
                 kept[0],
                 kept[1] + network.of_head_distance(given.distances),

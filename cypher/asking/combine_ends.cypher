@@ -1,12 +1,12 @@
-// What several relation paths lead to, combined: the ends of all of them, or of any, without those of the negated ones, and
-// for each end the value that it is ordered or filtered by. A set is {topic, steps, negated, only}: at most four steps,
-// {relation, type, inverse} each, are walked from the topic, at most $max_ends triples of one kind at each entity; `only`
-// are the ends that count of a path that meets another one, null for all. A path does not lead back to its topic; of a
-// negated one the topic is left out as well. $value_steps, at most four, lead from an end to its values: a number, with a
-// unit or without, or a date, which is year · 10000 + month · 100 + day; with $by_count how many there are is the value. Of
-// an end with several the greatest counts, the smallest where $order is 'least'. $least and $most bound numbers,
-// $first and $last dates, each null where it does not, excluded itself unless its $with is true. All are counted;
-// the first $limit come back, by $order.
+// Combine the ends of several relation paths: intersect or unite them, without the ends of negated paths, and give each
+// end the value that orders or filters it. A set is {topic, steps, negated, only}: at most four steps, {relation, type,
+// inverse} each, are walked from the topic, with at most $max_ends triples of one kind at each entity; `only` lists the
+// ends that count of a path that meets another one, null for all. A path does not lead back to its topic; a negated one
+// excludes the topic as well. $value_steps, at most four, lead from an end to its values: a number, with or without a
+// unit, or a date, which is year · 10000 + month · 100 + day; with $by_count the value is their number. Of several values
+// the greatest counts, the smallest if $order is 'least'. $least and $most bound numbers, $first and $last dates; null is
+// unbounded, and a bound itself is excluded unless its $with is true. All ends are counted; the first $limit are
+// returned, by $order.
 // mode:    read
 // params:  $sets :: LIST<MAP>, $any_of :: BOOLEAN, $excluded :: LIST<STRING>, $value_steps :: LIST<MAP>,
 //          $by_count :: BOOLEAN, $order :: STRING, $least :: FLOAT, $with_least :: BOOLEAN, $most :: FLOAT,

@@ -1,9 +1,10 @@
-// The chains that retrieved triples make from the topics, breadth first, for a batch of questions: first those of the triples
-// that the graph has, each looked for between its two ends, then, over these alone, every row of them that starts at a topic.
-// $questions: topics :: INTEGER, how many of the nodes, the first ones, are topics; ids, literals (whether the node is one),
-// heads, relations, tails: columns of the nodes and of the triples, heads and tails places in ids. A step is 2 · place of its
-// triple, + 1 where it is walked from tail to head; a chain has no triple twice, and unless $turning all its steps go in one
-// direction. `levels` has the chains of 1, 2, … $max_length steps, at most $max_chains + 1 each; the first $max_chains grow on.
+// The chains of retrieved triples from the topics, breadth first, for a batch of questions. First it reads those triples
+// that are in the graph, each looked up between its two ends; then it expands, over these alone, every row that starts at
+// a topic. $questions: topics :: INTEGER, the number of topics, which are the first nodes; ids, literals (whether the
+// node is one), heads, relations, tails: columns of the nodes and of the triples, heads and tails are places in ids. A
+// step is 2 · place of its triple, + 1 if it is inverse (tail to head). A chain has no triple twice, and unless $turning
+// all its steps have one direction. `levels` has the chains of 1, 2, … $max_length steps, at most $max_chains + 1 each;
+// the first $max_chains are expanded.
 // mode:    read
 // params:  $questions :: LIST<MAP>, $max_length :: INTEGER, $max_chains :: INTEGER, $turning :: BOOLEAN
 // returns: question :: INTEGER, topic :: INTEGER, levels :: LIST<LIST<LIST<INTEGER>>>

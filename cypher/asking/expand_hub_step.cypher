@@ -1,7 +1,7 @@
-// One step from hubs over one relation, walked from head to tail, bounded per hub. Its type stands in the text: only so does
-// Neo4j go to its relationships without looking at all the others of a hub. Where relations share the type RELATED,
-// `relation` tells which is meant, and all of that type are looked at until enough are found; it is null elsewhere.
-// Otherwise as expand_steps.
+// Expand hubs by one step over one relation, from head to tail, bounded per hub. The relationship type is in the query
+// text, because only then Neo4j reads its relationships without visiting all others of a hub. For relations that share
+// the type RELATED, `relation` selects one, and all of that type are visited until enough are found; otherwise it is
+// null. Otherwise as expand_steps.
 // mode:    read
 // params:  $sources :: LIST<STRING>, $relation :: STRING, $fan_out :: INTEGER, $signatures :: INTEGER, $last :: BOOLEAN,
 //          $value_chars :: INTEGER

@@ -1,9 +1,9 @@
-// One step from each source over its chosen relation, for a whole batch of beams, bounded per source and per
-// expansion. Sources are entities of moderate degree only, since every relationship of a source is looked at; hubs
-// have expand_hub_step. One more tail than a bound is read, so that the caller can tell that it cut something.
-// A tail is [id, name, degree, whether it is a literal]; of a literal the name is its value. The first `signatures`
-// tails of a source come with their relation signatures, from which the next step is proposed; when `last`, only
-// unnamed ones. Relations that share the type RELATED are told apart by a property, looked at for that type only.
+// Expand each source by one step over its chosen relation, for a whole batch of beams, bounded per source and per
+// expansion. Sources have a moderate degree, since every relationship of a source is visited; expand_hub_step is for
+// hubs. One tail more than a bound is read, so that the caller sees that it cut something. A tail is [id, name, degree,
+// whether it is a literal]; a literal's name is its value. The first `signatures` tails of a source come with their
+// relation signatures, which propose the next step; when `last`, only unnamed ones. A property, read only for the type
+// RELATED, distinguishes relations that share it.
 // mode:    read
 // params:  $expansions :: LIST<MAP>, $fan_out :: INTEGER, $max_tails :: INTEGER, $value_chars :: INTEGER
 // returns: expansion :: INTEGER, source :: STRING, tails :: LIST<LIST<ANY>>, signatures :: LIST<LIST<INTEGER>>

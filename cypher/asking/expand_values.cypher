@@ -1,5 +1,5 @@
-// One step from literals to the entities that have them, over a relation that is walked from tail to head; otherwise as
-// expand_steps. Of a literal the first $max_triples triples are looked at, whatever their relations.
+// Expand literals by one inverse step (tail to head) to the entities that have them; otherwise as expand_steps. The first
+// $max_triples triples of a literal are visited, whatever their relations.
 // mode:    read
 // params:  $expansions :: LIST<MAP>, $fan_out :: INTEGER, $max_tails :: INTEGER, $max_triples :: INTEGER
 // returns: expansion :: INTEGER, source :: STRING, tails :: LIST<LIST<ANY>>, signatures :: LIST<LIST<INTEGER>>

@@ -1,7 +1,7 @@
-// The first triples of one relation that enter hubs, in the order of the store. The relation's type stands in the text: only so
-// does Neo4j go to its relationships without looking at all the others of a hub. $relation tells apart those that share the
-// type RELATED and is null for a type of its own. A code is: place of the hub in $hubs · $limit + position. Otherwise as
-// read_neighbours.
+// The first triples of one relation that enter hubs, in store order. The relationship type is in the query text, because
+// only then Neo4j reads its relationships without visiting all others of a hub. $relation distinguishes relations that
+// share the type RELATED, and is null for a type of its own. A code is: place of the hub in $hubs · $limit + position.
+// Otherwise as read_neighbours.
 // mode:    read
 // params:  $hubs :: LIST<STRING>, $relation :: STRING, $limit :: INTEGER, $last :: BOOLEAN
 // names:   RELATION

@@ -1,10 +1,10 @@
-// The triples at some entities, for one step of a whole batch, as columns: a row for each triple would take ten times as
-// long to arrive. Of those in $whole all triples are read; of a part, {id, leaving, entering}, the first few of the relations
-// named, in the order of the store, with how many of each. All relationships of either are looked at: hubs have
-// read_hub_neighbours. Every neighbour is described once. A triple is one number, its code:
-//     ((place of the entity in $whole followed by $parts · 2 + entering) · $num_relations + number) · $positions + position
-// where $numbers has the relations' numbers from 0 and the position, within the entity's relation, is 0 for those in $whole.
-// A signature is the relations of a neighbour followed by their counts; when $last, only of unnamed ones.
+// The triples of some entities, for one step of a whole batch, as columns: one row per triple would take ten times as
+// long. For entities in $whole it reads all triples; for those in $parts, {id, leaving, entering}, the first few of the
+// named relations, in store order, with how many of each. It visits all relationships of either; read_hub_neighbours is
+// for hubs. Every neighbour is described once. A triple is one number, its code:
+//    ((place of the entity in $whole followed by $parts · 2 + entering) · $num_relations + number) · $positions + position
+// where $numbers has the relations' numbers from 0, and the position within the entity's relation is 0 for those in
+// $whole. A signature is a neighbour's relations followed by their counts; when $last, only of unnamed ones.
 // mode:    read
 // params:  $whole :: LIST<STRING>, $parts :: LIST<MAP>, $numbers :: MAP, $num_relations :: INTEGER,
 //          $positions :: INTEGER, $last :: BOOLEAN, $value_chars :: INTEGER

@@ -1,4 +1,4 @@
-// Delete at most $limit nodes of the pictures for Neo4j Browser, with their relationships; again until none are left.
+// Delete at most $limit nodes of the pictures for Neo4j Browser, with their relationships; repeat until none are left.
 // mode:    write
 // params:  $limit :: INTEGER
 // returns: num_questions :: INTEGER, num_nodes :: INTEGER, num_relationships :: INTEGER

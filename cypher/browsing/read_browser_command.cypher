@@ -1,4 +1,4 @@
-// The commands that the server lets Neo4j Browser run after each connection, as its configuration has them.
+// The commands that Neo4j Browser runs after each connection, from the server's configuration.
 // mode:    read
 // params:
 // returns: command :: STRING

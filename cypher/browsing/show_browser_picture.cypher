@@ -1,4 +1,4 @@
-// The picture of one question, nothing else: what the link to Neo4j Browser holds, with the question's id written out.
+// The picture of one question alone: the query in the link to Neo4j Browser, with the question's id filled in.
 // mode:    read
 // params:  $question :: STRING
 // returns: n :: NODE, r :: RELATIONSHIP, m :: NODE

@@ -1,6 +1,6 @@
-// Write the picture of one question for Neo4j Browser, in the place of an earlier one of the same question. Every node
-// carries the question's id. Labels and relationship types are data here; arrows name nodes by their index in $nodes. A
-// node with the id of an entity or a literal gets a way to that, so that a reader can walk on.
+// Write the picture of one question for Neo4j Browser, replacing an earlier one of the same question. Every node carries
+// the question's id. Labels and relationship types are data here; arrows refer to nodes by their index in $nodes. A node
+// with the id of an entity or a literal is linked to it, so that a reader can explore from there.
 // mode:    write
 // params:  $question :: STRING, $nodes :: LIST<MAP>, $arrows :: LIST<MAP>
 // returns: num_nodes :: INTEGER

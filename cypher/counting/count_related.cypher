@@ -1,4 +1,4 @@
-// How many triples each relation has that is no relationship type of its own.
+// Count the triples of each relation that has no relationship type of its own.
 // mode:    read
 // params:
 // returns: relation :: STRING, num_triples :: INTEGER

@@ -1,5 +1,5 @@
-// How many relationships a relation has that is a type of its own, and how many of them leave and enter what may stand in a
-// triple: Neo4j keeps these counts, nothing is scanned.
+// Count the relationships of a relation with a type of its own, and those that leave and enter nodes that can be in a
+// triple, from the counts that Neo4j keeps, without a scan.
 // mode:    read
 // params:
 // names:   RELATION

@@ -1,4 +1,4 @@
-// The same as count_relation for every relationship type. Neo4j keeps these counts, nothing is scanned.
+// The same as count_relation for every relationship type, from the counts that Neo4j keeps, without a scan.
 // mode:    read
 // params:
 // returns: relation :: STRING, num_all :: INTEGER, num_leaving :: INTEGER, num_entering :: INTEGER

@@ -1,4 +1,4 @@
-// How many triples a relation has among relationships of that type that are none: each of them is looked at.
+// Count the triples of a relation whose type other relationships use as well, by visiting each of them.
 // mode:    read
 // params:
 // names:   RELATION

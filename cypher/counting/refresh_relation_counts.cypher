@@ -1,4 +1,4 @@
-// Set the catalogue's counts; a relation not among them has none.
+// Set the catalogue's counts; relations without a given count get 0.
 // mode:    write
 // params:  $counts :: MAP
 // returns:

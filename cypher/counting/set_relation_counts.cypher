@@ -1,4 +1,4 @@
-// Set the catalogue's counts of the relations among these; the others keep theirs.
+// Set the catalogue's counts of the given relations; the others keep theirs.
 // mode:    write
 // params:  $counts :: MAP
 // returns:

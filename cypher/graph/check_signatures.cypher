@@ -1,5 +1,5 @@
-// How many entities that a load wrote have a relation signature that disagrees with the triples of relations in the catalogue;
-// 0 after every load.
+// Count the loaded entities whose relation signature disagrees with their triples of relations in the catalogue; 0 after
+// every load.
 // mode:    read
 // params:
 // returns: num_wrong :: INTEGER

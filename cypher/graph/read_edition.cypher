@@ -1,4 +1,5 @@
-// What differs after a load began, finished or was deleted: by it a reader knows that its catalogue is the present one.
+// A value that changes when a load begins, finishes or is deleted: readers use it to check that their catalogue is
+// current.
 // mode:    read
 // params:
 // returns: num_loads :: INTEGER, started :: STRING, finished :: STRING, num_relations :: INTEGER

@@ -1,4 +1,4 @@
-// The next entities that have names, by id, with their relation signatures.
+// The next named entities, by id, with their relation signatures.
 // mode:    read
 // params:  $after :: STRING, $limit :: INTEGER
 // returns: id :: STRING, name :: STRING, signature :: LIST<INTEGER>

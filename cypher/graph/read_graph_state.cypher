@@ -1,6 +1,6 @@
-// What the graph holds and lacks, from counts that are kept: no scan but over the catalogue, the manifests and pictures. A
-// load is [its source, whether it finished, whether it is being deleted, the version of the graph model it wrote]. Indexes
-// are told by what they are on; the name is looked at where queries go by it.
+// The state of the graph, from stored counts: it scans only the catalogue, the manifests and pictures. A load is [its
+// source, whether it finished, whether it is being deleted, the version of the graph model it wrote]. Indexes are
+// identified by what they cover; by name if queries use the name.
 // mode:    read
 // params:
 // returns: indexes :: LIST<STRING>, num_entities :: INTEGER, num_literals :: INTEGER, catalogue :: LIST<INTEGER>,

@@ -1,4 +1,4 @@
-// The entities with the most triples, most first.
+// The entities with the most triples, in descending order.
 // mode:    read
 // params:  $limit :: INTEGER
 // returns: id :: STRING, name :: STRING, degree :: INTEGER

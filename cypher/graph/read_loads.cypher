@@ -1,4 +1,4 @@
-// The manifests of all loads, by number and by when they began: their properties, times as ISO 8601 text.
+// The manifests of all loads, by number and start: their properties, with times as ISO 8601 text.
 // mode:    read
 // params:
 // returns: manifest :: MAP

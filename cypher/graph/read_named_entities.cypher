@@ -1,4 +1,4 @@
-// The next entities that have names, by id.
+// The next named entities, by id.
 // mode:    read
 // params:  $after :: STRING, $limit :: INTEGER
 // returns: id :: STRING, name :: STRING, aliases :: LIST<STRING>, name_tags :: STRING

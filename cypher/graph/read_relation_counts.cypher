@@ -1,4 +1,4 @@
-// How many triples each relation has, counted in the graph itself.
+// Count each relation's triples in the graph itself.
 // mode:    read
 // params:
 // returns: relation :: STRING, num_triples :: INTEGER

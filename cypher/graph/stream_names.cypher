@@ -1,4 +1,4 @@
-// The entities that have a name, by id, with all their names; the order comes from the index.
+// The named entities, by id, with all their names; the index provides the order.
 // mode:    read
 // params:
 // returns: id :: STRING, name :: STRING, aliases :: LIST<STRING>, name_tags :: STRING

@@ -1,5 +1,5 @@
-// Every entity with the entities that its triples lead to, as the numbers that the database keeps nodes under: small, nearly
-// without gaps, and good for one query only. They are the last part of an element id.
+// Every entity with the tails of its triples, as the database's internal node numbers: small, nearly without gaps, and
+// valid for one query only. They are the last part of an element id.
 // mode:    read
 // params:
 // returns: entity :: INTEGER, neighbours :: LIST<INTEGER>

@@ -1,6 +1,6 @@
-// Every triple with the loads that state it, by head. The heads come from the index in their order, so that the triples of
-// one head only are held at a time. Relations that are not in $numbers, those of the catalogue, are not Lodestar's.
-// A triple is [relation, tail, loads], or [relation, value, loads, datatype, language] when its tail is a literal.
+// Every triple with the loads that state it, by head. The index provides the heads in order, so that the triples of only
+// one head are in memory at a time. Relations that are not in $numbers, those of the catalogue, are not Lodestar's. A
+// triple is [relation, tail, loads], or [relation, value, loads, datatype, language] if its tail is a literal.
 // mode:    read
 // params:  $numbers :: MAP, $chunk_size :: INTEGER
 // returns: head :: STRING, triples :: LIST<LIST<ANY>>

@@ -1,7 +1,7 @@
-// Every triple, or those that a load states, in a total order: by head, relation, entities before literals, tail. The heads
-// come from the index in their order; only the triples of one head are sorted, and held, at a time. Strings that are stored
-// compare by code points, names of types by UTF-16 units: $ranks has the order of the relations where that differs.
-// A triple is [relation, tail], or [relation, value, datatype, language] when its tail is a literal.
+// Every triple, or those that a load states, in a total order: by head, relation, entities before literals, tail. The
+// index provides the heads in order; only the triples of one head are sorted, and in memory, at a time. Stored strings
+// compare by code points, type names by UTF-16 units: $ranks has the order of the relations where that differs. A triple
+// is [relation, tail], or [relation, value, datatype, language] if its tail is a literal.
 // mode:    read
 // params:  $load :: INTEGER, $ranks :: MAP, $chunk_size :: INTEGER
 // returns: head :: STRING, triples :: LIST<LIST<STRING>>

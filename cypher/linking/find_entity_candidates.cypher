@@ -1,6 +1,6 @@
 // Entities whose names or aliases match full-text queries, best first, for a whole batch of questions. Each question has
-// several queries; of each the query.limit best of the query.read that are read, and of all that are read the $popular
-// with the most triples: a long name that everybody shortens scores low, as all long names do.
+// several queries. Of the query.read entities read per query it returns the query.limit best, and of all read the
+// $popular with the most triples: a long name that everybody shortens scores low, as all long names do.
 // mode:    read
 // params:  $queries :: LIST<MAP>, $popular :: INTEGER
 // returns: question :: INTEGER, id :: STRING, name :: STRING, search_names :: LIST<STRING>, degree :: INTEGER

@@ -1,4 +1,4 @@
-// Literals that go by values, for a whole batch: by how their ids begin, so that the index answers; of each the first $limit.
+// Literals with given values, for a whole batch, by id prefix, so that the index answers; the first $limit of each.
 // mode:    read
 // params:  $terms :: LIST<STRING>, $limit :: INTEGER, $value_chars :: INTEGER
 // returns: place :: INTEGER, id :: STRING, value :: STRING

@@ -1,4 +1,4 @@
-// The names of the entities that exist among these ids.
+// The names of the existing entities among these ids.
 // mode:    read
 // params:  $ids :: LIST<STRING>
 // returns: id :: STRING, name :: STRING, aliases :: LIST<STRING>, name_tags :: STRING

@@ -1,4 +1,4 @@
-// Entities by id with every name they are found by, as far as they exist.
+// The existing entities among these ids, with all their search names.
 // mode:    read
 // params:  $ids :: LIST<STRING>
 // returns: id :: STRING, name :: STRING, search_names :: LIST<STRING>, degree :: INTEGER

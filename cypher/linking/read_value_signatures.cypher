@@ -1,5 +1,5 @@
-// Literals by id with the catalogue numbers of the relations that lead to them, negative as all that are walked from tail to
-// head, and how many triples: of each literal the first $max_triples are looked at.
+// Literals by id with the catalogue numbers of the relations that lead to them, negative as for all inverse steps (tail
+// to head), and the number of triples; the first $max_triples of each literal are visited.
 // mode:    read
 // params:  $ids :: LIST<STRING>, $max_triples :: INTEGER, $value_chars :: INTEGER
 // returns: id :: STRING, value :: STRING, degree :: INTEGER, signature :: LIST<INTEGER>

@@ -1,4 +1,4 @@
-// Write the manifest of a load that begins: unfinished until finish_load.
+// Write the manifest of a new load; it is unfinished until finish_load.
 // mode:    write
 // params:  $sha256 :: STRING, $properties :: MAP
 // returns:

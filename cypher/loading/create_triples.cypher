@@ -1,5 +1,5 @@
-// Write triples [head, relation, tail] of relations of which the graph has none yet. The tails are all entities or all
-// literals; $loads is null for what the base load states.
+// Write triples [head, relation, tail] of relations that are new to the graph. The tails are all entities or all
+// literals; $loads is null for the base load.
 // mode:    write
 // params:  $triples :: LIST<LIST<STRING>>, $loads :: LIST<INTEGER>
 // names:   TAIL

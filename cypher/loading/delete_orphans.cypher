@@ -1,5 +1,5 @@
-// Delete the entities and literals that are in no triple any more, among the nodes with the label given. What a load wrote
-// has a degree or a value; what others have put a relationship at stays.
+// Delete the entities and literals without triples, among the nodes with the given label. Loaded nodes have a degree or a
+// value; nodes with foreign relationships stay.
 // mode:    write
 // params:  $batch_size :: INTEGER
 // names:   LABEL

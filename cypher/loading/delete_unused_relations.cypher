@@ -1,4 +1,4 @@
-// Take the relations that no triple has any more out of the catalogue.
+// Remove relations without triples from the catalogue.
 // mode:    write
 // params:
 // returns:

@@ -1,4 +1,4 @@
-// Mark a load as finished; its options lose what was only needed while it was under way.
+// Mark a load as finished, and remove the options that only a running load needs.
 // mode:    write
 // params:  $sha256 :: STRING, $options :: STRING
 // returns:

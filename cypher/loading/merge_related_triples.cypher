@@ -1,4 +1,4 @@
-// Write triples [head, relation, tail] of relations that have no relationship type of their own. Otherwise as merge_triples.
+// Write triples [head, relation, tail] of relations without a relationship type of their own. Otherwise as merge_triples.
 // mode:    write
 // params:  $triples :: LIST<LIST<STRING>>, $load :: INTEGER
 // names:   TAIL

@@ -1,5 +1,5 @@
-// Write triples [head, relation, tail] that the graph may have already; those it has are stated by this load too. The
-// tails are all entities or all literals. Load 1, the base load, leaves no trace where it is the only one.
+// Write triples [head, relation, tail] that may be in the graph; existing ones are now stated by this load, too. The
+// tails are all entities or all literals. Load 1, the base load, leaves no mark if it is the only one.
 // mode:    write
 // params:  $triples :: LIST<LIST<STRING>>, $load :: INTEGER
 // names:   TAIL

@@ -1,6 +1,6 @@
-// Bring the relation signature of every entity in line with the graph: the catalogue numbers of the relations that leave
-// (n) and enter (-n) it, ascending, how many triples each has, and the sum as degree; of those with the label given, and
-// which a load wrote. Writes only where something changed. What is not in the catalogue counts for nothing.
+// Bring the relation signatures of the loaded entities with the given label in line with the graph: the catalogue numbers
+// of the relations that leave (n) and enter (-n) the entity, ascending, the number of triples of each, and their sum as
+// degree. Writes only changed entities. Relations outside the catalogue do not count.
 // mode:    write
 // params:  $numbers :: MAP, $batch_size :: INTEGER
 // names:   LABEL

@@ -1,4 +1,4 @@
-// Write entities with all that is known of their names; what a row has not, the entity loses. They get the labels too.
+// Write entities with all their names; properties that a row lacks are removed. They get the labels, too.
 // mode:    write
 // params:  $entities :: LIST<MAP>, $labels :: LIST<STRING>
 // returns:

@@ -1,4 +1,4 @@
-// Write literals; their ids say what they are. They get the labels too.
+// Write literals, which their ids describe fully. They get the labels, too.
 // mode:    write
 // params:  $literals :: LIST<MAP>, $labels :: LIST<STRING>
 // returns:

@@ -1,4 +1,4 @@
-// Put relations into the catalogue. A relation that is there keeps its number, its count, and what it knows already.
+// Write relations into the catalogue. An existing relation keeps its number, its count and its known facts.
 // mode:    write
 // params:  $relations :: LIST<MAP>
 // returns:

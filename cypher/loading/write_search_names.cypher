@@ -1,4 +1,4 @@
-// What entities are found by, where it is another list than the entity has.
+// Write the search names of entities that differ from the stored ones.
 // mode:    write
 // params:  $entities :: LIST<MAP>
 // returns: written :: INTEGER

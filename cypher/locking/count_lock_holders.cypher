@@ -1,4 +1,4 @@
-// How many of the user's own transactions hold the lock of loads, or wait for it: those of loads and deletions under way.
+// Count the user's own transactions that hold the load lock or wait for it: running loads and deletions.
 // mode:    read
 // params:
 // returns: num_holders :: INTEGER

@@ -1,4 +1,4 @@
-// End the transactions with this token: those that still wait for a lock when their client has given up.
+// End the transactions with this token: those that still wait for a lock after their client has given up.
 // mode:    write
 // params:  $token :: STRING
 // returns: message :: STRING

@@ -1,5 +1,5 @@
-// Take the lock of loads, of which the graph has one. It is held until the transaction ends, and the database ends that
-// when its client is gone. Rolled back, it leaves nothing in the graph.
+// Take the graph's only load lock. It is held until the transaction ends, and the database ends the transaction when its
+// client has gone. A rollback leaves nothing in the graph.
 // mode:    write
 // params:
 // returns: name :: STRING

@@ -1,9 +1,8 @@
-// All relation paths of one or two steps from a topic to its answers, for a whole batch: the shortest ones are among them.
-// Both ends are held: of topic and answer the one with fewer triples is walked from, and every entity that this leads to is
-// asked for its triples with the other end, for which the database looks through those of the smaller of the two. Nothing
-// is looked for between two entities of more than $max_degree triples each. `cut` where an end has so many that something
-// may be left out, or where there are more than $max_paths. A path is its steps, with ^ before a relation that is walked
-// from tail to head.
+// All relation paths of one or two steps from a topic to its answers, for a whole batch; the shortest are among them. It
+// expands the end with fewer triples, and looks up the triples of every reached entity with the other end, for which the
+// database visits those of the smaller of the two. It looks up nothing between two entities of more than $max_degree
+// triples each. `cut`: an end has so many triples that something may be missing, or there are more than $max_paths. A
+// path is its steps, with ^ before an inverse relation (tail to head).
 // mode:    read
 // params:  $pairs :: LIST<MAP>, $max_degree :: INTEGER, $max_paths :: INTEGER
 // returns: pair :: INTEGER, paths :: LIST<LIST<STRING>>, cut :: BOOLEAN

@@ -1,6 +1,6 @@
-// The ids of what goes by exactly these names: entities by their first name, literals by their value. An entity is found by
-// its id, where that is its name, and among the $limit best matches of the full-text query for its name; a literal by how
-// its id begins.
+// The ids of entities and literals with exactly these names: entities by their first name, literals by their value. It
+// finds an entity by its id, if that is its name, and among the $limit best matches of the full-text query for its name;
+// a literal by its id prefix.
 // mode:    read
 // params:  $wanted :: LIST<MAP>, $limit :: INTEGER
 // returns: name :: STRING, ids :: LIST<STRING>

@@ -1,7 +1,7 @@
-// The last steps to answers: for each answer and each step that leads to it, the entities that the step is taken from. Here
-// the relation paths that were walked from the topics meet the answers, where they are too long for find_answer_paths. At
-// most $max_degree triples of an answer are looked at: `cut` where it has more. A step is the relation's name, with ^
-// before it where it is walked from tail to head.
+// The last steps to answers: for each answer and each step to it, the entities that the step starts at. They join the
+// relation paths expanded from the topics to the answers where find_answer_paths is too short. At most $max_degree
+// triples of an answer are visited: `cut` if it has more. A step is the relation's name, with ^ before it if it is
+// inverse (tail to head).
 // mode:    read
 // params:  $answers :: LIST<STRING>, $max_degree :: INTEGER
 // returns: answer :: STRING, step :: STRING, sources :: LIST<STRING>, cut :: BOOLEAN

@@ -1,7 +1,7 @@
-// All shortest paths between both ends of each pair, of at most four triples, whichever way each triple points and none
-// through a literal; those with the same relations are one row with their number and the names on one of them. Of the
-// paths of a pair the first $max_paths are looked at: `cut` where there are more. A step is the relation's name, with ^
-// before it where it is walked from tail to head.
+// All shortest paths between both ends of each pair, of at most four triples in any direction, none through a literal.
+// Paths with the same relations are one row with their number and the names on one of them. The first $max_paths paths of
+// a pair are visited: `cut` if there are more. A step is the relation's name, with ^ before it if it is inverse (tail to
+// head).
 // mode:    read
 // params:  $pairs :: LIST<MAP>, $max_paths :: INTEGER, $value_chars :: INTEGER
 // returns: pair :: INTEGER, steps :: LIST<STRING>, names :: LIST<STRING>, count :: INTEGER, cut :: BOOLEAN

@@ -1,6 +1,6 @@
-// The triples of entities, literals included, whichever way they point: those of one relation and direction are one row with
-// their number and the names of both ends of one of them. At most $max_degree triples of an entity are looked at: `cut`
-// where it has more. A step is the relation's name, with ^ before it where it is walked from tail to head.
+// The triples of entities, literals included, in both directions: those of one relation and direction are one row with
+// their number and the names of both ends of one of them. At most $max_degree triples of an entity are visited: `cut` if
+// it has more. A step is the relation's name, with ^ before it if it is inverse (tail to head).
 // mode:    read
 // params:  $ids :: LIST<STRING>, $max_degree :: INTEGER, $value_chars :: INTEGER
 // returns: id :: STRING, step :: STRING, names :: LIST<STRING>, count :: INTEGER, cut :: BOOLEAN

@@ -1,4 +1,4 @@
-// The relations that unnamed entities are in: catalogue numbers of those that leave (n) and enter (-n) one.
+// The relations of unnamed entities: catalogue numbers of those that leave (n) and enter (-n) one.
 // mode:    read
 // params:
 // returns: number :: INTEGER

@@ -1,4 +1,4 @@
-// Where the step at this place of the path leads from e; e itself where the path has no step there.
+// The node that this step of the path leads to from e; e itself if the path has no such step.
 WITH steps, at, e WHERE at >= size(steps)
 RETURN e AS t
 UNION

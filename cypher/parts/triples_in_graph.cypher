@@ -1,5 +1,5 @@
-// Place, head and tail of those of the asked triples that the graph has, each looked for between its two ends. asked has
-// columns: ids, literals of the nodes; heads, relations, tails of the triples, heads and tails places in ids.
+// Place, head and tail of those of the given triples that are in the graph, each looked up between its two ends. asked
+// has columns: ids, literals of the nodes; heads, relations, tails of the triples, heads and tails are places in ids.
 UNWIND range(0, size(asked.heads) - 1) AS place
 WITH place, asked.heads[place] AS head, asked.relations[place] AS relation, asked.tails[place] AS tail, asked
 MATCH (h:Entity {id: asked.ids[head]})

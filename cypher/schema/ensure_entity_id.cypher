@@ -1,4 +1,4 @@
-// The constraint that an entity's id is unique; every look-up by id goes through its index.
+// The constraint that entity ids are unique; every look-up by id uses its index.
 // mode:    schema
 // params:
 // returns:

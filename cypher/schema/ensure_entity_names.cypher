@@ -1,4 +1,4 @@
-// The full-text index over the names and aliases of entities; accents and case do not count.
+// The full-text index over the names and aliases of entities; it ignores accents and case.
 // mode:    schema
 // params:
 // returns:

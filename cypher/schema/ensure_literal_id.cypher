@@ -1,4 +1,4 @@
-// The constraint that a literal's id is unique; every look-up by id goes through its index.
+// The constraint that literal ids are unique; every look-up by id uses its index.
 // mode:    schema
 // params:
 // returns:

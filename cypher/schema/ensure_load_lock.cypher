@@ -1,4 +1,4 @@
-// The constraint that there is one lock of loads: two that take it at once meet at its index.
+// The constraint that there is only one load lock: its index serialises concurrent attempts.
 // mode:    schema
 // params:
 // returns:

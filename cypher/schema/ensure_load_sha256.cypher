@@ -1,4 +1,4 @@
-// The constraint that the manifest of a content stands in the graph once.
+// The constraint that each content has at most one manifest.
 // mode:    schema
 // params:
 // returns:

@@ -1,4 +1,4 @@
-// The constraint that a relation stands in the catalogue once.
+// The constraint that each relation is in the catalogue once.
 // mode:    schema
 // params:
 // returns:

@@ -1,4 +1,4 @@
-// The constraint that a catalogue number stands for one relation.
+// The constraint that catalogue numbers are unique.
 // mode:    schema
 // params:
 // returns:

@@ -1,4 +1,4 @@
-// The indexes of the database, those of constraints among them.
+// The indexes of the database, including those of constraints.
 // mode:    read
 // params:
 // returns: name :: STRING, labels :: LIST<STRING>, properties :: LIST<STRING>

@@ -1,4 +1,4 @@
-// How many nodes have the label of a load. Neo4j keeps this count.
+// Count the nodes with a load's label; Neo4j keeps this count.
 // mode:    read
 // params:
 // names:   LABEL

@@ -1,4 +1,4 @@
-// Delete the manifest of a load of which nothing is left.
+// Delete the manifest of a fully deleted load.
 // mode:    write
 // params:  $sha256 :: STRING
 // returns:

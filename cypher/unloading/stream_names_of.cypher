@@ -1,4 +1,4 @@
-// The names of the entities with the label given that a load wrote, in the order of the store.
+// The names of the loaded entities with the given label, in store order.
 // mode:    read
 // params:
 // names:   LABEL

@@ -1,5 +1,5 @@
-// Take back what a load stated: triples that no other load states are deleted. Their heads have the label given, `Entity` or
-// that of the load. Relations that are not in $numbers, those of the catalogue, are not Lodestar's.
+// Withdraw what a load states: triples that no other load states are deleted. Their heads have the given label, `Entity`
+// or the load's. Relations that are not in $numbers, those of the catalogue, are not Lodestar's.
 // mode:    write
 // params:  $load :: INTEGER, $numbers :: MAP, $batch_size :: INTEGER
 // names:   LABEL

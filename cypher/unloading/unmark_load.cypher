@@ -1,4 +1,4 @@
-// Take the label of a load from all that has it.
+// Remove a load's label from all nodes.
 // mode:    write
 // params:  $batch_size :: INTEGER
 // names:   LABEL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from ...models.path_pooling import Kernel, Pool, Pooling
+from ...models.path_pooling import Kernel, Pooling, PoolMode
 from ..errors import UsageError
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import Kind
@@ -79,7 +79,7 @@ class PathPooling(ReorganiserPart):
         default="dijkstra",
         metadata=describe_field("paths to pool along: dijkstra, bfs or random-walk", source=f"{_POOLING_SOURCE}4.3.1"),
     )
-    pool: Pool = field(
+    pool: PoolMode = field(
         default="mean",
         metadata=describe_field("score of a path from its triples: mean or max", source=f"{_POOLING_SOURCE}4.3.2"),
     )

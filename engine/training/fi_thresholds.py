@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import cast
 
-from ...models.graphrag_fi import Answered, Fitted, best_thresholds
+from ...models.graphrag_fi import AnsweredQuestion, FittedThresholds, best_thresholds
 from ..answering.integrating import ClosedBook, claims_of
 from ..answering.reply import normalise_name
 from ..api import Engine
@@ -33,8 +33,8 @@ def fit_thresholds(
     against: Recipe | None = None,
     link: bool = False,
     done: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Fitted:
-    """Ask every question with the recipe's evidence and without it, and fit τ_G and τ_L; `NEVER` accepts no answer.
+) -> FittedThresholds:
+    """Ask every question with the recipe's evidence and without it, and fit τ_G and τ_L; `NEVER` keeps none.
 
     against: a recipe whose answers replace the language model's own (default: that of the part). link: also link the
     topics. Raises `UsageError` if the recipe has no part `fi`, or no question has an answer.
@@ -44,7 +44,7 @@ def fit_thresholds(
         raise UsageError(f"recipe {recipe.name}: expected the part fi, such as {recipe.stages} + fi")
     against = against or cast(FI, recipe.parts[named]).other_recipe()
     graph_side = read_recipe(recipe, options={f"{named}.integrate": False})
-    answered: list[Answered] = []
+    answered: list[AnsweredQuestion] = []
     with ExitStack() as opened:
         engine = opened.enter_context(Engine(settings, recipe=graph_side))
         other = opened.enter_context(Engine(settings, recipe=against)) if against else None
@@ -71,8 +71,8 @@ def _closed_book(engine: Engine, answers: Sequence[Answer]) -> list[Answer]:
     return runner.run(ClosedBook().answer([answer.evidence for answer in answers]))
 
 
-def judge_claims(question: GoldQuestion, graph: Answer, model: Answer) -> Answered:
-    """Return the claims of both sides, and which of them are right: for each gold answer the first that matches it."""
+def judge_claims(question: GoldQuestion, graph: Answer, model: Answer) -> AnsweredQuestion:
+    """Return what both sides claim, and which claims are right: for each gold answer the first that is it."""
     sides = claims_of(graph), claims_of(model)
     keyed = [
         (claim.key, entity)
@@ -81,7 +81,7 @@ def judge_claims(question: GoldQuestion, graph: Answer, model: Answer) -> Answer
     ]
     found = (next((key for key, e in keyed if _matches(gold, e.id, e.name)), None) for gold in question.answers)
     right = frozenset(key for key in found if key is not None)
-    return Answered(tuple(sides[0]), tuple(sides[1]), right, len(question.answers))
+    return AnsweredQuestion(tuple(sides[0]), tuple(sides[1]), right, len(question.answers))
 
 
 def _matches(gold: GoldAnswer, id_: str | None, name: str) -> bool:

@@ -1,1 +1,1 @@
-"""The formats a graph is written in, one file each, and the files they are written to."""
+"""Write graphs to files, one format per class."""

@@ -1,4 +1,4 @@
-"""A graph into files: all triples, or those of one load, in a total order, streamed."""
+"""Export a graph, or one load of it, to files: all triples in a total order, streamed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ...engine.progress import Progress, silent
 from ..formats.freebase import FREEBASE
 from ..loads.report import number_of
 from ..writing.names import Name, read_names
-from .output import STDOUT, Output, appearing
+from .output import STDOUT, Output, publish_all
 from .writers import NTriples, TsvNames, TsvTriples, is_absolute_iri
 
 FORMATS = ("tsv", "ntriples", "parquet")
@@ -34,32 +34,32 @@ _SUFFIXES = {".tsv": "tsv", ".txt": "tsv", ".nt": "ntriples", ".parquet": "parqu
 
 
 class TripleWriter(Protocol):
-    """Writes triples in one format, in the order it gets them."""
+    """Writes triples in one format, in the order of its input."""
 
     def add_triples(self, triples: HeadTriples) -> None:
         """Write some triples of one head."""
         ...
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the rest."""
         ...
 
 
 class NameWriter(Protocol):
-    """Writes names in one format, in the order it gets them."""
+    """Writes names in one format, in the order of its input."""
 
     def add_names(self, id_: str, names: Sequence[Name]) -> int:
-        """Write the names of an entity; return how many were written."""
+        """Write the names of an entity; return how many it wrote."""
         ...
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the rest."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What an export wrote."""
+    """The outcome of an export."""
 
     path: str
     format: str
@@ -71,11 +71,11 @@ class ExportReport:
     names_size_bytes: int
     names_sha256: str | None
     base: str | None
-    """What was put before ids that are no IRIs; None where that was not needed."""
+    """The base put before ids that are not IRIs; None if no id needed it."""
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON has it."""
+        """Return the report as plain data for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class ExportReport:
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What to export, and where to: a path may be ``-``; where `format` is None the suffix of `path` tells it."""
+    """What to export, and where to: a path may be ``-``; if `format` is None, the suffix of `path` decides."""
 
     path: str = STDOUT
     format: str | None = None
@@ -98,14 +98,14 @@ class ExportRequest:
     load: int | None = None
 
     def checked_format(self) -> str:
-        """Return the format; raise `UsageError` where it cannot be told or does not go with the rest."""
+        """Return the format; raise `UsageError` if it is unclear or contradicts other options."""
         format_ = self.format or format_of(self.path)
         if format_ not in FORMATS:
             raise UsageError(f"expected one of the formats {', '.join(FORMATS)}, found {format_!r}")
         if format_ == "ntriples" and self.names_path is not None:
             raise UsageError("N-Triples has the names among the triples: leave out --names")
         if format_ == "parquet" and any(path and path.endswith(".gz") for path in (self.path, self.names_path)):
-            raise UsageError("parquet is packed already: give a name without .gz")
+            raise UsageError("parquet is compressed already: give a name without .gz")
         if self.names_path and Path(self.names_path).resolve() == Path(self.path).resolve():
             raise UsageError(f"triples and names cannot both go to {self.path}: give --names another file")
         if not is_absolute_iri(self.base):
@@ -114,7 +114,7 @@ class ExportRequest:
 
 
 def format_of(path: str) -> str:
-    """Return the format that the name of a file tells: of ``-`` it is TSV."""
+    """Return the format of a file by its name; ``-`` is TSV."""
     if path == STDOUT:
         return "tsv"
     name = path.removesuffix(".gz")
@@ -125,10 +125,10 @@ def format_of(path: str) -> str:
 
 
 def export(request: ExportRequest, gateway: Gateway, progress: Progress = silent) -> ExportReport:
-    """Write the graph, or one load of it, to files that appear whole or not at all.
+    """Write the graph, or one load of it, to files atomically.
 
-    Raises `GraphError` when there is none or only half of one, `InputError` for what the format cannot say,
-    `UsageError` for a request that cannot be met, `StorageError` for a file that cannot be written.
+    Raises `GraphError` if there is no complete graph, `InputError` for content that the format cannot express,
+    `UsageError` for contradicting options, `StorageError` for a file that cannot be written.
     """
     started_s = time.monotonic()
     format_ = request.checked_format()
@@ -137,7 +137,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = silent
     triples = gateway.stream(stream_triples(ranks, request.load), fetch_size=CHUNK_SIZE)
     paths = [path for path in (request.path, request.names_path) if path is not None]
     num_triples = num_names = 0
-    with appearing(*paths) as outputs:
+    with publish_all(*paths) as outputs:
         triple_writer, name_writer = _writers(format_, outputs, request)
         for statement in _in_order(triples, gateway, format_, with_names=name_writer is not None):
             if isinstance(statement, HeadTriples):
@@ -168,18 +168,18 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = silent
 
 
 def _num_triples(gateway: Gateway, load: int | None) -> int:
-    """Return how many triples are to be exported; raise when there is no complete graph or no such load."""
+    """Return how many triples to export; raise if there is no complete graph or no such load."""
     state = gateway.run(whole_state())
     state.check()
-    half_there = (*state.unfinished_loads, *state.deleting_loads)
-    if load is None and half_there and state.under_way:
+    unfinished = (*state.unfinished_loads, *state.deleting_loads)
+    if load is None and unfinished and state.under_way:
         raise GraphError(
-            f"the load of {half_there[0]}, or its deletion, is under way: wait until it is done, or export one that is "
+            f"the load of {unfinished[0]}, or its deletion, is under way: wait until it is done, or export one that is "
             "finished with --load"
         )
-    if load is None and half_there:
+    if load is None and unfinished:
         raise GraphError(
-            f"the load of {half_there[0]}, or its deletion, did not finish: run it again, or export one that did "
+            f"the load of {unfinished[0]}, or its deletion, did not finish: run it again, or export one that did "
             "finish with --load"
         )
     if load is None:
@@ -195,7 +195,7 @@ def _num_triples(gateway: Gateway, load: int | None) -> int:
 
 
 def _writers(format_: str, outputs: Sequence[Output], request: ExportRequest) -> tuple[TripleWriter, NameWriter | None]:
-    """Return what writes triples and, unless names are not asked for, what writes names."""
+    """Return a writer of triples and, if names are requested, a writer of names."""
     stream, *more = (output.stream for output in outputs)
     if format_ == "ntriples":
         writer = NTriples(stream, request.base, id_names=request.id_names)
@@ -210,7 +210,7 @@ def _writers(format_: str, outputs: Sequence[Output], request: ExportRequest) ->
 def _in_order(
     triples: Iterator[HeadTriples], gateway: Gateway, format_: str, *, with_names: bool
 ) -> Iterator[HeadTriples | EntityNames]:
-    """Return the statements as a format has them: N-Triples the names of an entity before its triples, others last."""
+    """Return the statements in the format's order: N-Triples has an entity's names before its triples, others last."""
     if not with_names:
         return triples
     names = gateway.stream(stream_names(), fetch_size=CHUNK_SIZE)

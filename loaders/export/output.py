@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all; what is written to them is counted and hashed."""
+"""Write files atomically, and count and hash their content."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _BUFFER_BYTES = 1 << 18
 
 
 class Output:
-    """A file to write to, gzip when its name ends with ``.gz``; ``-`` is standard output.
+    """A file to write to, gzip if its name ends with ``.gz``; ``-`` is standard output.
 
-    Bytes written to `stream` go to a hidden draft beside it; `appear` puts it in the place of what had the name before.
-    What is no regular file, like a pipe, is written to as it is. Same bytes written, same file.
+    Bytes written to `stream` go to a hidden draft beside it; `publish` moves it over the old file. A pipe, or another
+    file that is not regular, is written directly. The same bytes give the same file.
     """
 
     def __init__(self, path: str) -> None:
@@ -35,13 +35,13 @@ class Output:
         self._target = Path(path).resolve()
         self._direct = path == STDOUT or (self._target.exists() and not self._target.is_file())
         self._new = self._target.with_name(f".{self._target.name}.{os.getpid()}.part")
-        self._file = self._opened()
-        self._counted = _Counted(self._file)
-        self.stream = BufferedWriter(self._packed() if path.endswith(".gz") else self._counted, _BUFFER_BYTES)
+        self._file = self._open()
+        self._counted = _CountingFile(self._file)
+        self.stream = BufferedWriter(self._compress() if path.endswith(".gz") else self._counted, _BUFFER_BYTES)
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of the file so far, packed as they are."""
+        """The size of the file so far in bytes, compressed."""
         return self._counted.size_bytes
 
     @property
@@ -50,27 +50,27 @@ class Output:
         return self._counted.hash.hexdigest()
 
     def end(self) -> None:
-        """Write what is left to the disk."""
+        """Flush everything to the disk."""
         self.stream.close()
         self._file.flush()
         if not self._direct:
             os.fsync(self._file.fileno())
         self._file.close()
 
-    def appear(self) -> None:
-        """Give the ended file its name."""
+    def publish(self) -> None:
+        """Give the finished file its name."""
         if not self._direct:
             self._new.replace(self._target)
 
-    def vanish(self) -> None:
-        """Delete what was written; what had the name before stays."""
+    def discard(self) -> None:
+        """Delete the draft; the old file stays."""
         for file in (self.stream, self._file):
             with suppress(OSError):
                 file.close()
         if not self._direct:
             self._new.unlink(missing_ok=True)
 
-    def _opened(self) -> IO[bytes]:
+    def _open(self) -> IO[bytes]:
         if self._path == STDOUT:
             if sys.stdout is None:
                 raise StorageError("standard output is closed: give a file to write to")
@@ -82,7 +82,7 @@ class Output:
         except OSError as error:
             raise StorageError(f"{self._path}: cannot be written: {error.strerror}") from error
 
-    def _packed(self) -> RawIOBase:
+    def _compress(self) -> RawIOBase:
         packer = igzip.IGzipFile(  # type: ignore[no-untyped-call]
             "", "wb", compresslevel=_PACKING_LEVEL, fileobj=self._counted, mtime=0
         )
@@ -90,10 +90,10 @@ class Output:
 
 
 @contextmanager
-def appearing(*paths: str) -> Iterator[list[Output]]:
-    """Open files, and give them their names when the block ends well, none of them when it does not.
+def publish_all(*paths: str) -> Iterator[list[Output]]:
+    """Open files; if the block succeeds all get their names, else none.
 
-    Raises `StorageError` when they cannot be written, `BrokenPipeError` when nobody reads them any more.
+    Raises `StorageError` when they cannot be written, `BrokenPipeError` when their reader has gone.
     """
     outputs: list[Output] = []
     try:
@@ -103,18 +103,18 @@ def appearing(*paths: str) -> Iterator[list[Output]]:
         for output in outputs:
             output.end()
         for output in outputs:
-            output.appear()
+            output.publish()
     except BaseException as error:
         for output in outputs:
-            output.vanish()
+            output.discard()
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             shown = " and ".join("standard output" if path == STDOUT else path for path in paths)
             raise StorageError(f"{shown}: cannot be written: {error.strerror}") from error
         raise
 
 
-class _Counted(RawIOBase):
-    """Passes bytes on to a file; to close it leaves the file open."""
+class _CountingFile(RawIOBase):
+    """Passes bytes on to a file; closing it leaves the file open."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -1,8 +1,7 @@
 """Write triples as TSV, N-Triples or parquet.
 
-N-Triples: an id that is an absolute IRI is written as it is, one that is a blank node's label too; any other has a base
-put before it, which a reader takes off again. TSV: ids as they are; a literal as `value^^datatype` where that is
-unmistakable, else as in N-Triples.
+N-Triples: absolute IRIs and labels of blank nodes are written as they are; other ids get a base, which a reader
+removes. TSV: ids as they are; a literal as `value^^datatype` if that is unambiguous, else as in N-Triples.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ def is_absolute_iri(id_: str) -> bool:
 
 
 class Iris:
-    """Ids as IRIs, with `base` put before those that are none.
+    """Ids as IRIs; `base` is put before ids that are not IRIs.
 
-    Raises `InputError` when other ids begin with the base as they are: a reader would take it off all of them.
+    Raises `InputError` if other ids already begin with the base: a reader would remove it from all of them.
     """
 
     def __init__(self, base: str) -> None:
@@ -58,7 +57,7 @@ class Iris:
 
     @property
     def is_base_used(self) -> bool:
-        """Whether the base was put before an id."""
+        """Whether any id needed the base."""
         return bool(self._without)
 
     def iri(self, id_: str) -> str:
@@ -74,7 +73,7 @@ class Iris:
         return f"<{id_}>"
 
     def node(self, id_: str) -> str:
-        """Return the term of an entity: an IRI, or a blank node when the id is the label of one."""
+        """Return the term of an entity: an IRI, or a blank node if the id is a label of one."""
         return id_ if id_.startswith("_:") and _BLANK_NODE.fullmatch(id_) else self.iri(id_)
 
     def _check(self) -> None:
@@ -95,7 +94,7 @@ def ntriples_literal(value: str, datatype: str | None = None, language: str | No
 
 
 def tsv_text(text: str) -> str:
-    """Return a relation or a name; raise `InputError` for one that does not fit into a column."""
+    """Return a relation or a name; raise `InputError` if it does not fit into a column."""
     if _NOT_IN_A_CELL.search(text):
         raise InputError(
             f"TSV cannot have the tab or line end in {_quote_term(text)}: use --format ntriples or parquet"
@@ -104,7 +103,7 @@ def tsv_text(text: str) -> str:
 
 
 def tsv_id(id_: str) -> str:
-    """Return an entity's id; raise `InputError` for one that a reader would take for something else."""
+    """Return an entity's id; raise `InputError` if a reader would take it for a literal."""
     if _LIKE_A_LITERAL.fullmatch(id_):
         raise InputError(f"TSV would make a literal of the entity {_quote_term(id_)}: use --format ntriples or parquet")
     return tsv_text(id_)
@@ -113,7 +112,7 @@ def tsv_id(id_: str) -> str:
 def tsv_literal(value: str, datatype: str | None = None, language: str | None = None) -> str:
     """Return the cell of a literal; one without datatype and language is of xsd:string, which is the same.
 
-    Text in quotes alone is no literal in TSV: graphs whose ids are names have it.
+    A quoted text without more is not a literal in TSV: some graphs have such ids.
     """
     datatype = datatype or (None if language else XSD_STRING)
     plain = datatype and not language and not value.startswith('"') and not _NOT_IN_A_CELL.search(value)
@@ -133,10 +132,11 @@ _KNOWN_RELATIONS = 10_000
 
 
 class NTriples:
-    """Writes triples, and names as triples with a literal; a name that the entity's own triples state too comes once.
+    """Writes triples, and names as triples with a literal; a name that is also among the entity's triples is written
+    once.
 
-    An entity's only name is left out where it is but the id again, unless `id_names`. Raises `InputError` for ids of
-    which some begin with the base and some need it.
+    An entity's only name is omitted if it equals the id, unless `id_names`. Raises `InputError` if some ids begin with
+    the base and others need it.
     """
 
     def __init__(self, stream: IO[bytes], base: str = FREEBASE, *, id_names: bool = False) -> None:
@@ -149,7 +149,7 @@ class NTriples:
 
     @property
     def base(self) -> str | None:
-        """The base that was put before ids, None when all were IRIs."""
+        """The base put before ids; None if all were IRIs."""
         return self._iris.base if self._iris.is_base_used else None
 
     def add_names(self, id_: str, names: Sequence[Name]) -> int:
@@ -180,7 +180,7 @@ class NTriples:
         self._stream.write("".join(lines).encode())
 
     def close(self) -> None:
-        """Write nothing more."""
+        """Do nothing: everything is written."""
 
 
 def _is_id_again(id_: str, names: Sequence[Name]) -> bool:
@@ -194,13 +194,13 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 class TsvTriples:
-    """Writes head, relation and tail parted by tabs."""
+    """Writes head, relation and tail, separated by tabs."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._lines = _Lines(stream)
 
     def add_triples(self, triples: HeadTriples) -> None:
-        """Write the triples of a head; raise `InputError` for one that TSV cannot say."""
+        """Write the triples of a head; raise `InputError` for one that TSV cannot express."""
         head = tsv_id(triples.head)
         self._lines.write(
             f"{head}\t{tsv_text(relation)}\t{tsv_literal(tail, datatype, language) if is_literal else tsv_id(tail)}\n"
@@ -208,27 +208,27 @@ class TsvTriples:
         )
 
     def close(self) -> None:
-        """Write nothing more."""
+        """Do nothing: everything is written."""
 
 
 class TsvNames:
-    """Writes an id and its names parted by tabs; which language a name is in goes unsaid."""
+    """Writes an id and its names, separated by tabs, without languages."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._lines = _Lines(stream)
 
     def add_names(self, id_: str, names: Sequence[Name]) -> int:
-        """Write the names of an entity, each text once; raise `InputError` for one that TSV cannot say."""
+        """Write the names of an entity, each text once; raise `InputError` for one that TSV cannot express."""
         texts = dict.fromkeys(name.text for name in names)
         self._lines.write(["\t".join(map(tsv_text, (id_, *texts))) + "\n"])
         return len(texts)
 
     def close(self) -> None:
-        """Write nothing more."""
+        """Do nothing: everything is written."""
 
 
 class _Lines:
-    """Writes text; a byte order mark that begins it is doubled, since a reader takes one off."""
+    """Writes text; an initial byte order mark is doubled, since a reader removes one."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -265,7 +265,7 @@ NAMES = pa.schema(
 
 
 class ParquetTriples:
-    """Writes head, relation, tail (of a literal its value), whether it is a literal, its datatype and its language."""
+    """Writes head, relation, tail (a literal's value), whether it is a literal, its datatype and its language."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._rows = _Rows(stream, TRIPLES)
@@ -275,12 +275,12 @@ class ParquetTriples:
         self._rows.add([(triples.head, *tail) for tail in triples.tails])
 
     def close(self) -> None:
-        """Write what is left and the end of the file."""
+        """Write the rest and the footer."""
         self._rows.close()
 
 
 class ParquetNames:
-    """Writes id, name, its language and whether it is an alias, in the order the entity has its names."""
+    """Writes id, name, its language and whether it is an alias, in the entity's order."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._rows = _Rows(stream, NAMES)
@@ -291,12 +291,12 @@ class ParquetNames:
         return len(names)
 
     def close(self) -> None:
-        """Write what is left and the end of the file."""
+        """Write the rest and the footer."""
         self._rows.close()
 
 
 class _Rows:
-    """Gathers rows into row groups."""
+    """Collects rows into row groups."""
 
     def __init__(self, stream: IO[bytes], schema: pa.Schema) -> None:
         self._schema = schema

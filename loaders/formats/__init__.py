@@ -1,1 +1,1 @@
-"""The source formats, one file or folder each."""
+"""Read source formats, one per file."""

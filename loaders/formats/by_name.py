@@ -1,4 +1,4 @@
-"""The source formats by the name they have on the command line, and how a file tells which it is."""
+"""List the source formats by their command-line names, and detect a file's format."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMATS = {
 
 _BY_ENDING = {".csv": "csv", ".tsv": "tsv", ".jsonl": "rog", ".parquet": "rog", ".graphml": "graphml"}
 _NOT_TOLD = {"geonames", "text"}
-"""Not in a file, or in any file of words."""
+"""Formats that detection cannot find: they are not files, or any text fits."""
 _KB = "kb.txt"
 _PACKED = ".gz"
 _LOOKED_AT_BYTES = 1 << 16
@@ -37,18 +37,20 @@ _NTRIPLES = re.compile(r"[ \t]*(?:<[^<>]*>|_:\S+)[ \t]*<[^<>]*>[ \t]*[<_\"].*\.[
 
 
 def source_class(name: str) -> Callable[..., Source]:
-    """Return what makes a source of this format; each takes its own arguments."""
+    """Return the class of a format's source; each has its own arguments."""
     module, _, class_name = FORMATS[name].partition(":")
     return cast(Callable[..., Source], getattr(import_module(f".{module}", __package__), class_name))
 
 
 def detect(path: str) -> str:
-    """Return the format of a file, by its name and its first lines; raise `InputError` where they do not tell."""
+    """Return the format of a file, by its name and its first lines; raise `InputError` if that is unclear."""
     from ..reading.byte_file import ByteFile
     from ..reading.records import PARQUET
 
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
-        raise InputError(f"{'stdin' if path == '-' else path}: cannot be looked at before it is read: {_name_one()}")
+        raise InputError(
+            f"{'stdin' if path == '-' else path}: the format of a stream cannot be detected: {_name_one()}"
+        )
     file = ByteFile(path)
     with file.faults_translated(), file.unpacked() as stream:
         start = stream.read(_LOOKED_AT_BYTES) or b""

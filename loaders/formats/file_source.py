@@ -1,4 +1,4 @@
-"""What sources that are files have in common: size, position and digest are those of the files."""
+"""Provide size, position and digest for sources that are files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..source import RelationFacts, digest_of
 
 
 class FileSource:
-    """A source of one or more files, called as the first one is. A format adds `parts`, and `options` if it has any."""
+    """A source of one or more files, named after the first. A format adds `parts`, and `options` if it has any."""
 
     kind: str
 
@@ -20,12 +20,12 @@ class FileSource:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the files, packed as they are."""
+        """The size of the files on disk, compressed."""
         return sum(file.size_bytes for file in self._read_files)
 
     @property
     def position_bytes(self) -> int:
-        """How much of them is read."""
+        """How many bytes of them are read."""
         return sum(file.position_bytes for file in self._read_files)
 
     def reads(self, path: Path) -> bool:
@@ -37,9 +37,9 @@ class FileSource:
         return digest_of(self.kind, self.options(), [file.digest() for file in self._read_files])
 
     def options(self) -> Mapping[str, object]:
-        """Return nothing: a format without options of its own."""
+        """Return nothing: the format has no options."""
         return {}
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return nothing: such a file says nothing about its relations but by its triples."""
+        """Return nothing: the file describes its relations only by triples."""
         return {}

@@ -1,7 +1,7 @@
 """Read Freebase's RDF dump.
 
-A relation that no rule in doubt touches is decided by one regular expression; only for the others the rules are gone
-through one by one. A rule is in doubt when it takes in again, or also looks at the tail.
+One regular expression decides every relation that no doubtful rule touches; only the others go through the rules one by
+one. A rule is doubtful if it re-includes relations, or also looks at the tail.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SQL_WILD = re.compile(r"[%_\\]")
 
 @dataclass(frozen=True, slots=True)
 class NoiseRule:
-    """A pattern of relations, one of tails, and whether what matches both is noise."""
+    """A pattern of relations, one of tails, and whether triples that match both are noise."""
 
     relation: str
     tail: str = "*"
@@ -40,12 +40,12 @@ class NoiseRule:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether the rules before or the tail have a say."""
+        """Whether the result also depends on earlier rules or on the tail."""
         return not self.noise or self.tail != "*"
 
 
 def read_noise_rules(file: ByteFile | None = None) -> list[NoiseRule]:
-    """Return the rules of a file, by default those that come with Lodestar; raise `InputError` for what is no rule."""
+    """Return the rules of a file, by default Lodestar's own; raise `InputError` for a line that is not a rule."""
     if file is None:
         text, place = Path(__file__).with_name(DEFAULT_FILE).read_text(encoding="utf-8"), DEFAULT_FILE
     else:
@@ -83,7 +83,7 @@ def noise_parameters(rules: Sequence[NoiseRule]) -> dict[str, object]:
 
 
 def _may_overlap(rule: NoiseRule, other: NoiseRule) -> bool:
-    """Return whether a relation may match both; False only where that is certain."""
+    """Return whether a relation may match both; False only if that is certain."""
     first, second = _bracketless(rule.relation), _bracketless(other.relation)
     if not _WILD.search(first):
         return fnmatchcase(first, second)
@@ -95,7 +95,7 @@ def _bracketless(glob: str) -> str:
 
 
 def _pattern(globs: Iterable[str]) -> str | None:
-    """Return a regular expression (RE2, to match in full) for any of the globs, None without any."""
+    """Return a regular expression (RE2, for a full match) of any of the globs; None without globs."""
     patterns = [
         "".join({"*": "(?s:.*)", "?": "(?s:.)"}.get(character) or re.escape(character) for character in glob)
         for glob in dict.fromkeys(globs)
@@ -112,10 +112,10 @@ MAX_REJECTS = 1_000
 
 
 class FreebaseSource(FileSource):
-    """The dump (``-`` is standard input), gzip or plain, with names in the languages given.
+    """The dump (``-`` is standard input), gzip or plain, with names in the given languages.
 
-    A language is one as the dump has it (``en``, ``pt-br``), `*` is every other. `noise_path` has rules as
-    `noise.txt`, which come instead of those.
+    A language is spelled as in the dump (``en``, ``pt-br``), `*` is every other. The rules in `noise_path` replace
+    `freebase_noise.txt`.
     """
 
     kind = "freebase"
@@ -137,7 +137,7 @@ class FreebaseSource(FileSource):
         return super().reads(path) or (self._noise is not None and self._noise.is_at(path))
 
     def options(self) -> Mapping[str, object]:
-        """Return the languages and the rules of what is noise."""
+        """Return the languages and the noise rules."""
         return {"languages": self._chosen.as_options(), "noise": [asdict(rule) for rule in self._rules]}
 
     def parts(self) -> Iterator[Part]:

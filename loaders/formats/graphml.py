@@ -1,10 +1,9 @@
-"""GraphML, as NetworkX and others write it: an edge is a triple, a node's name or label its name.
+"""Read GraphML, as NetworkX and others write it: an edge is a triple, a node's name or label its name.
 
-An edge's relation is its data called relation, predicate, type or label, failing that its id, unless that is a number.
-A node's data called alias, aliases, altLabel or alt_label are aliases, several in one parted by `|` (GraphML has no
-lists; the sign is ours). Other data of a node are triples whose tails are literals. A triple has no data: those of an
-edge are counted, and so are nodes of which nothing is said. Elements are read one by one; where no name is given, a
-node's id is its name.
+An edge's relation is its data named relation, predicate, type or label, else its id, unless that is a number. A node's
+data named alias, aliases, altLabel or alt_label are aliases, several in one separated by `|` (GraphML has no lists; the
+separator is ours). A node's other data are triples with literal tails. A triple has no data: an edge's other data are
+counted, and so are nodes without any statement. Elements are read one by one; without a name, a node's id is its name.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ RELATION_KEYS = ("relation", "predicate", "type", "label")
 NAME_KEYS = ("name", "label")
 ALIAS_KEYS = ("alias", "aliases", "altlabel", "alt_label")
 TYPES = {name: f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("boolean", "int", "long", "float", "double")}
-"""The datatypes of literals, by what GraphML calls the type; text has none."""
+"""Datatypes of literals by GraphML's type; text has none."""
 
 _BLOCK_BYTES = 1 << 20
 
@@ -68,7 +67,7 @@ class GraphmlSource(FileSource):
 
 
 class _Key(NamedTuple):
-    """What data are called, and of which type they are."""
+    """The name and the type of data."""
 
     name: str
     type: str = ""
@@ -76,13 +75,13 @@ class _Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Element:
-    """A node or an edge: its attributes, and its data by their keys."""
+    """A node or an edge: its attributes, and its data by key."""
 
     attributes: Mapping[str, str]
     data: dict[_Key, str] = field(default_factory=dict)
 
     def taken(self, names: Sequence[str]) -> str:
-        """Take the first of the data that is called so and not blank, and return it; empty without one."""
+        """Remove and return the first data of these names that are not blank; empty if there are none."""
         for name in names:
             for key, value in self.data.items():
                 if key.name.lower() == name and value.strip():
@@ -91,12 +90,12 @@ class _Element:
         return ""
 
     def rest(self) -> list[tuple[_Key, str]]:
-        """Return the data that were not taken and are not blank."""
+        """Return the remaining data that are not blank."""
         return [(key, value.strip()) for key, value in self.data.items() if value.strip()]
 
 
 class _Reading:
-    """What is known while elements go by, and the rows of those that ended."""
+    """The parser's state, and the rows of finished elements."""
 
     def __init__(self) -> None:
         self.parser = expat.ParserCreate(namespace_separator=" ")
@@ -108,15 +107,15 @@ class _Reading:
         self.is_graphml = False
         self._keys: dict[str, _Key] = {}
         self._open: list[_Element] = []
-        """The nodes and edges that are still to end, which hold each other where graphs are nested."""
+        """The open nodes and edges, nested if graphs are."""
         self._key: _Key | None = None
         self._said: set[str] = set()
-        """The nodes of which something is said."""
+        """The nodes with a statement."""
         self._lone: dict[str, int] = {}
-        """The others so far, and where they are."""
+        """The other nodes so far, and their lines."""
 
     def line(self) -> int:
-        """Return the line that the reading has come to."""
+        """Return the current line."""
         return self.parser.CurrentLineNumber
 
     def _start(self, qualified: str, attributes: dict[str, str]) -> None:
@@ -170,7 +169,7 @@ class _Reading:
             self._lone[id_] = self.line()
 
     def lone_nodes(self) -> Iterator[StatementRow]:
-        """Yield the nodes of which nothing was said, once all was read."""
+        """Yield the nodes without a statement, after reading everything."""
         return (StatementRow(line, "isolated node") for line in self._lone.values())
 
     def _end_edge(self, edge: _Element) -> None:

@@ -18,14 +18,14 @@ ALL = "*"
 
 @dataclass(frozen=True, slots=True)
 class Languages:
-    """Languages in the order of preference, lower case, and whether all others are wanted too."""
+    """Languages in order of preference, lower case, and whether to keep all others."""
 
     preferred: tuple[str, ...]
     all_others: bool
 
     @classmethod
     def of(cls, languages: Sequence[str]) -> Languages:
-        """Return the languages with these tags, among which `*` stands for all others."""
+        """Return the languages with these tags; `*` stands for all others."""
         tags = [tag.strip().lower() for tag in languages]
         for tag in tags:
             if tag != ALL and not tag.replace("-", "").isalnum():
@@ -33,11 +33,11 @@ class Languages:
         return cls(tuple(dict.fromkeys(tag for tag in tags if tag != ALL)), ALL in tags)
 
     def parameters(self) -> dict[str, object]:
-        """Return the parameters `languages` and `all_languages` of parsers."""
+        """Return the parsers' parameters `languages` and `all_languages`."""
         return {"languages": list(self.preferred), "all_languages": self.all_others}
 
     def as_options(self) -> list[str]:
-        """Return the languages as they are given."""
+        """Return the languages as given."""
         return [*self.preferred, *([ALL] if self.all_others else [])]
 
 
@@ -48,8 +48,8 @@ ALIASES = ("http://www.w3.org/2004/02/skos/core#altLabel", "http://rdf.freebase.
 class NtriplesSource(FileSource):
     """A file of N-Triples (``-`` is standard input), gzip or plain.
 
-    What follows a base is the id or the relation. The literals of the relations `names` and `aliases` (whole IRIs) are
-    names in the languages given, `*` being every other.
+    An IRI's part after a base is the id or the relation. The literals of the relations `names` and `aliases` (whole
+    IRIs) are names in the given languages, `*` being every other.
     """
 
     kind = "ntriples"
@@ -74,7 +74,7 @@ class NtriplesSource(FileSource):
         super().__init__([self._file])
 
     def options(self) -> Mapping[str, object]:
-        """Return bases, relations of names, and languages."""
+        """Return bases, name relations and languages."""
         return {
             "bases": self._bases,
             "names": self._names,

@@ -1,8 +1,8 @@
-"""Subgraphs of questions as RoG, NSM and their like have them: the union of all is the graph.
+"""Read the subgraphs of questions from data sets such as RoG and NSM; their union is the graph.
 
-One record a question, JSON a line (gzip or plain) or parquet, with a list of [head, relation, tail] called `graph` or
-`subgraph` (or `tuples` in it). Ids are names, but for those of Freebase, which nothing names. Records are read one by
-one; a triple that many hold is stored once, as any other.
+One record per question, as JSON lines (gzip or plain) or parquet, with a list of [head, relation, tail] named `graph`
+or `subgraph` (or `tuples` in it). Ids are names, except Freebase's, which stay unnamed. Records are read one by one; a
+triple in many records is stored once.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _rows_of(record: Any, line: int) -> Iterator[StatementRow]:
 
 
 def _is_text(value: object) -> bool:
-    """Return whether this can be an id: text, not empty, without zero bytes and single surrogates."""
+    """Return whether this can be an id: non-empty text without zero bytes and lone surrogates."""
     if not isinstance(value, str) or not value or "\0" in value:
         return False
     return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)

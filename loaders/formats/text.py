@@ -35,7 +35,7 @@ from .text_concepts import (
 _log = logging.getLogger(__name__)
 
 TEXT_FIELDS = ("text", "contents", "content", "body")
-"""Where a record of JSON lines may have its text; the first that it has counts."""
+"""The fields of JSON lines that can hold the text; the first present one is used."""
 
 _ENDINGS = {".txt", ".text", ".md", ".html", ".htm", ".jsonl"}
 _PACKED = ".gz"
@@ -46,7 +46,7 @@ _INLINE = {"a", "abbr", "b", "cite", "code", "em", "i", "mark", "q", "s", "small
 
 
 class Document(NamedTuple):
-    """A text and the line it starts on; where it cannot be read, `fault` says why and `text` is how it begins."""
+    """A text and the line it starts on; if it is unreadable, `fault` says why and `text` is its start."""
 
     line: int
     text: str
@@ -54,17 +54,17 @@ class Document(NamedTuple):
 
 
 def files_of(path: str, *, follow_links: bool = False) -> list[ByteFile]:
-    """Return the file, or those of a folder and its folders that are documents by their ending, in their order.
+    """Return the file, or the documents of a folder and its subfolders by their suffix, in order.
 
-    follow_links: whether links in the folder are followed that lead out of it; how many are not is logged. Raises
-    `InputError` where there is no document, or a folder that cannot be read.
+    follow_links: whether to follow links that lead out of the folder; skipped ones are counted in the log. Raises
+    `InputError` if there is no document, or a folder is unreadable.
     """
     if path == "-" or not Path(path).is_dir():
         return [ByteFile(path)]
     root, found, left_out = _real(path), [], []
     entered: set[Path] = set()
     for folder, folders, names in os.walk(path, onerror=_refuse, followlinks=follow_links):
-        if follow_links:  # links may lead to one folder twice, or to one around them
+        if follow_links:  # links may lead to a folder twice, or to a parent
             if _real(folder) in entered:
                 folders.clear()
                 continue
@@ -98,7 +98,7 @@ def _refuse(error: OSError) -> None:
 
 
 def documents(file: ByteFile) -> Iterator[Document]:
-    """Yield the documents of a file: of JSON lines one a line, otherwise the file is one."""
+    """Yield the documents of a file: one per line of JSON lines, otherwise the file is one."""
     line = 0
     with file.faults_translated(lambda: line), file.unpacked() as stream:
         reader = BufferedReader(cast(Any, stream), 1 << 20)
@@ -136,7 +136,7 @@ def _of_record(line: int, raw: bytes) -> Document:
 
 
 def _decode_document(raw: bytes) -> str | None:
-    """Return bytes as text, in UTF-8 or what charset-normalizer takes them for; None where they are no text."""
+    """Return bytes as text, in UTF-8 or the encoding that charset-normalizer guesses; None if they are not text."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -150,7 +150,7 @@ def _decode_document(raw: bytes) -> str | None:
 
 
 def _of_html(text: str) -> str:
-    """Return what a reader of the page would see, blocks on lines of their own."""
+    """Return the text that a page shows, each block on its own line."""
     reading = _Page()
     reading.feed(text)
     reading.close()
@@ -179,14 +179,15 @@ class _Page(HTMLParser):
 
 
 _BLOCK_CHARS = 1 << 20
-"""What the splitter gets at once: its memory is a multiple of it."""
+"""The size of the splitter's input: its memory is a multiple of it."""
 
 
 def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
-    """Yield the snippets of a document, of at most `length` characters, `overlap` of them shared with the one before.
+    """Yield the snippets of a document, at most `length` characters each, `overlap` of them shared with the previous
+    one.
 
-    White space within a snippet becomes single blanks, and characters that no text has are left out. A run of
-    characters without blanks that is longer than a snippet is cut first, ours: the splitter would weigh each of them.
+    White space becomes single blanks, and characters that are not text are dropped. A run without blanks that is longer
+    than a snippet is cut first (ours), as the splitter would check each of its characters.
     """
     endless = re.compile(rf"\S{{{length}}}(?=\S)")
     splitter = RecursiveCharacterTextSplitter(chunk_size=length, chunk_overlap=overlap)
@@ -197,7 +198,7 @@ def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Yield the text in blocks that end with a line or a word, where they have any."""
+    """Yield the text in blocks that end with a line or a word, if possible."""
     start = 0
     while start < len(text):
         end = start + _BLOCK_CHARS
@@ -208,17 +209,17 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 MAX_CONCEPTS = 40
-"""Of a snippet; pairs grow with its square."""
+"""The most concepts of a snippet; pairs grow with its square."""
 
 Snippet = tuple[int, str]
-"""The line that its document starts on, and the text."""
+"""The line where its document starts, and the text."""
 
 
 class TextSource(FileSource):
     """A folder of documents, or one file of them.
 
-    A snippet's concepts are `mentioned with` one another, a triple each way so that one relation path has all of them,
-    and `mentioned in` the snippet, which is a literal: what two of them rest on are the snippets that both have.
+    Concepts of one snippet are `mentioned with` one another, a triple each way so that one relation path finds all of
+    them, and `mentioned in` the snippet, which is a literal: the evidence for a pair is the snippets that both share.
     """
 
     kind = "text"
@@ -251,22 +252,22 @@ class TextSource(FileSource):
         self.name = path.rstrip("/").rpartition("/")[2] if len(self._files) > 1 else self._files[0].name
 
     def options(self) -> Mapping[str, object]:
-        """Return how text is cut, and what finds its concepts."""
+        """Return how text is split, and what finds its concepts."""
         return {"snippet_length": self._cut[0], "overlap": self._cut[1], **self._concepts.options}
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return that being mentioned together goes both ways."""
+        """Return that `mentioned with` is symmetric."""
         return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
 
     def parts(self) -> Iterator[Part]:
-        """Yield a part a file."""
+        """Yield one part per file."""
         if self._concepts.learns:
             self._concepts.learn(text for file in self._files for _, text in self._snippets(file, []))
         for file in self._files:
             yield RowPart(file.shown, row_batches(self._rows(file)))
 
     def _snippets(self, file: ByteFile, faults: list[StatementRow]) -> Iterator[Snippet]:
-        """Yield the snippets of a file; what cannot be read, and documents without words, go to `faults`."""
+        """Yield the snippets of a file; unreadable documents, and those without words, go to `faults`."""
         for document in documents(file):
             if document.fault:
                 faults.append(reject_row(document.line, document.fault, document.text))

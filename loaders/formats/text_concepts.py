@@ -1,9 +1,9 @@
-"""Find the concepts of a text, by a pipeline, GLiNER, a list of names or recurring phrases.
+"""Find the concepts of a text with a spaCy pipeline, GLiNER, a list of names or recurring phrases.
 
-The paper takes scispaCy's named entities (GRIL, appendix A) and holds the recogniser exchangeable.
+The paper uses scispaCy's named entities (GRIL, appendix A) and calls the recogniser exchangeable.
 
-It reads a number of words and drops the rest without an error, and its encoder a number of word pieces. So what is
-longer is cut in two, at the end of a sentence where there is one, until each part is read whole.
+GLiNER reads a number of words and drops the rest without an error, and its encoder a number of word pieces. So longer
+texts are split in two, at the end of a sentence if possible, until each part fits.
 """
 
 from __future__ import annotations
@@ -27,27 +27,49 @@ if TYPE_CHECKING:
 
 MAX_PHRASE_WORDS = 4
 MIN_SNIPPETS = 2
-"""In so many snippets a phrase has to be, unless it is written as a name."""
+"""The number of snippets a phrase must occur in, unless it is written as a name."""
 MIN_LETTERS = 3
-
 _SNIPPETS_AT_ONCE = 64
+LABELS = (
+    "person",
+    "organization",
+    "location",
+    "event",
+    "work",
+    "product",
+    "disease",
+    "symptom",
+    "drug",
+    "organism",
+    "chemical",
+    "method",
+)
+"""The default entity types. Ours."""
+THRESHOLD = 0.5
+"""GLiNER's own."""
+_WORD = re.compile(r"\w+(?:[-_]\w+)*|\S")
+"""GLiNER's definition of a word."""
+_MAX_WORDS = 384
+_MAX_PIECES = 512
+_GLINER_SNIPPETS_AT_ONCE = 16
+_FILES = ["*.json", "*.safetensors", "*.model", "*.txt"]
 
 
 class ConceptFinder(Protocol):
-    """Finds concepts as they are written, in their order; one may come twice."""
+    """Finds concepts as they are spelled, in order; one may occur twice."""
 
     @property
     def options(self) -> Mapping[str, str]:
-        """What tells it from others that would find other concepts."""
+        """The options that change what it finds."""
         ...
 
     @property
     def learns(self) -> bool:
-        """Whether `learn` wants to see all snippets before the first is searched."""
+        """Whether `learn` must see all snippets before the first search."""
         ...
 
     def learn(self, snippets: Iterable[str]) -> None:
-        """See the snippets that will be searched."""
+        """Read all snippets before the search."""
         ...
 
     def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
@@ -55,10 +77,15 @@ class ConceptFinder(Protocol):
         ...
 
 
-class SpacyConcepts:
-    """Named entities of a spaCy pipeline, installed or in a folder; of one without them its noun chunks.
+def concept_id(concept: str) -> str:
+    """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
+    return " ".join(fold(concept).replace("\0", " ").split())
 
-    Raises `UsageError` where spaCy or the pipeline is not installed, or the pipeline finds neither.
+
+class SpacyConcepts:
+    """Named entities of a spaCy pipeline, installed or in a folder; noun chunks if it has no entities.
+
+    Raises `UsageError` if spaCy or the pipeline is not installed, or the pipeline finds neither.
     """
 
     learns = False
@@ -75,69 +102,13 @@ class SpacyConcepts:
         self.options: Mapping[str, str] = {"pipeline": f"{meta['lang']}_{meta['name']} {meta['version']}"}
 
     def learn(self, snippets: Iterable[str]) -> None:
-        """Nothing is to be learned."""
+        """Do nothing: there is nothing to learn."""
 
     def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
         """Yield the entities or noun chunks of each snippet."""
         for read in self._pipeline.pipe(snippets, batch_size=_SNIPPETS_AT_ONCE):
             spans = read.noun_chunks if self._by_chunks else read.ents
             yield [span.text for span in spans]
-
-
-class ListedConcepts:
-    """The names of a list, wherever the words of one stand, the longest first; case and accents do not count."""
-
-    learns = False
-
-    def __init__(self, names: Iterable[str], digest: str) -> None:
-        words = (tuple(token.folded for token in tokenise(name)) for name in names)
-        self._names = {each for each in words if each}
-        self._longest = max(map(len, self._names), default=0)
-        self.options: Mapping[str, str] = {"concepts": digest}
-
-    def learn(self, snippets: Iterable[str]) -> None:
-        """Nothing is to be learned."""
-
-    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the listed names in each snippet."""
-        for snippet in snippets:
-            yield list(_longest_of(snippet, tokenise(snippet), self._names, self._longest))
-
-
-class RecurringPhrases:
-    """Runs of content words, of at most `MAX_PHRASE_WORDS`, that are in two snippets or written as names.
-
-    For where no pipeline is to be had: what it finds is noisier than a recogniser's entities. Candidates end at
-    function words and at punctuation, as RAKE's do (Rose et al., 2010); that the longest which recurs is taken first is
-    our own choice. Function words are English.
-    """
-
-    learns = True
-    options: Mapping[str, str] = {"phrases": f"{MAX_PHRASE_WORDS} words, {MIN_SNIPPETS} snippets"}
-
-    def __init__(self) -> None:
-        self._recurring: set[tuple[str, ...]] = set()
-
-    def learn(self, snippets: Iterable[str]) -> None:
-        """Count in how many snippets each phrase is."""
-        counts: Counter[tuple[str, ...]] = Counter()
-        for snippet in snippets:
-            counts.update({phrase for run in _runs(snippet) for phrase in _phrases(run)})
-        self._recurring = {phrase for phrase, count in counts.items() if count >= MIN_SNIPPETS}
-
-    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the phrases of each snippet."""
-        for snippet in snippets:
-            found: list[str] = []
-            for run in _runs(snippet):
-                names = {tuple(token.folded for token in name) for name in _names_in(run, snippet)}
-                found += _longest_of(snippet, run, self._recurring | names, MAX_PHRASE_WORDS)
-            yield found
-
-
-def concept_id(concept: str) -> str:
-    """Return what one concept has in common however it is written: no case, no accents, single blanks."""
-    return " ".join(fold(concept).replace("\0", " ").split())
 
 
 def _load_pipeline(name: str) -> Language:
@@ -153,8 +124,147 @@ def _load_pipeline(name: str) -> Language:
         ) from error
 
 
+class GlinerConcepts:
+    """Entities of a GLiNER model, in a folder or by name. labels: the types to find.
+
+    Raises `UsageError` if GLiNER is not installed or the model is unavailable.
+    """
+
+    learns = False
+
+    def __init__(self, name: str, labels: Sequence[str] = LABELS) -> None:
+        self._labels = list(labels)
+        self._model = _load_gliner(name)
+        config = self._model.config
+        self._max_words = int(getattr(config, "max_len", _MAX_WORDS))
+        tokenizer = getattr(getattr(self._model, "data_processor", None), "transformer_tokenizer", None)
+        self._tokenizer: Any = tokenizer
+        longest = int(getattr(tokenizer, "model_max_length", _MAX_PIECES) or _MAX_PIECES)
+        self._max_pieces = min(longest, _MAX_PIECES) - self._pieces(" ".join(self._labels)) - 2 * len(self._labels) - 2
+        if self._max_pieces < 1:
+            raise UsageError(f"--labels: {name} cannot read {len(self._labels)} labels with a text: give fewer")
+        self.options: Mapping[str, str] = {"gliner": name, "labels": ", ".join(self._labels)}
+
+    def learn(self, snippets: Iterable[str]) -> None:
+        """Do nothing: there is nothing to learn."""
+
+    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the entities of each snippet."""
+        for some in in_batches(snippets, _GLINER_SNIPPETS_AT_ONCE):
+            parts = [list(self.windows(snippet)) for snippet in some]
+            texts = [text for each in parts for text in each]
+            found = iter(self._model.inference(texts, self._labels, threshold=THRESHOLD) if texts else [])
+            for each in parts:
+                yield [str(entity["text"]) for _ in each for entity in next(found)]
+
+    def windows(self, text: str) -> Iterator[str]:
+        """Yield a text in parts that the model reads whole."""
+        if self._is_read_whole(text) or len(text) <= 1:
+            if text.strip():
+                yield text
+            return
+        cut = _middle(text)
+        yield from self.windows(text[:cut])
+        yield from self.windows(text[cut:])
+
+    def _is_read_whole(self, text: str) -> bool:
+        return len(_WORD.findall(text)) <= self._max_words and self._pieces(text) <= self._max_pieces
+
+    def _pieces(self, text: str) -> int:
+        """Return the number of word pieces of a text; without a tokenizer, a third of its characters."""
+        if self._tokenizer is None:
+            return len(text) // 3
+        return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def _middle(text: str) -> int:
+    """Return where to split: the end of a sentence, else a blank, nearest to the middle and within the middle half."""
+    quarter = len(text) // 4
+    for pattern in (r"[.!?]\s", r"\s"):
+        ends = [match.end() for match in re.finditer(pattern, text) if quarter < match.end() <= 3 * quarter]
+        if ends:
+            return min(ends, key=lambda end: abs(end - len(text) // 2))
+    return max(1, len(text) // 2)
+
+
+def _load_gliner(name: str) -> Any:
+    try:
+        from gliner import GLiNER  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise UsageError("--gliner needs GLiNER, which is not installed: pip install gliner") from error
+    try:
+        folder = Path(name) if Path(name).is_dir() else Path(_fetch_model(name))
+        if not any(folder.glob("*.safetensors")):
+            raise InputError(f"--gliner {name}: expected weights as safetensors, found none")
+        return GLiNER.from_pretrained(str(folder), local_files_only=True)
+    except InputError:
+        raise
+    except Exception as error:  # any error of the hub, GLiNER or its encoder
+        raise UsageError(
+            f"--gliner {name}: cannot be loaded ({quote_line(str(error))[:200]}): give a folder, or a name that is in "
+            "the local Hugging Face cache or on the hub"
+        ) from error
+
+
+def _fetch_model(name: str) -> str:
+    from huggingface_hub import snapshot_download
+
+    return str(snapshot_download(name, allow_patterns=_FILES))
+
+
+class ListedConcepts:
+    """The names of a list, wherever their words occur, the longest first; case and accents are ignored."""
+
+    learns = False
+
+    def __init__(self, names: Iterable[str], digest: str) -> None:
+        words = (tuple(token.folded for token in tokenise(name)) for name in names)
+        self._names = {each for each in words if each}
+        self._longest = max(map(len, self._names), default=0)
+        self.options: Mapping[str, str] = {"concepts": digest}
+
+    def learn(self, snippets: Iterable[str]) -> None:
+        """Do nothing: there is nothing to learn."""
+
+    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the listed names in each snippet."""
+        for snippet in snippets:
+            yield list(_longest_of(snippet, tokenise(snippet), self._names, self._longest))
+
+
+class RecurringPhrases:
+    """Runs of content words, at most `MAX_PHRASE_WORDS`, that occur in two snippets or are written as names.
+
+    A fallback without a pipeline: its phrases are noisier than a recogniser's entities. Candidates end at function
+    words and at punctuation, as in RAKE (Rose et al., 2010); preferring the longest recurring one is our own choice.
+    Function words are English.
+    """
+
+    learns = True
+    options: Mapping[str, str] = {"phrases": f"{MAX_PHRASE_WORDS} words, {MIN_SNIPPETS} snippets"}
+
+    def __init__(self) -> None:
+        self._recurring: set[tuple[str, ...]] = set()
+
+    def learn(self, snippets: Iterable[str]) -> None:
+        """Count the snippets of each phrase."""
+        counts: Counter[tuple[str, ...]] = Counter()
+        for snippet in snippets:
+            counts.update({phrase for run in _runs(snippet) for phrase in _phrases(run)})
+        self._recurring = {phrase for phrase, count in counts.items() if count >= MIN_SNIPPETS}
+
+    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the phrases of each snippet."""
+        for snippet in snippets:
+            found: list[str] = []
+            for run in _runs(snippet):
+                names = {tuple(token.folded for token in name) for name in _names_in(run, snippet)}
+                found += _longest_of(snippet, run, self._recurring | names, MAX_PHRASE_WORDS)
+            yield found
+
+
 def _runs(snippet: str) -> Iterator[list[Token]]:
-    """Yield runs of content words that nothing but blanks and hyphens part."""
+    """Yield runs of content words with only blanks and hyphens between them."""
     run: list[Token] = []
     tokens = tokenise(snippet)
     for token, has_content in zip(tokens, content_words(tokens), strict=True):
@@ -176,7 +286,7 @@ def _phrases(run: Sequence[Token]) -> Iterator[tuple[str, ...]]:
 
 
 def _names_in(run: Sequence[Token], snippet: str) -> Iterator[list[Token]]:
-    """Yield the words in capitals that stand together, but for one alone at the start of a sentence."""
+    """Yield adjacent capitalised words, except one alone at the start of a sentence."""
     name: list[Token] = []
     for token in [*run, None]:
         if token is not None and token.text[0].isupper() and len(name) < MAX_PHRASE_WORDS:
@@ -189,7 +299,7 @@ def _names_in(run: Sequence[Token], snippet: str) -> Iterator[list[Token]]:
 
 
 def _longest_of(text: str, tokens: Sequence[Token], known: set[tuple[str, ...]], longest: int) -> Iterator[str]:
-    """Yield from left to right the longest runs of words that are known, as they are written."""
+    """Yield the longest known runs of words from left to right, as spelled."""
     start = 0
     while start < len(tokens):
         for end in range(min(len(tokens), start + longest), start, -1):
@@ -199,117 +309,3 @@ def _longest_of(text: str, tokens: Sequence[Token], known: set[tuple[str, ...]],
                 break
         else:
             start += 1
-
-
-LABELS = (
-    "person",
-    "organization",
-    "location",
-    "event",
-    "work",
-    "product",
-    "disease",
-    "symptom",
-    "drug",
-    "organism",
-    "chemical",
-    "method",
-)
-"""Types of entities that are looked for by default. Ours."""
-THRESHOLD = 0.5
-"""GLiNER's own."""
-
-_WORD = re.compile(r"\w+(?:[-_]\w+)*|\S")
-"""What GLiNER counts as words."""
-_MAX_WORDS = 384
-_MAX_PIECES = 512
-_GLINER_SNIPPETS_AT_ONCE = 16
-_FILES = ["*.json", "*.safetensors", "*.model", "*.txt"]
-
-
-class GlinerConcepts:
-    """Entities by a GLiNER model, in a folder or by name. labels: the types that are looked for.
-
-    Raises `UsageError` where GLiNER is not installed or the model cannot be had.
-    """
-
-    learns = False
-
-    def __init__(self, name: str, labels: Sequence[str] = LABELS) -> None:
-        self._labels = list(labels)
-        self._model = _load_gliner(name)
-        config = self._model.config
-        self._max_words = int(getattr(config, "max_len", _MAX_WORDS))
-        tokenizer = getattr(getattr(self._model, "data_processor", None), "transformer_tokenizer", None)
-        self._tokenizer: Any = tokenizer
-        longest = int(getattr(tokenizer, "model_max_length", _MAX_PIECES) or _MAX_PIECES)
-        self._max_pieces = min(longest, _MAX_PIECES) - self._pieces(" ".join(self._labels)) - 2 * len(self._labels) - 2
-        if self._max_pieces < 1:
-            raise UsageError(f"--labels: expected as few as {name} reads beside a text, found {len(self._labels)}")
-        self.options: Mapping[str, str] = {"gliner": name, "labels": ", ".join(self._labels)}
-
-    def learn(self, snippets: Iterable[str]) -> None:
-        """Nothing is to be learned."""
-
-    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the entities of each snippet."""
-        for some in in_batches(snippets, _GLINER_SNIPPETS_AT_ONCE):
-            parts = [list(self.windows(snippet)) for snippet in some]
-            texts = [text for each in parts for text in each]
-            found = iter(self._model.inference(texts, self._labels, threshold=THRESHOLD) if texts else [])
-            for each in parts:
-                yield [str(entity["text"]) for _ in each for entity in next(found)]
-
-    def windows(self, text: str) -> Iterator[str]:
-        """Yield a text in parts that are read whole."""
-        if self._is_read_whole(text) or len(text) <= 1:
-            if text.strip():
-                yield text
-            return
-        cut = _middle(text)
-        yield from self.windows(text[:cut])
-        yield from self.windows(text[cut:])
-
-    def _is_read_whole(self, text: str) -> bool:
-        return len(_WORD.findall(text)) <= self._max_words and self._pieces(text) <= self._max_pieces
-
-    def _pieces(self, text: str) -> int:
-        """Return the word pieces of a text; where no tokenizer tells, as many as it has characters, by three."""
-        if self._tokenizer is None:
-            return len(text) // 3
-        return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-
-
-def _middle(text: str) -> int:
-    """Return where to cut: the end of a sentence, else a blank, nearest to the middle of the middle half."""
-    quarter = len(text) // 4
-    for pattern in (r"[.!?]\s", r"\s"):
-        ends = [match.end() for match in re.finditer(pattern, text) if quarter < match.end() <= 3 * quarter]
-        if ends:
-            return min(ends, key=lambda end: abs(end - len(text) // 2))
-    return max(1, len(text) // 2)
-
-
-def _load_gliner(name: str) -> Any:
-    try:
-        from gliner import GLiNER  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise UsageError("--gliner needs GLiNER, which is not installed: pip install gliner") from error
-    try:
-        folder = Path(name) if Path(name).is_dir() else Path(_fetch_model(name))
-        if not any(folder.glob("*.safetensors")):
-            raise InputError(f"--gliner {name}: expected weights as safetensors, found none")
-        return GLiNER.from_pretrained(str(folder), local_files_only=True)
-    except InputError:
-        raise
-    except Exception as error:  # whatever the hub, GLiNER and its encoder may raise
-        raise UsageError(
-            f"--gliner {name}: cannot be loaded ({quote_line(str(error))[:200]}): give a folder, or a name that is in "
-            "the local Hugging Face cache or on the hub"
-        ) from error
-
-
-def _fetch_model(name: str) -> str:
-    from huggingface_hub import snapshot_download
-
-    return str(snapshot_download(name, allow_patterns=_FILES))

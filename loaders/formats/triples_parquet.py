@@ -1,8 +1,8 @@
-"""Parquet with a row a triple, as `lodestar export` writes it; names in a file of their own, a row a name.
+"""Read parquet with one triple per row, as `lodestar export` writes it; names are in their own file, one per row.
 
-Triples have the columns head, relation and tail, and where tails may be literals is_literal, datatype and language.
-Names have id and name, and may have language and is_alias. Without a names file the ids are the names; with one, and no
-column is_literal, a tail that it does not name may be a value (`tail_values.py`).
+Triples have the columns head, relation and tail, and, if tails may be literals, is_literal, datatype and language.
+Names have id and name, and may have language and is_alias. Without a names file the ids are the names. With one, and
+without a column is_literal, an unnamed tail may be a value (`tail_values.py`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ParquetSource(FileSource):
         super().__init__([self._file, *([self._names] if self._names else [])])
 
     def options(self) -> Mapping[str, object]:
-        """Return whether there are names, and what are values."""
+        """Return whether there are names, and which tails are values."""
         return {"names": self._names is not None, **({"values": self._values} if self._names else {})}
 
     def parts(self) -> Iterator[Part]:
@@ -96,7 +96,7 @@ def _batches(file: ByteFile, wanted: Sequence[str], row_columns: Any) -> Generat
 
 
 def _cast_columns(given: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return the columns as text or truth values, those that may be left out too."""
+    """Return the columns as text or truth values, and optional ones too."""
     size = len(next(iter(given.values())))
     found = {name: column.cast(_OPTIONAL.get(name, pa.string())) for name, column in given.items()}
     return {name: pa.nulls(size, kind) for name, kind in _OPTIONAL.items()} | found

@@ -1,1 +1,1 @@
-"""What is done with loads: one from its source to the graph, one undone, all checked."""
+"""Run, preview, delete and verify loads."""

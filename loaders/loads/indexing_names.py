@@ -1,4 +1,4 @@
-"""What entities are found by, written again over a graph that is there: nothing is loaded."""
+"""Rebuild the search names of a loaded graph without loading anything."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .loading import load_lock
 
 @dataclass(frozen=True, slots=True)
 class NamesReport:
-    """How many entities have names, and of how many these had to be written again."""
+    """How many entities have names, and how many of them were rewritten."""
 
     num_named: int
     num_written: int
@@ -27,8 +27,8 @@ class NamesReport:
 def index_names(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progress = silent) -> NamesReport:
     """Bring the search names of all entities and the name index in line with their names.
 
-    Safe to run again where it was interrupted. Raises `LoadInProgressError` while a load runs, `GraphError` where there
-    is no graph.
+    Safe to run again after an interruption. Raises `LoadInProgressError` while a load runs, `GraphError` if there is no
+    graph.
     """
     with load_lock(gateway) as lock:
         state = gateway.fetch(read_graph_state())

@@ -35,89 +35,25 @@ if TYPE_CHECKING:
     from ...engine.neo4j.instance import Instance
 
 
-@contextmanager
-def load_lock(gateway: Gateway) -> Iterator[Hold]:
-    """Hold the lock; what is yielded tells whether it was lost meanwhile.
-
-    Raises `LoadInProgressError` when another load has it, `GraphError` where the database has no room for it.
-    """
-    check_schema(gateway)
-    ensure_lock(gateway)
-    with gateway.holding(hold_load_lock()) as hold:
-        yield hold
-
-
 STAGE_BYTES_A_BYTE = 4
-"""Of the stage, for each byte of the source on disk (gzip); measured 2.0 to 3.6 on FB15k-237 and copies of it."""
-
-# Of the graph with its indexes, logs and the files that are imported; see docs/loading.md.
+"""Bytes of the stage per byte of the source on disk (gzip); measured 2.0 to 3.6 on FB15k-237 and copies of it."""
+# Bytes of the graph with its indexes, logs and import files; see docs/loading.md.
 BYTES_A_TRIPLE = 180
 BYTES_A_NODE = 1_100
-
-
-def make_staging(folder: Path) -> None:
-    """Make the folder that sources are converted in; raise `StorageError` where it cannot be."""
-    with _report_full_disk(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-
-
-def make_folder_within(folder: Path, prefix: str) -> Path:
-    """Return a new folder in the one that sources are converted in; raise `StorageError` where it cannot be made."""
-    make_staging(folder)
-    with _report_full_disk(folder):
-        return Path(mkdtemp(prefix=prefix, dir=folder))
-
-
-@contextmanager
-def _report_full_disk(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(
-            f"{folder}: cannot be written: {error.strerror or error}: name another folder with --home"
-        ) from error
-
-
-def check_room_for_stage(folder: Path, size_bytes: int | None) -> None:
-    """Raise `StorageError` when the disk of `folder` has no room to convert a source of this size."""
-    _check(folder, (size_bytes or 0) * STAGE_BYTES_A_BYTE, "to convert the source")
-
-
-def check_room_for_graph(folder: Path, counts: Counts) -> None:
-    """Raise `StorageError` when the disk of `folder` has no room for a graph of this size."""
-    _check(folder, graph_bytes(counts), f"for {counts.num_triples:,} triples")
-
-
-def graph_bytes(counts: Counts) -> int:
-    """Return about how much a graph takes on disk while it is loaded."""
-    return counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
-
-
-def _check(folder: Path, needed_bytes: int, purpose: str) -> None:
-    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
-    free_bytes = shutil.disk_usage(existing).free
-    if free_bytes < needed_bytes:
-        raise StorageError(
-            f"{existing}: expected {needed_bytes / 1e9:,.1f} GB free {purpose}, found {free_bytes / 1e9:,.1f} GB: "
-            "make room or name another --home"
-        )
-
-
+BULK_FROM_TRIPLES = 300_000
+"""Below this, the bulk writer's fixed costs (an import, a start of a server) exceed the online writer's time."""
 Mode = Literal["new", "append", "replace"]
 WriterChoice = Literal["auto", "bulk", "online"]
 
-BULK_FROM_TRIPLES = 300_000
-"""Below, the bulk writer's fixed costs (an import, a start of a server) are more than the online writer takes."""
-
 
 def default_staging() -> Path:
-    """Return the folder for what is between a source and a graph."""
+    """Return the default staging folder."""
     return Settings().home_dir / "staging"
 
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """How a load is done. `max_rejects` None is the format's own default, `staging` a folder for what is in between."""
+    """How to load. `max_rejects` None is the format's own default; `staging` is a folder for intermediate files."""
 
     staging: Path = field(default_factory=default_staging)
     mode: Mode = "new"
@@ -130,69 +66,23 @@ class LoadOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a load does to the graph: the number it gets, and whether it takes the place of what is there."""
+class LoadPlan:
+    """What a load does to the graph: the number it gets, and whether it replaces the graph's content."""
 
     number: int
     replaces: bool = False
     finished: LoadManifest | None = None
-    """This content is loaded already: nothing is to be done."""
+    """Whether this content is loaded already, so that there is nothing to do."""
     num_other_nodes: int = 0
-    """Nodes of the database that are not Lodestar's, and stay."""
-
-
-def content_sha256(source: Source, subset: Subset) -> str:
-    """Return what identifies a load: the hash of the source's content and of every option that changes the graph."""
-    options = json.dumps(subset.as_json(), sort_keys=True)
-    return hashlib.sha256(f"{source.kind}\n{source.digest()}\n{options}".encode()).hexdigest()
-
-
-def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> Plan:
-    """Return what this load means for a graph in this state.
-
-    Raises `UsageError` when the graph holds something else and the mode does not say what is to become of it,
-    `GraphError` when an earlier load did not finish.
-    """
-    if not loads and (num_foreign := state.num_entities + state.num_literals):
-        raise UsageError(
-            f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
-            "which it leaves alone: name another database with --database, or another server with --name"
-        )
-    mine = next((load for load in loads if load.sha256 == sha256), None)
-    others = [load for load in loads if load.sha256 != sha256]
-    replaces = options.mode == "replace" or (mine is not None and not mine.finished and _was_replacing(mine))
-    if mine and mine.deleting:
-        raise GraphError(f"the load of {mine.source} is being deleted: run `lodestar loads delete {mine.number}` again")
-    is_whole = mine is not None and mine.finished and mine.graph_version == GRAPH_VERSION
-    if mine and is_whole and not options.force and not (replaces and others):
-        return Plan(mine.number, finished=mine)
-    if replaces:
-        return Plan(BASE_LOAD, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
-    if others and any(load.graph_version != GRAPH_VERSION for load in others):
-        raise UsageError(
-            "the graph was written by an older Lodestar: load it again with --replace, which puts this in its place"
-        )
-    if mine:
-        return Plan(mine.number, num_other_nodes=state.num_other_nodes)
-    if unfinished := [load for load in others if not load.finished]:
-        raise GraphError(
-            f"the load of {unfinished[0].source} did not finish: run the same `lodestar load` again first, or give "
-            "--replace to put this in its place"
-        )
-    if not others:
-        return Plan(BASE_LOAD, num_other_nodes=state.num_other_nodes)
-    if options.mode == "append":
-        return Plan(max(load.number for load in others) + 1)
-    held = f"{state.num_triples:,} triples of {others[-1].source}"
-    raise UsageError(f"the graph holds {held}: give --append to add to them or --replace to load in their place")
+    """The number of foreign nodes in the database, which stay."""
 
 
 def load(
     source: Source, gateway: Gateway, options: LoadOptions | None = None, progress: Progress = silent
 ) -> LoadReport:
-    """Load a source into a running Neo4j by the online writer; do nothing when this content is loaded already.
+    """Load a source into a running Neo4j with the online writer; do nothing if this content is loaded already.
 
-    Raises `InputError` for a fault of the source, before anything is written.
+    Raises `InputError` for a fault of the source, before it writes anything.
     """
     options = options or LoadOptions()
     if options.writer == "bulk":
@@ -217,9 +107,9 @@ def load_embedded(
     progress: Progress = silent,
     say: Callable[[str], None] = lambda _: None,
 ) -> LoadReport:
-    """Load a source into an embedded server, by the writer that is faster there; `say` hears which and why.
+    """Load a source into an embedded server with the faster writer; `say` is told which and why.
 
-    The server runs afterwards, whichever writer it was.
+    The server runs afterwards, with either writer.
     """
     started_s = time.monotonic()
     _check_rejects_place(source, options)
@@ -249,8 +139,54 @@ def load_embedded(
     return _report(manifest, counts, related, options, started_s)
 
 
-def choose_writer(options: LoadOptions, plan: Plan, counts: Counts) -> tuple[Literal["bulk", "online"], str]:
-    """Return the writer for an embedded server and why it is the one; raise `UsageError` for one that cannot do it."""
+def content_sha256(source: Source, subset: Subset) -> str:
+    """Return the identity of a load: the hash of the source's content and of every option that changes the graph."""
+    options = json.dumps(subset.as_json(), sort_keys=True)
+    return hashlib.sha256(f"{source.kind}\n{source.digest()}\n{options}".encode()).hexdigest()
+
+
+def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> LoadPlan:
+    """Return what this load does to a graph in this state.
+
+    Raises `UsageError` if the graph holds something else and the mode does not say what to do with it, `GraphError` if
+    an earlier load did not finish.
+    """
+    if not loads and (num_foreign := state.num_entities + state.num_literals):
+        raise UsageError(
+            f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
+            "which it leaves alone: name another database with --database, or another server with --name"
+        )
+    mine = next((load for load in loads if load.sha256 == sha256), None)
+    others = [load for load in loads if load.sha256 != sha256]
+    replaces = options.mode == "replace" or (mine is not None and not mine.finished and _was_replacing(mine))
+    if mine and mine.deleting:
+        raise GraphError(f"the load of {mine.source} is being deleted: run `lodestar loads delete {mine.number}` again")
+    is_whole = mine is not None and mine.finished and mine.graph_version == GRAPH_VERSION
+    if mine and is_whole and not options.force and not (replaces and others):
+        return LoadPlan(mine.number, finished=mine)
+    if replaces:
+        return LoadPlan(BASE_LOAD, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
+    if others and any(load.graph_version != GRAPH_VERSION for load in others):
+        raise UsageError(
+            "the graph was written by an older Lodestar: load it again with --replace, which puts this in its place"
+        )
+    if mine:
+        return LoadPlan(mine.number, num_other_nodes=state.num_other_nodes)
+    if unfinished := [load for load in others if not load.finished]:
+        raise GraphError(
+            f"the load of {unfinished[0].source} did not finish: run the same `lodestar load` again first, or give "
+            "--replace to put this in its place"
+        )
+    if not others:
+        return LoadPlan(BASE_LOAD, num_other_nodes=state.num_other_nodes)
+    if options.mode == "append":
+        return LoadPlan(max(load.number for load in others) + 1)
+    held = f"{state.num_triples:,} triples of {others[-1].source}"
+    raise UsageError(f"the graph holds {held}: give --append to add to them or --replace to load in their place")
+
+
+def choose_writer(options: LoadOptions, plan: LoadPlan, counts: Counts) -> tuple[Literal["bulk", "online"], str]:
+    """Return the writer for an embedded server and the reason; raise `UsageError` if the requested one cannot do it."""
     whole = plan.number == BASE_LOAD
     if options.writer == "bulk" and not whole:
         raise UsageError(
@@ -273,6 +209,18 @@ def choose_writer(options: LoadOptions, plan: Plan, counts: Counts) -> tuple[Lit
     if counts.num_triples >= BULK_FROM_TRIPLES:
         return "bulk", f"a new graph of {counts.num_triples:,} triples"
     return "online", f"a new graph of less than {BULK_FROM_TRIPLES:,} triples"
+
+
+@contextmanager
+def load_lock(gateway: Gateway) -> Iterator[Hold]:
+    """Hold the load lock; the yielded function tells whether it was lost.
+
+    Raises `LoadInProgressError` if another load has it, `GraphError` if the database has no room for it.
+    """
+    check_schema(gateway)
+    ensure_lock(gateway)
+    with gateway.holding(hold_load_lock()) as hold:
+        yield hold
 
 
 class _LockedGraph(NamedTuple):
@@ -299,7 +247,7 @@ def _read_graph_state(gateway: Gateway) -> tuple[GraphState, tuple[LoadManifest,
 def _stage_source(
     source: Source, sha256: str, options: LoadOptions, progress: Progress
 ) -> Iterator[tuple[Stage, Counts]]:
-    """Convert the source, unless an interrupted load did so before; the stage is deleted when the load is done."""
+    """Convert the source unless an interrupted load has done so; the stage is deleted when the load is done."""
     folder = options.staging / sha256[:16]
     make_staging(folder.parent)
     sweep(folder.parent)
@@ -328,7 +276,7 @@ def _write_online(
     stage: Stage,
     manifest: Manifest,
     source: Source,
-    plan: Plan,
+    plan: LoadPlan,
     options: LoadOptions,
     progress: Progress,
 ) -> int:
@@ -336,7 +284,9 @@ def _write_online(
     return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces)
 
 
-def _manifest(source: Source, sha256: str, plan: Plan, counts: Counts, options: LoadOptions, writer: str) -> Manifest:
+def _manifest(
+    source: Source, sha256: str, plan: LoadPlan, counts: Counts, options: LoadOptions, writer: str
+) -> Manifest:
     return Manifest(
         sha256=sha256,
         number=plan.number,
@@ -371,3 +321,51 @@ def _rejects_file(options: LoadOptions, sha256: str) -> Path:
 
 def _was_replacing(manifest: LoadManifest) -> bool:
     return bool(json.loads(manifest.options or "{}").get("replaces"))
+
+
+def make_staging(folder: Path) -> None:
+    """Create the folder for staging; raise `StorageError` if that fails."""
+    with _report_full_disk(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def make_folder_within(folder: Path, prefix: str) -> Path:
+    """Return a new folder in the staging folder; raise `StorageError` if it cannot be created."""
+    make_staging(folder)
+    with _report_full_disk(folder):
+        return Path(mkdtemp(prefix=prefix, dir=folder))
+
+
+@contextmanager
+def _report_full_disk(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{folder}: cannot be written: {error.strerror or error}: name another folder with --home"
+        ) from error
+
+
+def check_room_for_stage(folder: Path, size_bytes: int | None) -> None:
+    """Raise `StorageError` if the disk of `folder` has no room to convert a source of this size."""
+    _check(folder, (size_bytes or 0) * STAGE_BYTES_A_BYTE, "to convert the source")
+
+
+def check_room_for_graph(folder: Path, counts: Counts) -> None:
+    """Raise `StorageError` if the disk of `folder` has no room for a graph of this size."""
+    _check(folder, graph_bytes(counts), f"for {counts.num_triples:,} triples")
+
+
+def graph_bytes(counts: Counts) -> int:
+    """Return roughly how many bytes a graph takes on disk during a load."""
+    return counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
+
+
+def _check(folder: Path, needed_bytes: int, purpose: str) -> None:
+    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
+    free_bytes = shutil.disk_usage(existing).free
+    if free_bytes < needed_bytes:
+        raise StorageError(
+            f"{existing}: expected {needed_bytes / 1e9:,.1f} GB free {purpose}, found {free_bytes / 1e9:,.1f} GB: "
+            "make room or name another --home"
+        )

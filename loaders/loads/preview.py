@@ -1,4 +1,4 @@
-"""What a load would do, from a sample of its source: nothing is written to any graph."""
+"""Preview a load from a sample of its source, without writing to any graph."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..stage.stage import Stage
 from .loading import BULK_FROM_TRIPLES, STAGE_BYTES_A_BYTE, LoadOptions, graph_bytes, make_folder_within
 
 SAMPLE_BATCHES = 4
-"""Of 15 MB of text together, of every file."""
+"""Batches to sample from each file, about 15 MB of text together."""
 SHOWN = 3
 
-# Triples a second on two cores; docs/loading.md has the measurements.
+# Triples per second on two cores; docs/loading.md has the measurements.
 CONVERTED_A_SECOND = 1_000_000
 IMPORTED_A_SECOND = 400_000
 WRITTEN_ONLINE_A_SECOND = 20_000
@@ -23,17 +23,17 @@ WRITTEN_ONLINE_A_SECOND = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a sample says about the whole. `share` is the part of the source that was read, by bytes."""
+    """What a sample says about the whole. `share` is the sampled share of the source, by bytes."""
 
     source: str
     kind: str
     share: float
     categories: Mapping[str, int]
-    """Statements of the sample by what became of them."""
+    """Statements of the sample by category."""
     num_relations: int
     num_entities: int
     num_values: int
-    """Triples of the sample whose tail is a literal because it is written as a value and its names have none for it."""
+    """Triples of the sample with a literal tail, because it looks like a value and has no name."""
     triples: tuple[tuple[str, str, str], ...]
     names: tuple[tuple[str, str], ...]
     estimated_triples: int
@@ -42,7 +42,7 @@ class Preview:
     estimated_disk_bytes: int
 
     def as_json(self) -> dict[str, Any]:
-        """Return the preview as JSON has it."""
+        """Return the preview as plain data for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -61,10 +61,10 @@ class Preview:
 
 
 def preview(source: Source, options: LoadOptions, *, online_only: bool = False) -> Preview:
-    """Read a sample of a source and return what loading all of it would mean.
+    """Read a sample of a source and return what a full load would do.
 
-    Counts of a sample are of that sample; the estimate of the whole goes by bytes, so duplicates that lie far apart are
-    counted twice. Raises `InputError` as a load does.
+    Counts are of the sample. The estimate scales by bytes, so that duplicates far apart are counted twice. Raises
+    `InputError` as a load does.
     """
     if options.rejects_file:
         check_place(options.rejects_file, source.reads)

@@ -1,4 +1,4 @@
-"""What a load did, for people and as JSON."""
+"""Report what a load did, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..writing.manifest import Manifest
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """What a load did. Counts are those of the source, duplicates left out and counted apart."""
+    """The outcome of a load. Counts are the source's, without duplicates, which are counted separately."""
 
     source: str
     kind: str
@@ -30,24 +30,24 @@ class LoadReport:
     seconds: float
     num_names_ignored: int = 0
     num_values: int = 0
-    """Triples whose tail is a literal because it is written as a value."""
+    """Triples with a literal tail, because it looks like a value."""
     num_unnamed: int = 0
     """Entities without a name."""
     num_unnamed_tails: int = 0
-    """Those among them that are in no triple but as its tail, where tails may be values."""
+    """Unnamed entities that occur only as tails, if tails may be values."""
     unnamed_tails: Sequence[str] = ()
-    """The first of these."""
+    """Examples: the first of these."""
     num_related: int = 0
-    """Relations that have no relationship type of their own."""
+    """Relations without their own relationship type."""
     num_rejects: int = 0
     rejects_file: str | None = None
     categories: Mapping[str, int] = field(default_factory=dict)
-    """Statements of the source by what became of them."""
+    """Statements of the source by category."""
     already_loaded: bool = False
 
     @classmethod
     def of(cls, manifest: Manifest, counts: Counts, num_related: int, seconds: float, rejects_file: str | None) -> Self:
-        """Return the report of a load that was done now."""
+        """Return the report of a load that has just finished."""
         return cls(
             source=manifest.source,
             kind=manifest.kind,
@@ -74,7 +74,7 @@ class LoadReport:
 
     @classmethod
     def of_manifest(cls, manifest: LoadManifest, seconds: float) -> Self:
-        """Return the report of a load that was done before."""
+        """Return the report of an earlier load."""
         return cls(
             source=manifest.source,
             kind=manifest.kind,
@@ -92,7 +92,7 @@ class LoadReport:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON has it."""
+        """Return the report as plain data for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -110,12 +110,12 @@ class LoadReport:
         if self.num_duplicates:
             notes.append(f"{number_of(self.num_duplicates, 'duplicate', 'duplicates')} stored once")
         if self.num_names_ignored:
-            notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or said twice ignored")
+            notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or repeated ignored")
         notes += value_notes(self)
         if dropped := sum(self.categories.values()) - sum(
             self.categories.get(c, 0) for c in ("triple", "name", "reject")
         ):
-            notes.append(f"{number_of(dropped, 'line', 'lines')} left out")
+            notes.append(f"{number_of(dropped, 'line', 'lines')} skipped")
         if self.num_related:
             notes.append(
                 f"{self.num_related:,} of {self.num_relations:,} relations stored as :RELATED, "
@@ -127,7 +127,7 @@ class LoadReport:
 
 
 def value_notes(counts: LoadReport) -> Iterator[str]:
-    """Yield what was done with tails that have no name: values that are literals, and entities that stay unnamed."""
+    """Yield notes on tails without a name: values stored as literals, and entities that stay unnamed."""
     if counts.num_values:
         yield number_of(counts.num_values, "value is a literal", "values are literals")
     if counts.num_unnamed:
@@ -143,5 +143,5 @@ def value_notes(counts: LoadReport) -> Iterator[str]:
 
 
 def number_of(number: int, one: str, several: str) -> str:
-    """Return a number with what it counts."""
+    """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else several}"

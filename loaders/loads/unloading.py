@@ -1,4 +1,4 @@
-"""Deleting a load by its manifest: what it alone stated goes, what other loads state as well stays."""
+"""Delete a load by its manifest: triples that only it stated are deleted, shared ones stay."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .loading import load_lock
 
 @dataclass(frozen=True, slots=True)
 class UnloadReport:
-    """What is gone and what is left."""
+    """What was deleted and what is left."""
 
     source: str
     number: int
@@ -31,10 +31,10 @@ class UnloadReport:
 
 
 def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progress: Progress = silent) -> UnloadReport:
-    """Delete the load of this number, source name or beginning of the SHA-256.
+    """Delete the load with this number, source name or beginning of the SHA-256.
 
-    Interrupted, the load stays listed as unfinished until it is deleted again. Raises `GraphError` when none or several
-    fit.
+    If interrupted, the load stays listed as unfinished until it is deleted again. Raises `GraphError` if none or
+    several match.
     """
     with load_lock(gateway) as lock:
         loads = gateway.fetch(read_loads())
@@ -73,7 +73,7 @@ def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progre
 
 
 def find_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
-    """Return the load that is meant; raise `GraphError` when it is not exactly one."""
+    """Return the matching load; raise `GraphError` unless exactly one matches."""
     found = [
         load
         for load in loads
@@ -87,7 +87,7 @@ def find_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
 
 
 def _mark(gateway: Gateway, load: int) -> str | None:
-    """Return the label of all that the load states; None for the base load, and for loads of an older Lodestar."""
+    """Return the label of what the load states; None for the base load, and for loads of an older Lodestar."""
     return next((label for label in labels_of(load) if gateway.fetch(_count_marked(label))), None)
 
 

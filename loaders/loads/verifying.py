@@ -1,4 +1,4 @@
-"""Is the graph what its manifests say: counted again, and compared by the checksums of the loads."""
+"""Verify a graph: count everything again, and compare it with the manifests and the checksums of the loads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..stage.queries import query
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was looked at, and what is wrong: a clause for each fault."""
+    """What was checked, and one clause per fault."""
 
     num_loads: int
     num_triples: int
@@ -81,7 +81,7 @@ def _faults_of_load(load: LoadManifest, num_triples: int, checksum: int) -> Iter
 
 
 def measure_loads(heads: Iterable[StatedTriples]) -> dict[int, tuple[int, int]]:
-    """Return the number and the checksum of the triples of each load, from all that loads state."""
+    """Return the number and the checksum of each load's triples."""
     with duckdb.connect() as connection:
         connection.execute(query("reading/macros"))
         rows = ((stated.head, *tail) for stated in heads for tail in stated.tails)
@@ -91,13 +91,13 @@ def measure_loads(heads: Iterable[StatedTriples]) -> dict[int, tuple[int, int]]:
 
 
 def _report_progress(heads: Iterable[StatedTriples], total: int, progress: Progress) -> Iterator[StatedTriples]:
-    """Yield what comes, and say now and then how much of it came."""
-    done = said = 0
+    """Yield the input, and report progress now and then."""
+    done = reported = 0
     for stated in heads:
         yield stated
         done += len(stated.tails)
-        if done - said >= _SAID_EACH:
-            said = done
+        if done - reported >= _SAID_EACH:
+            reported = done
             progress("checking", min(done, total), total)
     progress("checking", total, total)
 

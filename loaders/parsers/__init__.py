@@ -1,1 +1,1 @@
-"""The parsers of formats of lines, one SQL file each."""
+"""Parse line formats, one SQL file each."""

@@ -1,6 +1,6 @@
--- Why a line is no statement: what was expected where, and what stands there. Macros, after those of `terms.sql`.
+-- Macros that say why a line is not a statement: what was expected where, and what was found. Run after `terms.sql`.
 
--- What stands where something else is expected.
+-- What was found instead of the expected text.
 CREATE OR REPLACE TEMP MACRO found_term(term) AS
     CASE
         WHEN coalesce(term, '') = '' THEN 'nothing'
@@ -15,7 +15,7 @@ CREATE OR REPLACE TEMP MACRO found_term(term) AS
 CREATE OR REPLACE TEMP MACRO found_column(term) AS
     CASE WHEN regexp_matches(term, '^<[^>]+>') THEN 'an IRI and more' ELSE found_term(term) END;
 
--- Why text that begins with a quote is no literal.
+-- Why text that begins with a quote is not a literal.
 CREATE OR REPLACE TEMP MACRO literal_fault(term, place) AS
     CASE
         WHEN regexp_full_match(term, '"(?:[^"\\]|\\.)*\\?') THEN 'the literal ' || place || ' does not end'
@@ -24,10 +24,10 @@ CREATE OR REPLACE TEMP MACRO literal_fault(term, place) AS
         ELSE 'expected @language or ^^<datatype> after the literal ' || place
     END;
 
--- What is left of a line behind the terms that a pattern matches at its start.
+-- The rest of a line after the terms that a pattern matches at its start.
 CREATE OR REPLACE TEMP MACRO behind(text, pattern) AS regexp_replace(text, pattern, '');
 
--- Why a line is no statement of N-Triples.
+-- Why a line is not a statement of N-Triples.
 CREATE OR REPLACE TEMP MACRO ntriples_fault(text) AS
     CASE
         WHEN NOT regexp_matches(text, subject_pattern()) THEN
@@ -48,7 +48,7 @@ CREATE OR REPLACE TEMP MACRO ntriples_fault(text) AS
         ELSE 'expected a full stop after the object, found ' || found_term(behind(text, object_pattern()))
     END;
 
--- Why the columns of a line of the Freebase dump are no statement.
+-- Why the columns of a line of the Freebase dump are not a statement.
 CREATE OR REPLACE TEMP MACRO freebase_fault(terms) AS
     CASE
         WHEN len(terms) <> 4 THEN 'expected subject, predicate, object and a full stop parted by tabs, found '

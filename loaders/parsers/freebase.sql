@@ -1,6 +1,6 @@
--- The raw Freebase RDF dump: subject, predicate, object and a full stop, parted by tabs. Identifiers lose the prefix
--- of Freebase, in full or shortened to a slash; other IRIs are kept whole. Lines with three identifiers in full and no
--- escape are cut between them; all others are split at their tabs.
+-- The raw Freebase RDF dump: subject, predicate, object and a full stop, separated by tabs. Identifiers lose Freebase's
+-- prefix, in full or shortened to a slash; other IRIs stay whole. Lines with three full identifiers and no escape are
+-- cut between them; all others are split at their tabs.
 -- params: languages :: VARCHAR[], all_languages :: BOOLEAN, noise_relations :: VARCHAR, noise_in_doubt :: VARCHAR
 -- params: noise_rules :: STRUCT(relation VARCHAR, tail VARCHAR, noise BOOLEAN)[]
 WITH cut AS (

@@ -1,4 +1,4 @@
--- Names, parted by tabs: an id, its name, and aliases if any. An empty name says nothing; each name is a row.
+-- Names, separated by tabs: an id, its name, and aliases if any. Empty names are skipped; each name is a row.
 WITH cut AS (
     SELECT line, text, string_split(text, chr(9)) AS cells FROM lines
 ),

@@ -1,4 +1,4 @@
--- N-Triples. Lines with three IRIs, one space or tab behind each, are cut at their brackets; all others are matched
+-- N-Triples. Lines with three IRIs, one space or tab after each, are cut at their brackets; all others are matched
 -- against the grammar. IRIs lose the bases that they start with.
 -- params: bases :: VARCHAR, names :: VARCHAR[], aliases :: VARCHAR[], languages :: VARCHAR[], all_languages :: BOOLEAN
 WITH cut AS (

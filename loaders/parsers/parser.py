@@ -1,13 +1,13 @@
-"""Parsers of line formats: one SQL file each, a SELECT over the relation `lines` (see `line_block.LINES`).
+"""Run parsers of line formats: one SQL file each, a SELECT over the relation `lines` (see `lines.LINES`).
 
 A parser's header is the leading comment of its file::
 
     -- What it reads, in a line or more.
     -- params: separator :: VARCHAR, columns :: INTEGER[]
 
-It returns the columns of `rows.ROWS`. Parameters are SQL variables of the connection; what several formats share is in
-the macros of `terms.sql` and `faults.sql`. To run one: `prepare` the connection, then execute `text`, alone or inside
-a statement, on the same connection.
+It returns the columns of `rows.ROWS`. Parameters are SQL variables of the connection. Macros that several formats share
+are in `terms.sql` and `faults.sql`. To run a parser, `prepare` the connection, then execute `text`, alone or inside a
+statement, on the same connection.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MACROS = ("terms", "faults")
 
 
 class ParserError(Exception):
-    """A parser and what it is given do not fit: a bug of ours, not of the user's."""
+    """A parser and its parameters do not match: a bug of Lodestar, not the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Parser:
     """The SQL types, by name."""
 
     def prepare(self, connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, object]) -> None:
-        """Give a connection the macros and the parameters' values; all must be given, None is allowed."""
+        """Define the macros and set the parameters on a connection; all must be given, None is allowed."""
         if set(parameters) != set(self.parameters):
             raise ParserError(f"{self.name}.sql: expected {sorted(self.parameters)}, got {sorted(parameters)}")
         for macros in _MACROS:
@@ -53,7 +53,7 @@ class Parser:
 
 @cache
 def parser(name: str) -> Parser:
-    """Return a parser by its name; raise `ParserError` where its header and its text differ."""
+    """Return a parser by its name; raise `ParserError` if its header and its text differ."""
     text = _text(name)
     header = [line for line in text.split("\n") if line.startswith(_PARAMS)]
     declared = dict(pair for line in header for pair in _PARAMETER.findall(line.removeprefix(_PARAMS)))

@@ -1,8 +1,7 @@
--- Terms that several formats share: escapes and literals of N-Triples, literals of TSV. Macros, made part of the
--- statement that uses them.
+-- Macros for terms that several formats share: escapes and literals of N-Triples, literals of TSV.
 
--- A body of a literal: no quote and no backslash but in an escape. A code point in an escape is no surrogate, not zero,
--- and at most 10FFFF.
+-- The body of a literal: quotes and backslashes only in escapes. A code point in an escape is not a surrogate, not
+-- zero, and at most 10FFFF.
 CREATE OR REPLACE TEMP MACRO four_digits_pattern() AS
     '(?:[1-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|[dD][0-7][0-9A-Fa-f]{2}'
     || '|0[1-9A-Fa-f][0-9A-Fa-f]{2}|00[1-9A-Fa-f][0-9A-Fa-f]|000[1-9A-Fa-f])';
@@ -14,7 +13,7 @@ CREATE OR REPLACE TEMP MACRO body_pattern() AS
 CREATE OR REPLACE TEMP MACRO suffix_pattern() AS
     '(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^<([^<>" \t]+)>)?';
 
--- The text with its escapes resolved; those that are none stay as they are.
+-- The text with its escapes resolved; invalid ones stay as they are.
 CREATE OR REPLACE TEMP MACRO unescaped(escaped) AS
     CASE WHEN contains(escaped, '\') THEN
         array_to_string(list_transform(
@@ -33,7 +32,7 @@ CREATE OR REPLACE TEMP MACRO unescaped(escaped) AS
         ), '')
     ELSE escaped END;
 
--- In an IRI only code points are escaped.
+-- IRIs have only code point escapes.
 CREATE OR REPLACE TEMP MACRO unescaped_code_points(escaped) AS
     CASE WHEN contains(escaped, '\') THEN
         array_to_string(list_transform(
@@ -45,7 +44,7 @@ CREATE OR REPLACE TEMP MACRO unescaped_code_points(escaped) AS
         ), '')
     ELSE escaped END;
 
--- A literal in the syntax of N-Triples: value, language and datatype, empty where there is none; NULL when malformed.
+-- A literal in the syntax of N-Triples: value, language and datatype, empty if there is none; NULL if malformed.
 -- Most have no backslash and are cut at their quotes.
 CREATE OR REPLACE TEMP MACRO literal_parts(term) AS
     CASE
@@ -70,7 +69,7 @@ CREATE OR REPLACE TEMP MACRO no_statement(text) AS
         ELSE 'reject'
     END;
 
--- An IRI in angle brackets, of whatever characters but the bracket that ends it.
+-- An IRI in angle brackets, of any characters except the closing bracket.
 CREATE OR REPLACE TEMP MACRO is_iri(term) AS
     starts_with(term, '<') AND strpos(term, '>') = length(term) AND length(term) > 2;
 CREATE OR REPLACE TEMP MACRO is_bracketed(iri, bare) AS
@@ -92,9 +91,9 @@ CREATE OR REPLACE TEMP MACRO written_term(parts) AS
         }
     END;
 
--- A literal as TSV has it: value^^datatype (an IRI, in brackets or not, or xsd:date and the like), or the syntax of
--- N-Triples with a datatype or a language; the value is unescaped. NULL for what is none: text in quotes alone is an id,
--- as the titles of songs are.
+-- A literal in TSV: value^^datatype (an IRI, with or without brackets, or xsd:date and the like), or the syntax of
+-- N-Triples with a datatype or a language; the value is unescaped. NULL for other text: quoted text alone is an id, for
+-- example a song's title.
 CREATE OR REPLACE TEMP MACRO typed_pattern() AS
     '((?s:.*))\^\^(https?://[^ \t\r]+|<https?://[^<>" \t\r]+>|xsd:[A-Za-z]+)';
 CREATE OR REPLACE TEMP MACRO whole_datatype(written) AS
@@ -122,7 +121,7 @@ CREATE OR REPLACE TEMP MACRO quoted_column_pattern(separator) AS
         ELSE ' *(?:"(?:[^"]|"")*" *|[^"' || regexp_escape(separator) || ']*)'
     END;
 
--- The columns of a line in which some may be quoted, without spaces around them; NULL where a quote is out of place or not closed.
+-- The columns of a line, some of them quoted, without spaces around them; NULL if a quote is misplaced or not closed.
 CREATE OR REPLACE TEMP MACRO quoted_columns(text, separator) AS
     CASE WHEN regexp_full_match(separator || text, '(?:' || quoted_column_pattern(separator) || ')*') THEN
         list_transform(
@@ -134,8 +133,8 @@ CREATE OR REPLACE TEMP MACRO quoted_columns(text, separator) AS
         )
     END;
 
--- The terms of N-Triples, more of them than its grammar has: an IRI may have characters that should be escaped, and the
--- label of a blank node any but those that end it.
+-- The terms of N-Triples, more lenient than its grammar: IRIs may have characters that should be escaped, and labels of
+-- blank nodes any except those that end them.
 CREATE OR REPLACE TEMP MACRO iri_pattern() AS '<[^<>" \t]+>';
 CREATE OR REPLACE TEMP MACRO blank_node_pattern() AS '_:[^<>" \t#]*[^<>" \t#.]';
 CREATE OR REPLACE TEMP MACRO subject_pattern() AS

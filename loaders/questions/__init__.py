@@ -1,1 +1,1 @@
-"""Question sets: the reading of their files, which finds the format."""
+"""Read question sets; their content tells the format."""

@@ -1,38 +1,4 @@
-"""Read the formats of question sets, a class a format.
-
-`question`, `answers` (ids, or objects with `id`, `names` or both; empty where the right thing is to abstain); optional
-`id`, `topic_entities` (ids), `topic_names`, `num_hops` (else `min_hops`), `paths` (lists of relations, or objects with
-`relations` and `entities`), `triples` ([head, relation, tail]) and `options` (texts, one of which is the answer's
-name).
-
-The brackets are no part of what is asked. The number of hops is said by the name of the file (`2-hop-test.txt`) or of
-a folder it lies in (`2-hop/vanilla/qa_test.txt`).
-
-The path is `s#r1#e1#r2#a`, in some files with `#<end>#a` after it: from the topic `s` by relations to the answer `a`.
-The answers are `a(a/b/c/)`: the one that this path leads to and, in brackets, all that its relations lead to from `s`,
-each ended by a slash; all are right. PathQuestion-Large asks the same question once for each of them. A name may have
-brackets of its own, as in `PG_(USA)(PG_(USA)/)`.
-
-RoG: `q_entity` and `answer` are lists of names; an id of Freebase among them is an id. Enriched: `answer_mids` beside
-`answer`, one each (a literal stands in both), `ground_relation_paths` are the gold paths (an empty one, of a question
-whose topic is its answer, is left out) and `gpt_triples` the triples. NSM: `answers` are objects with `kb_id` and
-`text`; `entities` by id or such objects are the topics, while numbers say nothing without another file.
-
-The answers are the union over the parses: entities by id and name, values by their text alone. A question whose parses
-have no answers, or that has no parses, has none: the right thing to do is to abstain. Each parse's inferential chain is
-a gold path, walked from its topic entity; mediators are steps of their own, so it says nothing about hops.
-
-Topic entities are not given: they are the ids that stand in the query, in its order, but for those that it only says
-the answer must not be. A name of an answer may be null; its aliases are names too.
-
-Published: the topic entities are the entity nodes of the graph query, and the walk from each to the question node is a
-gold path. An edge may be half of a fact with a mediator, so that `num_edge` says nothing about hops. Flat: `relations`,
-`topic_entities` [id, name] and `answers` [id or literal, name]; the relations are sorted by name and how they join is
-not said, so that there is a gold path only where one relation is all there is to walk from a topic.
-
-Its topics are the phrases that MetaMap found in the question, and the options, by the ids that `load text` gives such
-concepts; those that the graph does not have count for nothing.
-"""
+"""Read the formats of question sets, one class per format."""
 
 from __future__ import annotations
 
@@ -50,7 +16,13 @@ from .record import QuestionFields, distinct_answers, distinct_texts, entity_id,
 
 
 class LodestarQuestions:
-    """Questions by ids of any graph."""
+    """Questions with ids of any graph.
+
+    Required: `question`, `answers` (ids, or objects with `id`, `names` or both; empty if abstaining is right).
+    Optional: `id`, `topic_entities` (ids), `topic_names`, `num_hops` (else `min_hops`), `paths` (lists of relations, or
+    objects with `relations` and `entities`), `triples` ([head, relation, tail]) and `options` (texts, one of which is
+    the answer's name).
+    """
 
     shape = "JSON with id, question, topic_entities, answers"
 
@@ -59,7 +31,7 @@ class LodestarQuestions:
         return item.has("question", "answers")
 
     def question(self, item: QuestionFields) -> GoldQuestion:
-        """Return the question; `InputError` for an answer that is neither an id nor has a name."""
+        """Return the question; raise `InputError` for an answer without id and name."""
         item.demand("answers")
         num_hops = item.whole_number("num_hops")
         return GoldQuestion(
@@ -96,18 +68,22 @@ def _paths(item: QuestionFields) -> Iterator[GoldPath]:
         yield GoldPath(relations, entities)
 
 
-_METAQA_LINE = "a question with its topic in [brackets], a tab and answers parted by bars"
+_METAQA_LINE = "a question with its topic in [brackets], a tab and answers separated by bars"
 _BRACKET = re.compile(r"[\[\]]")
 _HOPS = re.compile(r"(?<!\d)(\d{1,2})-hop(?![a-z])")
 
 
 class MetaqaQuestions:
-    """Questions of MetaQA."""
+    """Questions of MetaQA.
+
+    The brackets around the topic are not part of the question. The name of the file (`2-hop-test.txt`) or of a folder
+    above it (`2-hop/vanilla/qa_test.txt`) gives the number of hops.
+    """
 
     shape = "question with its [topic], tab, answer|answer"
 
     def recognises(self, item: Line) -> bool:
-        """Return whether there is one tab and a topic before it."""
+        """Return whether it has one tab, and a topic before it."""
         asked, tab, answers = item.text.partition("\t")
         return bool(tab) and "\t" not in answers and _split_brackets(asked) is not None
 
@@ -129,7 +105,7 @@ class MetaqaQuestions:
 
 
 def _split_brackets(asked: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return the question without the outer brackets and what was in them; None where they do not match or are none."""
+    """Return the question without its outer brackets, and their content; None if they do not match or are missing."""
     kept, topics, depth, after = [], [], 0, 0
     for bracket in _BRACKET.finditer(asked):
         depth += 1 if bracket[0] == "[" else -1
@@ -159,17 +135,23 @@ _FIELDS = 3
 
 
 class PathquestionQuestions:
-    """Questions of PathQuestion and PathQuestion-Large."""
+    """Questions of PathQuestion and PathQuestion-Large.
+
+    The path is `s#r1#e1#r2#a`, in some files followed by `#<end>#a`: from the topic `s` along relations to the answer
+    `a`. The answers are `a(a/b/c/)`: the end of this path and, in brackets, all ends of its relations from `s`, each
+    followed by a slash; all are right. PathQuestion-Large repeats the question for each of them. A name may contain
+    brackets, as in `PG_(USA)(PG_(USA)/)`.
+    """
 
     shape = "question, tab, answer(answer/answer/), tab, topic#relation#answer"
 
     def recognises(self, item: Line) -> bool:
-        """Return whether there are two tabs, and a path of the right length after them."""
+        """Return whether it has two tabs, and after them a path of the right length."""
         fields = item.text.split("\t")
         return len(fields) == _FIELDS and _path(fields[2]) is not None
 
     def question(self, item: Line) -> GoldQuestion:
-        """Return the question; `InputError` where the path does not lead to the answer."""
+        """Return the question; raise `InputError` if the path does not lead to the answer."""
         fields = item.text.split("\t")
         path = _path(fields[2]) if len(fields) == _FIELDS else None
         answers = () if path is None else _pathquestion_answers(fields[1].strip(), path.entities[-1])
@@ -191,7 +173,7 @@ def _path(text: str) -> GoldPath | None:
 
 
 def _pathquestion_answers(text: str, end: str) -> tuple[str, ...]:
-    """Return all right answers; none where the text is not the end of the path, or that and a list in brackets."""
+    """Return all right answers; none if the text is not the path's end, alone or with a list in brackets."""
     if text == end:
         return (end,)
     rest = text.removeprefix(f"{end}(")
@@ -201,16 +183,22 @@ def _pathquestion_answers(text: str, end: str) -> tuple[str, ...]:
 
 
 class RogQuestions:
-    """Questions of RoG, NSM and their like."""
+    """Questions of RoG, NSM and similar sets.
+
+    RoG: `q_entity` and `answer` are lists of names; a Freebase id among them is an id. Enriched: `answer_mids` parallel
+    to `answer` (both hold a literal's text), `ground_relation_paths` are the gold paths (empty ones, of questions whose
+    topic is the answer, are skipped) and `gpt_triples` the triples. NSM: `answers` are objects with `kb_id` and `text`;
+    `entities`, ids or such objects, are the topics; numbers need another file and are ignored.
+    """
 
     shape = "JSON with id, question, q_entity, answer"
 
     def recognises(self, item: QuestionFields) -> bool:
-        """Return whether it has topics as RoG or NSM call them."""
+        """Return whether it has topics in the fields of RoG or NSM."""
         return item.has("question") and (item.has("q_entity", "answer") or item.has("entities", "answers"))
 
     def question(self, item: QuestionFields) -> GoldQuestion:
-        """Return the question; `InputError` without answers, or with ids for some of them."""
+        """Return the question; raise `InputError` without answers, or with ids for only some of them."""
         topics = _topics(item)
         ids = [entity_id(topic) for topic in topics]
         return GoldQuestion(
@@ -244,7 +232,12 @@ def _rog_answers(item: QuestionFields) -> list[tuple[str, list[str]]]:
 
 
 class WebqspQuestions:
-    """Questions of WebQSP."""
+    """Questions of WebQSP.
+
+    The answers are the union over the parses: entities by id and name, values by their text. A question without parses,
+    or whose parses have no answers, has none: abstaining is right. Each parse's inferential chain is a gold path from
+    its topic entity; mediators are separate steps, so that it does not give the hops.
+    """
 
     shape = "JSON with QuestionId, RawQuestion, Parses"
 
@@ -253,7 +246,7 @@ class WebqspQuestions:
         return item.has("Parses")
 
     def question(self, item: QuestionFields) -> GoldQuestion:
-        """Return the question as it was asked (`RawQuestion`), else as it was processed."""
+        """Return the question as asked (`RawQuestion`), else as processed."""
         item.demand("Parses")
         parses = item.records("Parses")
         chains = (parse.texts("InferentialChain") for parse in parses)
@@ -277,7 +270,11 @@ _EXCLUDED = re.compile(rf"!=\s*{_ENTITY}|{_ENTITY}\s*!=")
 
 
 class CwqQuestions:
-    """Questions of ComplexWebQuestions."""
+    """Questions of ComplexWebQuestions.
+
+    The topic entities are the ids in the query, in its order, except those that it only excludes as answers. An
+    answer's name may be null; its aliases are names, too.
+    """
 
     shape = "JSON with ID, question, answers, sparql"
 
@@ -286,7 +283,7 @@ class CwqQuestions:
         return item.has("ID", "question")
 
     def question(self, item: QuestionFields) -> GoldQuestion:
-        """Return the question; `InputError` without a list of answers, as where they are held back."""
+        """Return the question; raise `InputError` without a list of answers, as in sets that withhold them."""
         item.demand("answers")
         return GoldQuestion(
             item.text("ID"),
@@ -303,7 +300,13 @@ _PAIR = 2
 
 
 class GrailqaQuestions:
-    """Questions of GrailQA."""
+    """Questions of GrailQA.
+
+    Published: the topic entities are the entity nodes of the graph query, and the walk from each to the question node
+    is a gold path. An edge may be half of a fact with a mediator, so that `num_edge` does not give the hops. Flat:
+    `relations`, `topic_entities` [id, name] and `answers` [id or literal, name]; the relations are sorted by name, and
+    how they join is unknown, so that there is a gold path only for a single relation.
+    """
 
     shape = "JSON with qid, question, answer, graph_query (or id, question, relations, topic_entities, answers)"
 
@@ -355,7 +358,7 @@ def _pairs(item: QuestionFields, name: str) -> list[tuple[str, str]]:
 
 
 def _walks(query: QuestionFields, topics: list[QuestionFields]) -> Iterator[GoldPath]:
-    """Yield the shortest walk from each topic to the question node, edges taken either way."""
+    """Yield the shortest walk from each topic to the question node, with edges in either direction."""
     edges = [(edge.text("start"), edge.text("relation"), edge.text("end")) for edge in query.records("edges")]
     goals = {node.text("nid") for node in query.records("nodes") if node.whole_number("question_node")}
     for topic in topics:
@@ -371,7 +374,11 @@ def _walks(query: QuestionFields, topics: list[QuestionFields]) -> Iterator[Gold
 
 
 class MedqaQuestions:
-    """Questions of MedQA."""
+    """Questions of MedQA.
+
+    The topics are the phrases that MetaMap found in the question, and the options, with the ids that `load text` gives
+    such concepts; those missing from the graph are ignored.
+    """
 
     shape = "JSON with question, options, answer_idx"
 
@@ -380,7 +387,7 @@ class MedqaQuestions:
         return item.has("question", "options", "answer_idx")
 
     def question(self, item: QuestionFields) -> GoldQuestion:
-        """Return the question; `InputError` where the letter is of no option."""
+        """Return the question; raise `InputError` if the letter belongs to no option."""
         options = item.record("options")
         letter = item.text("answer_idx")
         right = options.text(letter)

@@ -28,7 +28,7 @@ from .record import QuestionFields
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line without its end; `where` is its place for messages, `path` that of its file."""
+    """A line without its end; `where` is its place for messages, `path` its file's."""
 
     text: str
     number: int
@@ -37,32 +37,32 @@ class Line:
 
     @property
     def found(self) -> str:
-        """As much of it as may stand in a message."""
+        """The line, shortened for a message."""
         return quote_line(self.text)
 
     def fault(self, expected: str) -> InputError:
-        """Return the error that says what was expected instead of this line."""
+        """Return the error for this line, given what was expected."""
         return InputError(f"{self.where}: expected {expected}, found {self.found}: correct the line or remove it")
 
 
 ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
-"""What one question is written as: `QuestionFields` or a `Line`."""
+"""The input of one question: `QuestionFields` or a `Line`."""
 
 
 class QuestionFormat(Protocol[ItemT_contra]):
-    """One format: how a question is written in it, how that is told from others, and what it says."""
+    """One format: how it states a question, and how to detect it."""
 
     @property
     def shape(self) -> str:
-        """What a question looks like in it, as it may stand in a message."""
+        """The form of a question, for messages."""
         ...
 
     def recognises(self, item: ItemT_contra) -> bool:
-        """Return whether the first question of a file tells that the file is of this format."""
+        """Return whether the first question of a file is in this format."""
         ...
 
     def question(self, item: ItemT_contra) -> GoldQuestion:
-        """Return the question, its id empty where the set gives none; raise `InputError` with its place."""
+        """Return the question, with an empty id if the set has none; raise `InputError` with its place."""
         ...
 
 
@@ -98,10 +98,10 @@ def lines(file: ByteFile) -> Iterator[Line]:
 
 
 def records(file: ByteFile) -> Iterator[QuestionFields]:
-    """Yield the questions one by one: rows of parquet, JSON objects a line each, of an array, or of `Questions`.
+    """Yield the questions one by one: rows of parquet, or JSON objects, one per line, in an array, or in `Questions`.
 
-    Lines and parquet are streamed, and parquet's graphs are not read; other JSON is read whole. Raises `InputError`,
-    with the line or the number of the question, for what is no JSON and no object.
+    Lines and parquet are streamed, and parquet's graphs are skipped; other JSON is read whole. Raises `InputError`,
+    with the line or the number of the question, for invalid JSON or a value that is not an object.
     """
     number = 0
     with file.faults_translated(lambda: number), _open_file(file) as reader:
@@ -126,7 +126,7 @@ def records(file: ByteFile) -> Iterator[QuestionFields]:
 
 
 def _json(file: ByteFile, number: int, raw: bytes, reader: BufferedReader[Any]) -> Any:
-    """Return the JSON of the line or, where it only starts in it, of the line and all that follows."""
+    """Return the JSON of the line or, if it only starts there, of the line and the rest of the file."""
     try:
         return parse_record(raw)
     except UnreadableError as error:

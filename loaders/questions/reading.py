@@ -1,4 +1,4 @@
-"""Read a question set of any format and choose some of its questions."""
+"""Read a question set in any format and choose some of its questions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .record import QuestionFields, QuestionIds
 def choose_file(path: str, split: str | None) -> str:
     """Return the file itself or, of a folder, the one file whose name has the split as a word.
 
-    Raises `InputError` for a folder without a split, and for one where no file or several have it.
+    Raises `InputError` for a folder without a split, and if no file or several match.
     """
     folder = Path(path)
     if not folder.is_dir():
@@ -59,9 +59,9 @@ _OF_LINES: Mapping[str, QuestionFormat[Line]] = {
 }
 _PACKED = ".gz"
 MAX_PIPED_BYTES = 1 << 28
-"""Of a set that comes through a pipe; files are as large as they are."""
+"""The largest question set from a pipe; files have no limit."""
 MAX_ANSWER_CHARS = 20_000
-"""Of an id or a name: a longer one is no entity's, and the database is asked for it."""
+"""The longest id or name: no entity's is longer, and it is sent to the database."""
 
 FORMATS = tuple(sorted([*_OF_RECORDS, *_OF_LINES]))
 """The names of the formats."""
@@ -70,11 +70,11 @@ ItemT = TypeVar("ItemT", QuestionFields, Line)
 
 
 def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
-    """Return the questions of a file (``-`` is standard input), gzip or plain; the format is found by its content.
+    """Return the questions of a file (``-`` is standard input), gzip or plain; the content tells the format.
 
-    The set is called as the file, without `.gz`. An id that is missing is that name with the question's line, or its
-    number in the file; one that was there before has `#2`, `#3` and so on after it. Raises `UsageError` for an unknown
-    name of a format, `InputError` for whatever is wrong with the file, with its place.
+    The set has the file's name without `.gz`. A missing id becomes this name with the question's line, or its number in
+    the file; repeated ids get `#2`, `#3` and so on. Raises `UsageError` for an unknown format name, `InputError`, with
+    its place, for any fault of the file.
     """
     if format_name is not None and format_name not in FORMATS:
         raise UsageError(f"expected a format of questions, one of {', '.join(FORMATS)}: found {format_name!r}")
@@ -115,7 +115,7 @@ def _unknown(first: QuestionFields | Line, wanted: str | None, recognised: str |
 
 
 def _check_question(question: GoldQuestion, item: QuestionFields | Line, ids: QuestionIds) -> GoldQuestion:
-    """Return the question with its id and its text trimmed; raise `InputError` where a text is missing or too long."""
+    """Return the question with trimmed id and text; raise `InputError` if a text is missing or too long."""
     text = question.text.strip()
     if not text:
         raise InputError(f"{item.where}: expected a question, found {item.found} without its text: remove it")

@@ -1,4 +1,4 @@
-"""Hold a question with its right answers, as every format of question sets states it."""
+"""Hold a question with its right answers, for every format of question sets."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..reading.records import columns_shown, value_shown
 
 
 class QuestionIds:
-    """Gives ids in the order of the set: to a question without one the set's name and its number in the file.
+    """Assigns ids in the order of the set: a question without one gets the set's name and its number in the file.
 
-    A later question of the same id has `#2`, `#3` and so on after it.
+    A later question with the same id gets `#2`, `#3` and so on.
     """
 
     def __init__(self, set_name: str) -> None:
@@ -25,7 +25,7 @@ class QuestionIds:
         self._times: dict[str, int] = {}
 
     def id_of(self, given: str, number: int) -> str:
-        """Return the id of the next question, which was given this one, or none, and stands at this place."""
+        """Return the id of the next question, by its own id, if any, and its number."""
         own = given.strip() or f"{self._set_name}:{number}"
         free = own
         while free in self._times:
@@ -40,7 +40,7 @@ _ENTITY = re.compile(rf":?({FREEBASE_ID})")
 
 
 def entity_id(text: str) -> str | None:
-    """Return the id that the text is, without the colon that some files put before it; None for other text."""
+    """Return the text as an id, without the leading colon of some files; None if it is not an id."""
     match = _ENTITY.fullmatch(text.strip())
     return match[1] if match else None
 
@@ -48,8 +48,8 @@ def entity_id(text: str) -> str | None:
 def freebase_answers(written: Iterable[tuple[str, Iterable[str]]]) -> tuple[GoldAnswer, ...]:
     """Return the answers written as (id or literal, names), as `distinct_answers` does.
 
-    What is no id is a literal, of which the text is a name; a name that is an id says nothing. A pair without any text
-    is no answer.
+    A text that is not an id is a literal, and its own name; a name that is an id is ignored. A pair without any text is
+    not an answer.
     """
     found = []
     for argument, names in written:
@@ -64,12 +64,12 @@ def freebase_answers(written: Iterable[tuple[str, Iterable[str]]]) -> tuple[Gold
 
 @lru_cache(_MAX_SHARED)
 def name_answer(name: str) -> GoldAnswer:
-    """Return the answer whose id is its name; one object for many questions, of which a set has millions."""
+    """Return the answer whose id is its name; many questions share one object, as a set has millions."""
     return GoldAnswer(name, (name,))
 
 
 def distinct_answers(answers: Iterable[GoldAnswer]) -> tuple[GoldAnswer, ...]:
-    """Return each answer once, in order: those of one id are one, with the names of all."""
+    """Return each answer once, in order; answers with the same id are merged with all names."""
     names: dict[str | tuple[str, ...], dict[str, None]] = {}
     for answer in answers:
         names.setdefault(answer.id or answer.names, {}).update(dict.fromkeys(answer.names))
@@ -77,7 +77,7 @@ def distinct_answers(answers: Iterable[GoldAnswer]) -> tuple[GoldAnswer, ...]:
 
 
 def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return each text once, in order, and no empty one."""
+    """Return each text once, in order, without empty ones."""
     return tuple(dict.fromkeys(filter(None, texts)))
 
 
@@ -87,9 +87,9 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class QuestionFields:
-    """The fields of an object, and its place for messages; a field that is null counts as absent.
+    """The fields of an object, and its place for messages; a null field counts as absent.
 
-    Every method that reads a field raises `InputError`, with the place, when it holds something else.
+    Every method that reads a field raises `InputError`, with the place, if its type is wrong.
     """
 
     fields: Mapping[str, object]
@@ -98,7 +98,7 @@ class QuestionFields:
 
     @property
     def found(self) -> str:
-        """The names of its fields as they may stand in a message."""
+        """The names of its fields, for messages."""
         return f"an object with the fields {columns_shown(list(self.fields))}" if self.fields else "an empty object"
 
     def has(self, *names: str) -> bool:
@@ -106,21 +106,21 @@ class QuestionFields:
         return all(name in self.fields for name in names)
 
     def demand(self, name: str) -> None:
-        """Raise `InputError` where the field is absent."""
+        """Raise `InputError` if the field is absent."""
         if self.fields.get(name) is None:
             raise self.fault(f"a field {name}", self.found)
 
     def text(self, name: str) -> str:
-        """Return the text, or the number as text; empty where absent."""
+        """Return the text, or the number as text; empty if absent."""
         value = self.fields.get(name)
         return "" if value is None else self._text(name, value)
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Return a list of texts, empty where it has null; none where absent."""
+        """Return a list of texts without nulls; none if absent."""
         return self._texts(name, self.values(name))
 
     def rows(self, name: str) -> tuple[tuple[str, ...], ...]:
-        """Return a list of lists of texts; none where absent."""
+        """Return a list of lists of texts; none if absent."""
         return tuple(self._texts(name, row) for row in self.values(name))
 
     def triples(self, name: str) -> tuple[tuple[str, str, str], ...]:
@@ -133,23 +133,23 @@ class QuestionFields:
         return tuple(found)
 
     def whole_number(self, name: str) -> int | None:
-        """Return the number; None where absent."""
+        """Return the number; None if absent."""
         value = self.fields.get(name)
         if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
             return value
         raise self.fault(f"a whole number as {name}", value_shown(value))
 
     def record(self, name: str) -> QuestionFields:
-        """Return the object in the field; one without fields where absent."""
+        """Return the object in the field; one without fields if absent."""
         value = self.fields.get(name)
         return self._inner(name, {} if value is None else value)
 
     def records(self, name: str) -> tuple[QuestionFields, ...]:
-        """Return a list of objects; none where absent."""
+        """Return a list of objects; none if absent."""
         return tuple(self._inner(f"{name} {i}", value) for i, value in enumerate(self.values(name), start=1))
 
     def values(self, name: str) -> list[object]:
-        """Return a list, whatever is in it; an empty one where absent."""
+        """Return a list of any values; an empty one if absent."""
         value = self.fields.get(name)
         if value is None:
             return []
@@ -158,11 +158,11 @@ class QuestionFields:
         return value
 
     def inner(self, name: str, value: object) -> QuestionFields | str:
-        """Return what stands in a list of this name: an object or a text."""
+        """Return an item of a list of this name: an object or a text."""
         return self._inner(name, value) if isinstance(value, dict) else self._text(name, value)
 
     def fault(self, expected: str, found: str) -> InputError:
-        """Return the error that says what was expected and what was found instead."""
+        """Return the error that says what was expected and what was found."""
         return InputError(f"{self.where}: expected {expected}, found {found}: correct the question or remove it")
 
     def _inner(self, name: str, value: object) -> QuestionFields:

@@ -1,1 +1,1 @@
-"""Files as bytes, lines and records."""
+"""Read files as bytes, lines and records."""

@@ -1,4 +1,4 @@
-"""Read the bytes of a file, packed or not, once or from a spool."""
+"""Read the bytes of a file, compressed or not, directly or from a spool."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 @contextmanager
 def spooling_in(folder: Path) -> Iterator[None]:
-    """Keep what is spooled within the block in this folder; elsewhere it is the system's for temporary files."""
+    """Keep spooled files within the block in this folder instead of the system's temporary folder."""
     token = _folder.set(folder)
     try:
         yield
@@ -39,14 +39,14 @@ def spooling_in(folder: Path) -> Iterator[None]:
 
 
 FREE_BYTES = 1 << 30
-"""What is left free of the disk."""
+"""The free space to leave on the disk."""
 MIB = 1 << 20
 
 
 def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) -> IO[bytes]:
-    """Return a temporary file with all that the stream has; it goes with the object.
+    """Return a temporary file with the whole stream; it is deleted with the object.
 
-    Raises `StorageError` where there is no room for it, `InputError` where it is more than `max_bytes`.
+    Raises `StorageError` if there is no room for it, `InputError` if it exceeds `max_bytes`.
     """
     folder = _folder.get() or Path(tempfile.gettempdir())
     try:
@@ -59,7 +59,7 @@ def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) ->
         while piece := stream.read(MIB):
             num_bytes += len(piece)
             if max_bytes is not None and num_bytes > max_bytes:
-                raise InputError(f"{shown}: expected at most {max_bytes:,} bytes, found more: see what writes to it")
+                raise InputError(f"{shown}: expected at most {max_bytes:,} bytes, found more: check what writes to it")
             if num_bytes % (64 * MIB) < MIB and shutil.disk_usage(folder).free < FREE_BYTES:
                 raise OSError(errno.ENOSPC, "")
             file.write(piece)
@@ -84,9 +84,9 @@ _log = logging.getLogger(__name__)
 
 
 class ByteFile:
-    """A file that can be read again; ``-`` is standard input, kept as pipes are in a temporary file.
+    """A file that can be read again; ``-`` is standard input, which is spooled to a temporary file, as pipes are.
 
-    Raises `InputError` at once when there is nothing to read.
+    Raises `InputError` at once if there is nothing to read.
     """
 
     def __init__(self, path: str, max_piped_bytes: int | None = None) -> None:
@@ -112,32 +112,32 @@ class ByteFile:
 
     @property
     def size_bytes(self) -> int:
-        """The size on disk, packed as it is."""
+        """The size on disk, compressed."""
         with self.faults_translated():
             return os.fstat(self._spooled.fileno()).st_size if self._spooled else self._path.stat().st_size
 
     @property
     def position_bytes(self) -> int:
-        """How many bytes of it, packed as they are, the reading under way has taken."""
+        """How many bytes on disk, compressed, the current read has consumed."""
         if self._raw is not None and not self._raw.closed:
             self._position_bytes = self._raw.tell()
         return self._position_bytes
 
     def is_at(self, path: Path) -> bool:
-        """Return whether the path leads to this file, whatever it is called there."""
+        """Return whether the path leads to this file, under any name."""
         return path.exists() and self._path.exists() and self._path.samefile(path)
 
     def digest(self) -> str:
         """Return the SHA-256 of the file's bytes, in hexadecimal."""
-        with self.faults_translated(), self._opened() as file:
+        with self.faults_translated(), self._open() as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     @contextmanager
     def unpacked(self) -> Iterator[RawIOBase]:
-        """Open the file from its start, unpacked where it is gzip; reads may be short."""
+        """Open the file from its start, decompressed if it is gzip; reads may be short."""
         with ExitStack() as opened:
             with self.faults_translated():
-                file = opened.enter_context(self._opened())
+                file = opened.enter_context(self._open())
                 self._raw, self._position_bytes = file, 0
                 stream: RawIOBase = file
                 packed = file.read(len(_GZIP)) == _GZIP
@@ -149,7 +149,7 @@ class ByteFile:
 
     @contextmanager
     def faults_translated(self, line: Callable[[], int] = lambda: 0) -> Iterator[None]:
-        """Raise `InputError` with the file, and the line where there is one, for whatever goes wrong with the file."""
+        """Raise `InputError` with the file, and the line if there is one, for any fault of the file."""
         try:
             yield
         except EOFError as error:
@@ -165,7 +165,7 @@ class ByteFile:
         return f"{self.shown}:{line}" if line else self.shown
 
     @contextmanager
-    def _opened(self) -> Iterator[FileIO]:
+    def _open(self) -> Iterator[FileIO]:
         if self._spooled:
             with FileIO(os.dup(self._spooled.fileno())) as file:
                 file.seek(0)

@@ -18,7 +18,7 @@ from .byte_file import ByteFile
 LINES = pa.schema([("line", pa.int64()), ("text", pa.string_view())])
 
 INLINE_BYTES = 12
-"""What the data of a block has to spare at its end; Arrow's views hold texts of up to this length themselves."""
+"""Spare bytes at the end of a block's data; Arrow's views store texts up to this length inline."""
 _PREFIX_BYTES = 4
 
 Bytes = npt.NDArray[np.uint8]
@@ -26,14 +26,14 @@ Positions = npt.NDArray[np.int64]
 Chosen = npt.NDArray[np.bool_]
 
 Reject = tuple[int, str, str]
-"""A line's number, why it is left out, and as much of it as may stand in a message."""
+"""A line's number, why it is rejected, and the line, shortened for a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """Line number `numbers[i]` is ``data[starts[i]:ends[i]]``, UTF-8 without a zero byte; lines are in their order.
+    """Line number `numbers[i]` is ``data[starts[i]:ends[i]]``, UTF-8 without a zero byte, in order.
 
-    `rejects` are lines between these that cannot be read.
+    `rejects` are unreadable lines between these.
     """
 
     data: Bytes
@@ -64,13 +64,13 @@ class LineBlock:
 
 MAX_LINE_BYTES = 1_000_000
 FIRST_BLOCK_BYTES = 1 << 20
-"""Of the first block; each is twice as large as the one before, so that work on a short file begins at once too."""
+"""The size of the first block; each block doubles it, so that short files start at once, too."""
 BLOCK_BYTES = 16 << 20
-"""Of the largest ones: these have fewer terms that other blocks have too, and some six are in memory at a time."""
+"""The largest block. Larger blocks share fewer terms with others, and about six are in memory at a time."""
 FIRST_LINES = 100
 
 OnReject = Callable[[int, str, str], None]
-"""Called with a line's number, why it is left out, and as much of it as may stand in a message."""
+"""Called with a line's number, why it is rejected, and the line, shortened for a message."""
 
 _NEWLINE, _RETURN, _FIRST_NOT_ASCII = 10, 13, 128
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -78,13 +78,13 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 
 
 class LineFile(ByteFile):
-    """A UTF-8 file of lines, ended by LF or CRLF; a byte order mark is no part of the first."""
+    """A UTF-8 file of lines that end in LF or CRLF; an initial byte order mark is skipped."""
 
     def blocks(self) -> Generator[LineBlock]:
         """Yield the lines: numbered from 1, without their ends, empty ones included.
 
-        A line that is longer than `MAX_LINE_BYTES`, has a zero byte or is not UTF-8 is among the rejects of its block
-        instead. Raises `InputError` for an empty file, for UTF-16, and for what cannot be read to its end.
+        Lines longer than `MAX_LINE_BYTES`, with a zero byte or not in UTF-8 are among the rejects of their block.
+        Raises `InputError` for an empty file, for UTF-16, and for a file that cannot be read to its end.
         """
         cutter = _Cutter()
         with self.unpacked() as stream:
@@ -102,7 +102,7 @@ class LineFile(ByteFile):
                     yield cut
 
     def batches(self, rejects: OnReject) -> Generator[pa.RecordBatch]:
-        """Yield the lines of `blocks` as batches of `LINES`, none of them empty; `rejects` hears of the others."""
+        """Yield the lines of `blocks` as non-empty batches of `LINES`; pass the others to `rejects`."""
         for block in self.blocks():
             for reject in block.rejects:
                 rejects(*reject)
@@ -110,7 +110,7 @@ class LineFile(ByteFile):
                 yield block.as_batch()
 
     def first_lines(self) -> list[tuple[int, str]]:
-        """Return the first lines that can be read, at most `FIRST_LINES` of them, with their numbers."""
+        """Return the first readable lines, at most `FIRST_LINES`, with their numbers."""
         with closing(self.blocks()) as blocks:
             block = next((block for block in blocks if len(block.numbers)), None)
         if block is None:
@@ -126,7 +126,7 @@ class LineFile(ByteFile):
 
 
 class _Cutter:
-    """Cuts blocks at line ends; what follows the last end of a block comes first in the next."""
+    """Cuts blocks at line ends; the rest of a block starts the next one."""
 
     def __init__(self) -> None:
         self.started = False
@@ -135,10 +135,10 @@ class _Cutter:
         self._num_lines = 0
         self._rest: Bytes = np.empty(0, np.uint8)
         self._too_long: bytes | None = None
-        """The start of a line that is longer than may be and whose end is still to come."""
+        """The start of an overlong line whose end is still to come."""
 
     def new_block(self) -> tuple[Bytes, int]:
-        """Return a block, with `INLINE_BYTES` to spare behind what is to be read, and how much is in it."""
+        """Return a block with `INLINE_BYTES` to spare at its end, and how many bytes are filled."""
         filled = len(self._rest)
         block: Bytes = np.empty(filled + self._block_bytes + INLINE_BYTES, np.uint8)
         block[:filled] = self._rest
@@ -146,13 +146,13 @@ class _Cutter:
         return block, filled
 
     def line_after(self, uncut: Bytes) -> int:
-        """Return the number of the line that the reading has come to; 0 before anything is read."""
+        """Return the number of the current line; 0 before reading."""
         if not self.started and not len(uncut):
             return 0
         return self._num_lines + int(np.count_nonzero(uncut == _NEWLINE)) + 1
 
     def cut(self, block: Bytes, filled: int, at_end: bool) -> LineBlock | None:
-        """Return the lines that end in the block, None when none does."""
+        """Return the lines that end in the block; None if none does."""
         data = block[:filled]
         ends = np.flatnonzero(data == _NEWLINE)
         after = int(ends[-1]) + 1 if len(ends) else 0
@@ -176,13 +176,13 @@ class _Cutter:
         return LineBlock(block, numbers[kept], starts[kept], ends[kept], tuple(self._rejects))
 
     def _keep(self, rest: Bytes) -> None:
-        """Keep the start of a line for the next block, or no more than can be shown when it is too long already."""
+        """Keep the start of a line for the next block; of an overlong one only what a message shows."""
         if self._too_long is None and len(rest) > MAX_LINE_BYTES + 1:
             self._too_long = rest[: 4 * SHOWN_CHARS].tobytes()
         self._rest = rest[:0].copy() if self._too_long is not None else rest.copy()
 
     def _unreadable(self, data: Bytes, starts: Positions, ends: Positions) -> Chosen:
-        """Return which lines cannot be read, after adding them to the rejects."""
+        """Return which lines are unreadable, after adding them to the rejects."""
         found: Chosen = ends - starts > MAX_LINE_BYTES
         region = data[starts[0] : ends[-1]]
         if len(region) and region.min() == 0:
@@ -205,7 +205,7 @@ class _Cutter:
 
 
 def _lines_with(wanted: Chosen, ends: Positions) -> Positions:
-    """Return the lines, by index, that have a wanted byte in them."""
+    """Return the lines, by index, that contain a wanted byte."""
     return np.unique(np.searchsorted(ends, np.flatnonzero(wanted), side="right"))
 
 

@@ -1,4 +1,4 @@
-"""Files of records: JSON, one a line, or parquet; read one by one and never whole."""
+"""Read files of records one by one: JSON lines or parquet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RECORDS_AT_ONCE = 16
 
 
 class UnreadableError(ValueError):
-    """Why bytes cannot be read as text or as JSON, on which of their lines, and whether they only end too soon."""
+    """Why bytes are not readable as text or JSON, on which of their lines, and whether they only end too early."""
 
     def __init__(self, reason: str, line: int = 1, ends_early: bool = False) -> None:
         super().__init__(reason)
@@ -27,7 +27,7 @@ class UnreadableError(ValueError):
 
 
 def record_lines(reader: BufferedReader[Any], place: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines with their ends and their numbers from 1; `InputError` for one above `MAX_RECORD_BYTES`."""
+    """Yield the lines with their ends and their numbers from 1; raise `InputError` for one above `MAX_RECORD_BYTES`."""
     line = 0
     while raw := reader.readline(MAX_RECORD_BYTES + 1):
         line += 1
@@ -37,7 +37,7 @@ def record_lines(reader: BufferedReader[Any], place: str) -> Iterator[tuple[int,
 
 
 def decode_line(raw: bytes) -> str:
-    """Return the text without a byte order mark and the line's end; raise `UnreadableError` when it is not UTF-8."""
+    """Return the text without byte order mark and line end; raise `UnreadableError` if it is not UTF-8."""
     try:
         return raw.removeprefix(UTF8_MARK).decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
@@ -47,7 +47,7 @@ def decode_line(raw: bytes) -> str:
 
 
 def parse_record(raw: bytes) -> Any:
-    """Return what the bytes say in JSON; raise `UnreadableError`."""
+    """Return the value of JSON bytes; raise `UnreadableError`."""
     text = decode_line(raw)
     try:
         return json.loads(text)
@@ -63,7 +63,7 @@ def parse_record(raw: bytes) -> Any:
 def parquet_records(
     reader: BufferedReader[Any], place: str, wanted: Callable[[Sequence[str]], Sequence[str]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows, with those of the file's columns that are wanted; `InputError` for a damaged file."""
+    """Yield the rows with the file's wanted columns; raise `InputError` for a damaged file."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -78,10 +78,10 @@ def parquet_records(
 
 
 def columns_shown(names: Sequence[str]) -> str:
-    """Return the names of columns or fields as they may stand in a message."""
+    """Return the names of columns or fields for a message."""
     return quote_line(", ".join(names))
 
 
 def value_shown(value: object) -> str:
-    """Return a value, as JSON unless it is text, as it may stand in a message."""
+    """Return a value for a message, as JSON unless it is text."""
     return quote_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

@@ -1,1 +1,1 @@
-"""A stage into a graph: through a running Neo4j, or by its offline importer."""
+"""Write a stage into a graph: through a running Neo4j, or with its offline importer."""

@@ -1,7 +1,7 @@
-"""Write a stage as files of the offline importer.
+"""Write a stage with the offline importer into an embedded server.
 
-The graph grows in an *incoming* server beside the real one, which goes on serving what it has. Only when the incoming
-one is complete do its files take the place of the real one's.
+The graph grows in an *incoming* server beside the real one, which goes on serving its graph. Once the incoming one is
+complete, its files replace the real one's.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 def signatures(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield tables (node, signature_relations, signature_counts, degree) from rows (node, relation, num_triples).
 
-    Rows come sorted by node, then relation, where the relation is a catalogue number: positive for triples that leave
-    the node, negative for those that enter it. Nodes come in the same order; a node's rows may lie in several batches.
+    Rows are sorted by node, then relation, which is a catalogue number: positive for triples that leave the node,
+    negative for those that enter it. The output has the same node order; a node's rows may span batches.
     """
     rest: pa.Table | None = None
     for batch in rows:
@@ -46,7 +46,7 @@ def signatures(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         if rest is not None:
             table = pa.concat_tables([rest, table]).combine_chunks()
         nodes = table.column("node").to_numpy()
-        whole = int(np.searchsorted(nodes, nodes[-1], side="left"))  # the last node may go on in the next batch
+        whole = int(np.searchsorted(nodes, nodes[-1], side="left"))  # the last node may continue in the next batch
         if whole:
             yield _group_rows(table.slice(0, whole))
         rest = table.slice(whole)
@@ -85,11 +85,11 @@ _IMPORTED = {
     "signature_counts": "signature_counts:int[]",
     "degree": "degree:int",
 }
-"""The columns of signatures as neo4j-admin imports them."""
+"""The columns of signatures for neo4j-admin's import."""
 
 
 class BulkWriter:
-    """Writes a stage into an embedded server, in the place of whatever graph it has."""
+    """Writes a stage into an embedded server in place of its graph."""
 
     def __init__(self, progress: Progress = silent) -> None:
         self._progress = progress
@@ -103,10 +103,10 @@ class BulkWriter:
         incoming: Incoming,
         old: Hold | None,
     ) -> int:
-        """Write everything; the instance has either its old graph or the whole new one, at every moment.
+        """Write everything; at every moment the instance has either its old graph or the whole new one.
 
-        `incoming` is what `Instance.loading` lends, `old` the lock of the graph that the instance has, which is held
-        until its server stops for the exchange. Returns how many relations have no type of their own.
+        `incoming` comes from `Instance.loading`; `old` is the lock of the instance's graph, held until its server stops
+        for the exchange. Returns how many relations have no type of their own.
         """
         rows = relation_rows(stage.relations(), (), facts)
         files = self.write_files(stage, relation_table(rows), has_literals=manifest.num_literals > 0)
@@ -138,7 +138,7 @@ class BulkWriter:
         return num_related(rows)
 
     def write_files(self, stage: Stage, relations: pa.Table, *, has_literals: bool) -> ImportFiles:
-        """Write the files that are imported."""
+        """Write the import files."""
         folder = stage.folder / "import"
         folder.mkdir(exist_ok=True)
         self._progress("converting", 0, 2)
@@ -165,7 +165,7 @@ class BulkWriter:
         return tuple(file for file in files if file.num_rows)
 
     def _write_entities(self, stage: Stage, path: Path, relations: pa.Table, delimiter: str) -> ImportFile:
-        """Write the entities: their names and their signatures come in the same order, by node."""
+        """Write the entities; names and signatures have the same order, by node."""
         names = stage.rows("results/entity_names", NODES_A_BATCH)
         rows = stage.rows("results/signature_rows", SIGNATURE_ROWS_A_BATCH, tables={"relation_row": relations})
         with ImportFileWriter(path, delimiter) as writer:
@@ -187,16 +187,16 @@ def _as_table(batch: pa.RecordBatch) -> pa.Table:
 
 
 def _with_types(triples: Iterable[pa.RecordBatch], relations: pa.Table) -> Iterator[pa.Table]:
-    """Yield the triples with the types of their relations, as a dictionary: a type is long and comes often."""
+    """Yield the triples with their relationship types as a dictionary: types are long and repeat."""
     types = relations.sort_by("staged").column("type").combine_chunks()
     for batch in triples:
-        rows = pa.array(batch.column("relation").to_numpy() - 1)  # a stage counts its relations from 1
+        rows = pa.array(batch.column("relation").to_numpy() - 1)  # a stage numbers its relations from 1
         column = pa.DictionaryArray.from_arrays(rows, types)
         yield _as_table(batch.drop_columns("relation").append_column(":TYPE", column))
 
 
 def _list_delimiter(stage: Stage) -> str:
-    """Return a character that no name has: the usual one, or the first free one of those for private use."""
+    """Return a character that no name has: the usual one, or the first free private-use one."""
     for delimiter in (LIST_DELIMITER, *map(chr, range(0xE000, 0xF900))):
         if not any(batch.num_rows for batch in stage.rows("results/names_with", 1, text=delimiter)):
             return delimiter
@@ -215,7 +215,7 @@ def _side_by_side(names: Iterator[pa.RecordBatch], signed: Iterator[pa.Table]) -
 
 
 def _check(gateway: Gateway, manifest: Manifest) -> None:
-    """Raise `ServerError` when the importer made something else of the stage than what it holds."""
+    """Raise `ServerError` if the import does not match the stage."""
     state = gateway.fetch(read_graph_state())
     found, expected = (state.num_entities, state.num_literals), (manifest.num_entities, manifest.num_literals)
     if found != expected:

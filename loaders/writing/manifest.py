@@ -26,12 +26,12 @@ _PLACES = {
     "load_lock": ("LoadLock", "name"),
     "entity_names": ("Entity", "search_names"),
 }
-"""Label and property of each, by its name."""
+"""Label and property of each index, by name."""
 _OF_A_LOAD = ("entity_id", "literal_id", "relation_name", "relation_number", "load_sha256")
 
 
 def check_schema(gateway: Gateway) -> None:
-    """Raise `GraphError` where one of the names is that of another index, which would keep ours from being made."""
+    """Raise `GraphError` if another index has one of the names, which would block ours."""
     for name, labels, properties in gateway.fetch(_read_indexes()):
         if name in _PLACES and (labels, properties) != tuple([part] for part in _PLACES[name]):
             label, property_ = _PLACES[name]
@@ -42,18 +42,18 @@ def check_schema(gateway: Gateway) -> None:
 
 
 def ensure_lock(gateway: Gateway) -> None:
-    """Make the constraint that the lock of loads rests on."""
+    """Create the constraint behind the load lock."""
     gateway.execute(_request("ensure_load_lock"))
 
 
 def ensure_constraints(gateway: Gateway) -> None:
-    """Make the constraints that a load needs."""
+    """Create the constraints that a load needs."""
     for name in _OF_A_LOAD:
         gateway.execute(_request(f"ensure_{name}"))
 
 
 def ensure_names(gateway: Gateway) -> None:
-    """Make the index of names, and wait until all indexes are filled."""
+    """Create the name index, and wait until all indexes are filled."""
     gateway.execute(_request("ensure_entity_names"))
     gateway.execute(Request(template("await_indexes"), {"timeout_s": INDEX_TIMEOUT_S}, _no_rows))
 
@@ -75,7 +75,7 @@ _RELATIONS_A_BATCH = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a graph remembers of a load; counts are those of its source, without duplicates."""
+    """The graph's record of a load; counts are the source's, without duplicates."""
 
     sha256: str
     number: int
@@ -91,10 +91,10 @@ class Manifest:
     num_duplicates: int
     checksum: str
     replaces: bool = False
-    """It takes the place of what the graph held: remembered among the options until the load is finished."""
+    """Whether it replaces the graph's content; stored among the options until the load finishes."""
 
     def as_properties(self) -> Mapping[str, object]:
-        """Return the properties of the ``:Load`` node of a load under way, without its times."""
+        """Return the properties of the ``:Load`` node of a running load, without its times."""
         properties = asdict(self)
         replaces = {"replaces": True} if properties.pop("replaces") else {}
         return properties | {
@@ -104,7 +104,7 @@ class Manifest:
 
 
 def labels_of(load: int) -> list[str]:
-    """Return the labels of what a load states, by which it is found again: none for the base load, which is all."""
+    """Return the labels that mark what a load states; none for the base load."""
     return [] if load == BASE_LOAD else [f"Load{load}"]
 
 
@@ -114,7 +114,7 @@ def request(name: str, names: Mapping[str, str] | None = None, **params: Any) ->
 
 
 def begin(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
-    """Make the constraints, write the manifest as unfinished, and return the relations that the graph has."""
+    """Create the constraints, write the manifest as unfinished, and return the graph's relations."""
     ensure_constraints(gateway)
     gateway.fetch(request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
     return gateway.fetch(read_catalogue()).relations
@@ -127,7 +127,7 @@ def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
 
 
 def finish(gateway: Gateway, manifest: Manifest) -> None:
-    """Make the name index, wait until all indexes are filled, and mark the load as finished."""
+    """Create the name index, wait until all indexes are filled, and mark the load as finished."""
     ensure_names(gateway)
     options = json.dumps(manifest.options, sort_keys=True)
     gateway.fetch(request("finish_load", sha256=manifest.sha256, options=options))

@@ -1,8 +1,8 @@
-"""The names of an entity over several loads: who stated which in which language, what is left when a load goes.
+"""Keep the names of an entity over several loads: which load stated which name in which language.
 
-In the graph they stand as ``name``, ``aliases`` and ``name_tags``: one tag a text, in order, parted by spaces, or no
-tags at all when none says anything. A tag is ``<language>[/alias|/name][#<load>[+<load>…]]``, or ``-``. Unsaid, the
-first text is a name and all others are aliases, in no language, stated by the base load.
+The graph stores them as ``name``, ``aliases`` and ``name_tags``: one tag per text, in order, separated by spaces, or no
+tags if all are default. A tag is ``<language>[/alias|/name][#<load>[+<load>…]]``, or ``-``. By default the first text
+is a name and all others are aliases, without language, stated by the base load.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BASE_LOAD = 1
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A text that loads call an entity by."""
+    """A name that loads state for an entity."""
 
     text: str
     language: str = ""
@@ -28,7 +28,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The name properties of an entity; None where it has none."""
+    """The name properties of an entity; None for each it lacks."""
 
     name: str | None
     aliases: list[str] | None
@@ -36,7 +36,7 @@ class Naming:
     name_tags: str | None
 
     def as_row(self, id_: str) -> dict[str, object]:
-        """Return the row of an entity as write_entities.cypher takes it."""
+        """Return the entity's row for write_entities.cypher."""
         return {
             "id": id_,
             "name": self.name,
@@ -47,16 +47,16 @@ class Naming:
 
 
 def read_names(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[Name, ...]:
-    """Return the names that the properties of an entity hold."""
+    """Return the names in an entity's properties."""
     if name is None:
         return ()
     texts = [name, *(aliases or ())]
-    said = tags.split(" ") if tags else ["-"] * len(texts)
-    return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, said, strict=True)))
+    tag_list = tags.split(" ") if tags else ["-"] * len(texts)
+    return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, tag_list, strict=True)))
 
 
 def write_names(names: Sequence[Name]) -> Naming:
-    """Return the properties that hold these names; `read_names` gives them back."""
+    """Return the properties of these names; `read_names` inverts it."""
     if not names:
         return Naming(None, None, None, None)
     tags = [_tag(name, position) for position, name in enumerate(names)]
@@ -70,13 +70,13 @@ def write_names(names: Sequence[Name]) -> Naming:
 
 
 def search_names(texts: Iterable[str]) -> list[str] | None:
-    """Return what an entity with these names is found by: the names as they are searched for, then their initials."""
+    """Return the search terms of an entity with these names: their search forms, then their initials."""
     whole = list(filter(None, map(search_name, texts)))
     return list(dict.fromkeys([*whole, *(short for name in whole for short in initials(name))])) or None
 
 
 def with_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
-    """Return the names after a load has stated some: what was known stays where it was, what is new comes behind it."""
+    """Return the names after a load has stated some: known ones keep their place, new ones follow."""
     merged = {(name.text, name.language): name for name in known}
     for name in stated:
         key = name.text, name.language
@@ -88,14 +88,14 @@ def with_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple
 
 
 def without_load(known: Sequence[Name], load: int) -> tuple[Name, ...]:
-    """Return the names that are left when what this load stated goes."""
+    """Return the names that remain without this load."""
     rest = (replace(name, loads=tuple(number for number in name.loads if number != load)) for name in known)
     return tuple(name for name in rest if name.loads)
 
 
 def _read(text: str, tag: str, position: int) -> Name:
-    said, _, loads = tag.partition("#")
-    language, _, kind = ("" if said == "-" else said).partition("/")
+    form, _, loads = tag.partition("#")
+    language, _, kind = ("" if form == "-" else form).partition("/")
     return Name(
         text,
         language,

@@ -1,6 +1,6 @@
-"""The online writer: a stage into a running Neo4j, in batches of one transaction each.
+"""Write a stage into a running Neo4j, in batches of one transaction each.
 
-Every step can be taken again: an interrupted load is repaired by the same load again.
+Every step can be repeated: running the same load again repairs an interrupted one.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from ...engine.neo4j.load_lock import Hold
 from ...engine.neo4j.requests import Request, in_requests
 from ...engine.neo4j.templates import template
 from ...engine.progress import Progress, silent
-from ..rows import in_bytes
+from ..rows import split_by_bytes
 from ..source import RelationFacts
 from ..stage.stage import Stage
 from .manifest import Manifest, begin, finish, labels_of, request, write_relations
 from .names import BASE_LOAD, Name, read_names, with_load, write_names
-from .relations import RelationRow, counts_in_graph, num_related, refresh_counts, relation_rows
+from .relations import RelationRow, count_in_graph, num_related, refresh_counts, relation_rows
 
 BATCH_SIZE = 10_000
 
 
 class OnlineWriter:
-    """Writes a stage through a gateway, beside what the graph holds or in its place."""
+    """Writes a stage through a gateway, beside or in place of the graph's content."""
 
     def __init__(self, gateway: Gateway, batch_size: int = BATCH_SIZE, progress: Progress = silent) -> None:
         self._gateway = gateway
@@ -41,9 +41,9 @@ class OnlineWriter:
         *,
         replace: bool = False,
     ) -> int:
-        """Write everything, the end of the manifest last; return how many relations have no type of their own.
+        """Write everything, the manifest's end last; return how many relations have no type of their own.
 
-        Raises `DatabaseError` where the lock was lost meanwhile: the load is then unfinished.
+        Raises `DatabaseError` if the lock was lost: the load is then unfinished.
         """
         known = begin(self._gateway, manifest)
         if replace:
@@ -60,7 +60,7 @@ class OnlineWriter:
         return num_related(rows)
 
     def _clear(self, manifest: Manifest, known: Sequence[RelationInfo]) -> None:
-        """Delete what other loads left; their manifests first, so that nobody takes the rest for a graph."""
+        """Delete other loads' content; their manifests first, so that nobody takes the rest for a graph."""
         self._progress("deleting", 0, 1)
         self._gateway.fetch(request("delete_other_loads", sha256=manifest.sha256))
         numbers = {relation.name: relation.number for relation in known}
@@ -73,7 +73,7 @@ class OnlineWriter:
 
     def _write_entities(self, stage: Stage, manifest: Manifest) -> None:
         done = 0
-        for batch in in_bytes(stage.rows("results/entity_rows", self._batch_size)):
+        for batch in split_by_bytes(stage.rows("results/entity_rows", self._batch_size)):
             rows = batch.to_pylist()
             if manifest.number != BASE_LOAD:
                 rows = self._with_names_of_the_graph(rows, manifest.number)
@@ -91,14 +91,14 @@ class OnlineWriter:
 
     def _write_literals(self, stage: Stage, manifest: Manifest) -> None:
         done, labels = 0, labels_of(manifest.number)
-        for batch in in_bytes(stage.rows("results/literal_rows", self._batch_size)):
+        for batch in split_by_bytes(stage.rows("results/literal_rows", self._batch_size)):
             self._gateway.fetch(request("write_literals", literals=batch.to_pylist(), labels=labels))
             done += batch.num_rows
             self._progress("literals", done, manifest.num_literals)
 
     def _write_triples(self, stage: Stage, manifest: Manifest, rows: Sequence[RelationRow]) -> None:
-        """Create the triples of relations that the graph has none of; merge the others, which is slower."""
-        present = counts_in_graph(self._gateway, rows)
+        """Create the triples of relations that are new to the graph; merge the others, which is slower."""
+        present = count_in_graph(self._gateway, rows)
         loads = None if manifest.number == BASE_LOAD else [manifest.number]
         typed = [row for row in rows if row.stored_as is None]
         groups: tuple[tuple[str, list[RelationRow], Mapping[str, Any]], ...] = (
@@ -124,7 +124,7 @@ class OnlineWriter:
     def _refresh(
         self, stage: Stage, manifest: Manifest, rows: Sequence[RelationRow], known: Sequence[RelationInfo]
     ) -> None:
-        """Bring signatures and counts in line with the graph, whatever an interrupted load left behind."""
+        """Bring signatures and counts in line with the graph, whatever an interrupted load left."""
         numbers = {row.name: row.number for row in rows} | {relation.name: relation.number for relation in known}
         done = 0
         self._progress("signatures", 0, manifest.num_entities)
@@ -133,7 +133,7 @@ class OnlineWriter:
             self._gateway.execute(request("refresh_signatures", all_, numbers=numbers, batch_size=self._batch_size))
             refresh_counts(self._gateway, [*rows, *known])
         else:
-            for batch in in_bytes(stage.rows("results/entity_rows", self._batch_size)):
+            for batch in split_by_bytes(stage.rows("results/entity_rows", self._batch_size)):
                 ids = batch.column("id").to_pylist()
                 self._gateway.fetch(request("refresh_signatures_of", ids=ids, numbers=numbers))
                 done += len(ids)

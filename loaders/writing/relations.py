@@ -1,6 +1,7 @@
 """Choose relationship types and keep the counts of relations.
 
-They do unless relationships of the same type are no triples: between nodes that are not Lodestar's.
+Neo4j's counts per relationship type are a relation's counts, unless some relationships of that type are not triples:
+those between nodes that are not Lodestar's.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from ..ids_and_names import domain_of, label_of
 from ..source import RelationFacts
 
 MAX_TYPES = 65_000
-"""Neo4j Community keeps at most 65,536 relationship types; the rest is for pictures and what others put there."""
+"""Neo4j Community allows 65,536 relationship types; the rest is for pictures and foreign data."""
 
 RELATED = "RELATED"
-"""The type of relationships whose relation has none of its own; the relation stands in their property ``relation``."""
+"""The type of relationships whose relation has no type of its own; their property ``relation`` names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelationRow:
-    """A relation of a stage as it comes into the catalogue; `staged` is its number in the stage."""
+    """A relation of a stage for the catalogue; `staged` is its number in the stage."""
 
     staged: int
     name: str
@@ -43,12 +44,12 @@ class RelationRow:
         return self.stored_as or self.name
 
     def as_parameters(self) -> Mapping[str, object]:
-        """Return the row as write_relations.cypher takes it."""
+        """Return the row for write_relations.cypher."""
         return asdict(self)
 
 
 def num_related(rows: Iterable[RelationRow]) -> int:
-    """Return how many of the relations have no type of their own."""
+    """Return how many relations have no type of their own."""
     return sum(row.stored_as is not None for row in rows)
 
 
@@ -58,10 +59,10 @@ def relation_rows(
     facts: Mapping[str, RelationFacts],
     max_types: int | None = None,
 ) -> list[RelationRow]:
-    """Return the rows for staged relations (number, name, number of triples), given those the graph has.
+    """Return the rows for staged relations (number, name, number of triples), given the graph's.
 
-    New relations are numbered on in the order of their names. Where there would be too many types, the new relations
-    with the fewest triples have none of their own; `max_types` None is `MAX_TYPES`.
+    New relations continue the numbering in the order of their names. If there would be too many types, the new
+    relations with the fewest triples get none of their own; `max_types` None is `MAX_TYPES`.
     """
     old = {relation.name: relation for relation in known}
     next_number = max((relation.number for relation in known), default=0) + 1
@@ -96,44 +97,45 @@ def relation_rows(
 
 
 def _can_be_type(name: str) -> bool:
-    """Whether a relationship type can be called so: the importer takes blanks for none."""
+    """Whether this can name a relationship type: the importer drops blank ones."""
     return name != RELATED and bool(name.strip())
 
 
 ASKED_ONE_BY_ONE = 1
-"""Up to so many relations are asked for with a query each, which the database plans anew for each of them: that takes
-longer than to run it. Beyond, the counts of all come at once, by a query that is always the same.
+"""Up to this many relations are counted with one query each. The database plans each anew, which takes longer than
+running it, so that beyond this number one fixed query counts all.
 """
 
 
-class _KeptCounts(NamedTuple):
-    """Of one type: all relationships, those that leave an entity, those that enter an entity or a literal."""
+class _StoredCounts(NamedTuple):
+    """Counts of one type: all relationships, those that leave an entity, those that enter an entity or a literal."""
 
     all: int
     leaving: int
     entering: int
 
     @property
-    def tell(self) -> bool:
-        """Whether all are triples."""
+    def are_exact(self) -> bool:
+        """Whether all of them are triples."""
         return self.all == self.leaving == self.entering
 
 
-def counts_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> dict[str, int]:
+def count_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> dict[str, int]:
     """Return the number of triples of each of these relations."""
     typed = [relation.name for relation in relations if relation.stored_as is None]
     related = [relation.name for relation in relations if relation.stored_as]
     if len(typed) > ASKED_ONE_BY_ONE:
         try:
             kept = gateway.fetch(_count_relations())
-        except DatabaseError:  # some servers let administrators only ask for these
+        except DatabaseError:  # some servers reserve these counts for administrators
             return dict.fromkeys((relation.name for relation in relations), 0) | gateway.execute(read_relation_counts())
     else:
         kept = {name: gateway.fetch(_count_relation(name)) for name in typed}
-    none = _KeptCounts(0, 0, 0)
+    none = _StoredCounts(0, 0, 0)
     found = {name: kept.get(name, none) for name in typed}
     counts = {
-        name: count.all if count.tell else gateway.execute(_count_triples_of(name)) for name, count in found.items()
+        name: count.all if count.are_exact else gateway.execute(_count_triples_of(name))
+        for name, count in found.items()
     }
     if related:
         counts |= dict.fromkeys(related, 0) | gateway.execute(Request(template("count_related"), {}, dict))
@@ -142,16 +144,16 @@ def counts_in_graph(gateway: Gateway, relations: Sequence[RelationRow | Relation
 
 def refresh_counts(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> None:
     """Bring the catalogue's counts of these relations in line with the graph."""
-    counts = counts_in_graph(gateway, relations)
+    counts = count_in_graph(gateway, relations)
     gateway.fetch(Request(template("set_relation_counts"), {"counts": counts}, lambda _: None))
 
 
-def _count_relation(name: str) -> Request[_KeptCounts]:
-    return Request(template("count_relation"), {}, lambda rows: _KeptCounts(*rows[0]), {"RELATION": name})
+def _count_relation(name: str) -> Request[_StoredCounts]:
+    return Request(template("count_relation"), {}, lambda rows: _StoredCounts(*rows[0]), {"RELATION": name})
 
 
-def _count_relations() -> Request[dict[str, _KeptCounts]]:
-    return Request(template("count_relations"), {}, lambda rows: {name: _KeptCounts(*kept) for name, *kept in rows})
+def _count_relations() -> Request[dict[str, _StoredCounts]]:
+    return Request(template("count_relations"), {}, lambda rows: {name: _StoredCounts(*kept) for name, *kept in rows})
 
 
 def _count_triples_of(name: str) -> Request[int]:

@@ -1,1 +1,1 @@
-"""Forms of questions: how many, yes or no, the most, more than, both, or, not; read by rules that stand here."""
+"""Read the forms of questions with rules: how many, yes or no, the most, more than, both, or, not."""

@@ -79,7 +79,7 @@ _READ = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?:T.*)?")
 
 
-def number_of(text: str) -> float:
+def parse_number(text: str) -> float:
     """Return the number in a text that matches `NUMBER`."""
     found = re.fullmatch(r"([\d,.]+|[a-z]+?) ?(" + "|".join(_SCALES) + ")?", text.strip().lower())
     assert found, text

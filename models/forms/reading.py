@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Literal
 
-from .plan import DATE, NUMBER, Part, Plan, Range, date_range, number_of
-from .subjects import ONE_NAME, Subject, split_subject, subject_of
+from .plan import DATE, NUMBER, Part, Plan, Range, date_range, parse_number
+from .subjects import ONE_NAME, Subject, parse_subject, split_subject
 
 _MOST = "largest biggest highest greatest most longest tallest richest newest latest last youngest heaviest".split()
 _LEAST = "smallest lowest least fewest shortest oldest first earliest poorest lightest".split()
@@ -59,13 +59,19 @@ def read(text: str, names: Iterable[str] = ()) -> Plan | None:
     if plan is None:
         return None
 
-    def shown(said: str) -> str:
+    def restore_names(text: str) -> str:
         for stand_in, name in kept.items():
-            said = said.replace(stand_in, name)
-        return said
+            text = text.replace(stand_in, name)
+        return text
 
-    parts = tuple(replace(part, text=shown(part.text)) for part in plan.parts)
-    return replace(plan, parts=parts, rule=shown(plan.rule), words=shown(plan.words), excluded=shown(plan.excluded))
+    parts = tuple(replace(part, text=restore_names(part.text)) for part in plan.parts)
+    return replace(
+        plan,
+        parts=parts,
+        rule=restore_names(plan.rule),
+        words=restore_names(plan.words),
+        excluded=restore_names(plan.excluded),
+    )
 
 
 def _read(text: str) -> Plan | None:
@@ -99,7 +105,9 @@ def _how_much(text: str) -> Plan | None:
             (Part(f"What is the population of {found['rest']}?"),),
         )
     if re.match(rf"^what (?:is|was) the (?:{'|'.join(sorted(set(_MEASURED.values())))}) of ", text, re.I):
-        return Plan(("how much",), "a measure is asked for: a number or a date answers", (Part(f"{text}?"),))
+        return Plan(
+            ("how much",), "the question asks for a measure: the answer is a number or a date", (Part(f"{text}?"),)
+        )
     return None
 
 
@@ -145,7 +153,7 @@ def _superlative(text: str) -> Plan | None:
         re.I,
     )
     if found:
-        return _read_ordering(subject_of(found["base"]), found["how"], found["words"])
+        return _read_ordering(parse_subject(found["base"]), found["how"], found["words"])
     leading = r"^(?:(?:which|what|who) (?:is|are|was|were) )?the "
     found = re.match(rf"{leading}(?P<how>most|least) (?P<adjective>{'|'.join(_MEASURED)}) (?P<base>.+)$", text, re.I)
     if found:
@@ -161,7 +169,7 @@ def _superlative(text: str) -> Plan | None:
         re.I,
     )
     if found:
-        return _read_ordering(subject_of(found["base"]), found["how"], f"{found['words']} date")
+        return _read_ordering(parse_subject(found["base"]), found["how"], f"{found['words']} date")
     return None
 
 
@@ -191,7 +199,7 @@ def _read_comparison(text: str) -> Plan | None:
     )
     if not found:
         return None
-    subject = subject_of(found["base"]) or split_subject(found["base"][:1].lower() + found["base"][1:])
+    subject = parse_subject(found["base"]) or split_subject(found["base"][:1].lower() + found["base"][1:])
     if subject is None or not (subject.modifier or subject.rest):
         return None
     words = (found["words"] or "").strip() or found["unit"] or ""
@@ -200,20 +208,20 @@ def _read_comparison(text: str) -> Plan | None:
         return None
     within, dates = _ranges(found["how"].lower(), found["value"], found["other"])
     base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
-    said = f"keeps only answers whose {words} is {found['how'].lower()} {found['value']}"
-    said += f" and {found['other']}" if found["other"] else ""
-    return Plan(("filter",), said, (Part(base.question()),), words=words, within=within, dates=dates)
+    rule = f"keeps only answers whose {words} is {found['how'].lower()} {found['value']}"
+    rule += f" and {found['other']}" if found["other"] else ""
+    return Plan(("filter",), rule, (Part(base.question()),), words=words, within=within, dates=dates)
 
 
 def _ranges(how: str, value: str, other: str | None) -> tuple[Range, Range | None]:
     """Return the range for numbers, and the range for dates if the value can be one."""
     is_date = bool(re.fullmatch(DATE, value))
-    number = None if is_date and "-" in value else number_of(value)
+    number = None if is_date and "-" in value else parse_number(value)
     if how == "between":
         assert number is not None or is_date
         second = other or value
         span = (date_range(value)[0], date_range(second)[1]) if is_date and re.fullmatch(DATE, second) else None
-        within = Range(number, number_of(second) if "-" not in second else None)
+        within = Range(number, parse_number(second) if "-" not in second else None)
         return within, Range(*span) if span else None
     with_it = how in _WITH
     above = how in _ABOVE.split("|")
@@ -238,18 +246,25 @@ def _not(text: str) -> Plan | None:
         other = _other(found["base"], found["rest"])
         return Plan(("not",), rule, (Part(f"{found['base']}?"), Part(f"{other}?", negated=True))) if other else None
     found = re.match(r"^(?P<base>.+?) without (?P<verb>[a-z]+)ing (?P<rest>.+)$", text)
-    if found and (subject := subject_of(found["base"])):
+    if found and (subject := parse_subject(found["base"])):
         return Plan(
             ("not",),
             rule,
-            (Part(f"{found['base']}?"), Part(subject.asked(f"{found['verb']} {found['rest']}"), negated=True)),
+            (
+                Part(f"{found['base']}?"),
+                Part(subject.predicate_question(f"{found['verb']} {found['rest']}"), negated=True),
+            ),
         )
     found = re.match(
         r"^(?P<base>.+?) (?:that |who )?(?P<verb>do|does|did|are|is|was|were) (?:not|n't) (?P<rest>.+)$", text
     )
-    if found and (subject := subject_of(found["base"])) and subject.modifier:
+    if found and (subject := parse_subject(found["base"])) and subject.modifier:
         be = f"{found['verb']} " if found["verb"] in {"are", "is", "was", "were"} else ""
-        return Plan(("not",), rule, (Part(subject.question()), Part(subject.asked(be + found["rest"]), negated=True)))
+        return Plan(
+            ("not",),
+            rule,
+            (Part(subject.question()), Part(subject.predicate_question(be + found["rest"]), negated=True)),
+        )
     return None
 
 
@@ -279,11 +294,11 @@ def _and_or(text: str) -> Plan | None:
         found = re.match(
             r"^(?P<base>.+?),? (?P<how>and also|and|or|as well as) (?:that |who )?(?P<rest>[a-z].+)$", text
         )
-        subject = subject_of(found["base"]) if found else None
+        subject = parse_subject(found["base"]) if found else None
         if not found or subject is None or not (subject.rest or subject.modifier):
             return None
         how = found["how"]
-        parts = (Part(f"{found['base']}?"), Part(subject.asked(found["rest"])))
+        parts = (Part(f"{found['base']}?"), Part(subject.predicate_question(found["rest"])))
     alike = "one" in found.groupdict()
     if how == "or":
         return Plan(("or",), "“or” unites the answers of the parts", parts, any_of=True, alike=alike)
@@ -292,13 +307,13 @@ def _and_or(text: str) -> Plan | None:
 
 def _within(text: str) -> Plan | None:
     """Which X in A do B: intersect a narrowed subject with what the question says about it."""
-    subject = subject_of(text)
+    subject = parse_subject(text)
     if subject is None or not subject.modifier or not subject.rest:
         return None
     return Plan(
         ("filter",),
         f"keeps only answers that are also found for “{subject.question()}” as well",
-        (Part(subject.question()), Part(subject.asked(subject.rest))),
+        (Part(subject.question()), Part(subject.predicate_question(subject.rest))),
     )
 
 
@@ -308,5 +323,5 @@ def _other(base: str, rest: str) -> str | None:
     if bare:
         found = re.match(rf"^(?P<head>.+ )(?:{ONE_NAME})$", base)
         return f"{found['head']}{bare['name']}" if found else None
-    subject = subject_of(base)
-    return subject.asked(rest).removesuffix("?") if subject else None
+    subject = parse_subject(base)
+    return subject.predicate_question(rest).removesuffix("?") if subject else None

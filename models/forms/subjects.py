@@ -53,14 +53,14 @@ class Subject:
             return f"What are the {several} of {name}?"
         return f"Which {several} are {self.modifier}?"
 
-    def asked(self, predicate: str) -> str:
+    def predicate_question(self, predicate: str) -> str:
         """Return a plain question that asks for the predicate."""
         if self.is_who:
             return f"Who {predicate}?"
         return f"{'In w' if self.before else 'W'}hich {self.noun} {predicate}?"
 
 
-def subject_of(text: str) -> Subject | None:
+def parse_subject(text: str) -> Subject | None:
     """Return the subject of a question that begins with which, what or who; None for other questions."""
     found = _LEADING.match(text)
     if not found:

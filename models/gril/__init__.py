@@ -1,1 +1,1 @@
-"""GRIL: a retriever that grows and prunes a subgraph by attention, and learns from its reader."""
+"""GRIL: a retriever that grows and prunes a subgraph by attention, trained jointly with its reader."""

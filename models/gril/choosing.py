@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from ..star.backbone import Backbone
 from .network import group_softmax
-from .passages import Asked, BackboneTexts, Judged, Passage
+from .passages import BackboneTexts, Passage, ReaderOutput, ReaderQuestion
 
 
 class ChoosingReader(nn.Module):
@@ -59,40 +59,46 @@ class ChoosingReader(nn.Module):
         """Width of its embeddings."""
         return self.backbone.dimension
 
-    def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
+    def loss(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> Tensor:
         """Return the mean of −log P(right option)."""
-        found = self._chosen(asked, tokens, precision)
-        return -torch.stack([each[one.wanted.right] for each, one in zip(found, asked, strict=True)]).mean()
+        found = self._log_probabilities(questions, tokens, precision)
+        return -torch.stack(
+            [each[question.wanted.right] for each, question in zip(found, questions, strict=True)]
+        ).mean()
 
-    def judged(
-        self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> list[Judged]:
+    def outputs(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[ReaderOutput]:
         """Return the probability of each option."""
-        judged = []
-        for each, one in zip(self._chosen(asked, tokens, precision), asked, strict=True):
-            is_right = np.arange(len(one.wanted.options)) == one.wanted.right
-            judged.append(Judged(each.exp().cpu().numpy(), is_right, 1))
-        return judged
+        outputs = []
+        for each, question in zip(self._log_probabilities(questions, tokens, precision), questions, strict=True):
+            is_right = np.arange(len(question.wanted.options)) == question.wanted.right
+            outputs.append(ReaderOutput(each.exp().cpu().numpy(), is_right, 1))
+        return outputs
 
-    def pretrained(self) -> Sequence[Tensor]:
+    def pretrained_parameters(self) -> Sequence[Tensor]:
         """Return the encoder's parameters."""
         return list(self.encoder.parameters())
 
-    def learned(self) -> Mapping[str, Tensor]:
+    def trained_weights(self) -> Mapping[str, Tensor]:
         """Return all weights."""
         return self.state_dict()
 
-    def _chosen(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None) -> list[Tensor]:
-        options = [each.wanted.options for each in asked]
-        found: list[Tensor] = self([each.passage for each in asked], options, tokens, precision)
+    def _log_probabilities(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None
+    ) -> list[Tensor]:
+        options = [each.wanted.options for each in questions]
+        found: list[Tensor] = self([each.passage for each in questions], options, tokens, precision)
         return found
 
     def _ids(self, passage: Passage, option: str) -> list[int]:
         name = option.casefold()
         about = {place for place, each in enumerate(passage.names) if each is not None and each.casefold() == name}
         triples = sorted(passage.triples, key=lambda each: not about & {each[0], each[2]})
-        asked = replace(passage, triples=tuple(triples), candidates=())
-        return self._texts.ids(asked, self.max_tokens - 1, has_text=self.has_text, after=option)
+        ordered = replace(passage, triples=tuple(triples), candidates=())
+        return self._texts.ids(ordered, self.max_tokens - 1, has_text=self.has_text, after=option)
 
 
 CERTAIN = 1e-9
@@ -100,7 +106,7 @@ CERTAIN = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Pointed:
+class PointingOutput:
     """probabilities, question_of: (num_candidates,), the candidates of one question after another. Candidates that are
     not in the text have probability 0.
     """
@@ -123,7 +129,7 @@ class PointingReader(nn.Module):
 
     def forward(
         self, passages: Sequence[Passage], graph_tokens: Tensor | None = None, precision: torch.dtype | None = None
-    ) -> Pointed:
+    ) -> PointingOutput:
         """Return the probability of each candidate. graph_tokens: (num_passages, width); None for a reader without
         them.
         """
@@ -155,41 +161,43 @@ class PointingReader(nn.Module):
             of_candidate = torch.tensor(candidates, device=device)
             shares = group_softmax(logits, question_of[of_candidate], len(passages))
             probabilities = probabilities.index_add(0, of_candidate, shares)
-        return Pointed(probabilities, question_of)
+        return PointingOutput(probabilities, question_of)
 
     @property
     def width(self) -> int:
         """Width of its embeddings."""
         return self.backbone.dimension
 
-    def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
+    def loss(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> Tensor:
         """Return `reading_loss`."""
-        pointed = self([each.passage for each in asked], tokens, precision)
-        right = [is_right for each in asked for is_right in each.is_right]
+        pointed = self([each.passage for each in questions], tokens, precision)
+        right = [is_right for each in questions for is_right in each.is_right]
         is_right = torch.tensor(right, dtype=torch.float32, device=pointed.probabilities.device)
-        return reading_loss(pointed, is_right, len(asked))
+        return reading_loss(pointed, is_right, len(questions))
 
-    def judged(
-        self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> list[Judged]:
+    def outputs(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[ReaderOutput]:
         """Return the probability of each candidate."""
-        pointed = self([each.passage for each in asked], tokens, precision)
+        pointed = self([each.passage for each in questions], tokens, precision)
         scores, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
         return [
-            Judged(scores[question_of == place], np.array(each.is_right, dtype=np.bool_), each.num_answers)
-            for place, each in enumerate(asked)
+            ReaderOutput(scores[question_of == place], np.array(each.is_right, dtype=np.bool_), each.num_answers)
+            for place, each in enumerate(questions)
         ]
 
-    def pretrained(self) -> Sequence[Tensor]:
+    def pretrained_parameters(self) -> Sequence[Tensor]:
         """Return the encoder's parameters."""
         return list(self.encoder.parameters())
 
-    def learned(self) -> Mapping[str, Tensor]:
+    def trained_weights(self) -> Mapping[str, Tensor]:
         """Return all weights."""
         return self.state_dict()
 
 
-def reading_loss(pointed: Pointed, is_right: Tensor, num_questions: int) -> Tensor:
+def reading_loss(pointed: PointingOutput, is_right: Tensor, num_questions: int) -> Tensor:
     """Return the mean of −log P(a | G_s, q), P the sum over the right candidates.
 
     is_right: (num_candidates,). Questions without a right candidate in the text do not count, as no reader could point

@@ -35,9 +35,9 @@ def _about(description: GrilDescription) -> tuple[str, str]:
         "Grows a subgraph from a question's topics by attention over neighbours and prunes it, after GRIL. Encoder: "
         f"`{description.encoder}`, not trained; supervision: entities on shortest paths to the answers.",
         "Use it with `lodestar ask --recipe gril --checkpoint FOLDER`, on the graph it was trained on. The figures "
-        "below are the share of right triples among the best k of each dev question; of what predicts hops, its "
-        "accuracy and that of the commonest number; of the reader, over questions with an answer in their subgraph, "
-        "Hits@1 and F1.",
+        "below are the share of right triples among the best k of each dev question; for the hop predictor, "
+        "its accuracy and that of the commonest number; for the reader, over questions with an answer in their "
+        "subgraph, Hits@1 and F1.",
     )
 
 

@@ -33,6 +33,225 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 """Unit vectors of texts, (num_texts, dimension)."""
+NEAR_ONE = 1.0 - 1e-6
+"""Keeps log(1 − P) finite."""
+CLAMP = 1e-6
+"""An only neighbour has attention 1, whose logit is infinite, so that P is clamped. Ours."""
+TRIPLES_PER_HOP = 5
+"""The paper's: the reader gets 5 · c triples."""
+NO_HOPS = 0
+TIE_BREAK = 1e-3
+"""Ties in accuracy go to the lower cross-entropy."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrowInputs:
+    """The subgraphs of some questions as one graph. questions, relations: unit vectors, (num, dimension). entities:
+    (num_nodes, dimension), rows of unnamed nodes are ignored. is_named, is_topic, is_literal, question_of:
+    (num_nodes,). heads, relation_of, tails: (num_triples,) rows of these. grown_anyway: (num_nodes,) nodes that are
+    kept once seen, whatever their attention: those on right paths, in training.
+    """
+
+    questions: Tensor
+    relations: Tensor
+    entities: Tensor
+    is_named: Tensor
+    is_topic: Tensor
+    is_literal: Tensor
+    question_of: Tensor
+    heads: Tensor
+    relation_of: Tensor
+    tails: Tensor
+    grown_anyway: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The edges of one layer, (num_edges,) each: the triple, whether it is an inverse step, its attention, and whether
+    pruning kept it.
+    """
+
+    triples: Tensor
+    is_inverse: Tensor
+    attention: Tensor
+    is_kept: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class GrownSubgraph:
+    """The grown subgraph. path_probability: P, (num_triples,), 0 for unseen triples. is_seen, is_kept:
+    (num_triples,). entity_probability: (num_nodes,). is_grown: (num_nodes,) topics and kept entities.
+    entities: (num_nodes, hidden), updated.
+    """
+
+    path_probability: Tensor
+    is_seen: Tensor
+    is_kept: Tensor
+    entity_probability: Tensor
+    is_grown: Tensor
+    entities: Tensor
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """The candidate edges of a layer: triples, expanded from `sources` to `targets`."""
+
+    triples: Tensor
+    sources: Tensor
+    targets: Tensor
+    is_inverse: Tensor
+
+
+class GraphRetriever(nn.Module):
+    """dimension: of the text vectors. hidden: width of entities and of the score's hidden layer."""
+
+    def __init__(self, dimension: int, hidden: int, score: Score, options: GrowOptions) -> None:
+        super().__init__()
+        self.options = options
+        self.score = score
+        self.unnamed = nn.Parameter(torch.zeros(dimension))
+        self.of_entity = nn.Linear(dimension, hidden)
+        self.inverse = nn.Parameter(torch.zeros(dimension))
+        units = 1 if score == "linear" else hidden
+        self.score_source = nn.Linear(hidden, units)
+        self.score_target = nn.Linear(hidden, units, bias=False)
+        self.score_relation = nn.Linear(dimension, units, bias=False)
+        self.score_question = nn.Linear(dimension, units, bias=False)
+        self.score_out = nn.Linear(units, 1) if score == "mlp" else nn.Identity()
+        self.update_own = nn.Linear(hidden, hidden, bias=False)
+        self.update_neighbours = nn.Linear(hidden, hidden, bias=False)
+        nn.init.eye_(self.update_own.weight)
+        nn.init.normal_(self.inverse, std=0.05)
+
+    def forward(self, inputs: GrowInputs) -> GrownSubgraph:
+        """Return the subgraph grown from the topics."""
+        num_nodes, num_triples = len(inputs.is_topic), len(inputs.heads)
+        entities = self.of_entity(torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed))
+        entity_probability = inputs.is_topic.to(entities.dtype)
+        is_grown = inputs.is_topic
+        path_probability = entities.new_zeros(num_triples)
+        is_seen = torch.zeros_like(inputs.heads, dtype=torch.bool)
+        is_kept = torch.zeros_like(is_seen)
+        layers: list[Layer] = []
+        for _ in range(self.options.num_layers):
+            edges = self._neighbours(inputs, is_grown)
+            scores = self._scores(inputs, edges, entities)
+            attention = group_softmax(scores, edges.sources, num_nodes)
+            kept = self._prune(attention.detach(), edges, inputs)
+            edge_probability = (
+                attention * entity_probability[edges.sources] if self.options.combine == "product" else attention
+            )
+            path_probability = path_probability.scatter_reduce(0, edges.triples, edge_probability, "amax")
+            entity_probability = torch.maximum(
+                entity_probability, group_noisy_or(edge_probability, edges.targets, num_nodes)
+            )
+            is_seen = is_seen.index_fill(0, edges.triples, True)
+            is_kept = is_kept.index_fill(0, edges.triples[kept], True)
+            if self.options.entity_update:
+                entities = self._update_entities(entities, edges, attention * kept)
+            is_grown = is_grown.index_fill(0, edges.targets[kept], True)
+            if inputs.grown_anyway is not None:
+                seen = torch.zeros_like(is_grown).index_fill(0, edges.targets, True)
+                is_grown = is_grown | (seen & inputs.grown_anyway)
+            layers.append(Layer(edges.triples, edges.is_inverse, attention, kept))
+        return GrownSubgraph(path_probability, is_seen, is_kept, entity_probability, is_grown, entities, tuple(layers))
+
+    def _neighbours(self, inputs: GrowInputs, is_grown: Tensor) -> _Edges:
+        """Return every triple that leaves or enters the grown nodes; a self-loop counts once."""
+        walks = is_grown & ~inputs.is_literal
+        along = torch.nonzero(walks[inputs.heads]).squeeze(1)
+        against = torch.nonzero(walks[inputs.tails] & (inputs.heads != inputs.tails)).squeeze(1)
+        triples = torch.cat([along, against])
+        is_inverse = torch.arange(len(triples), device=triples.device) >= len(along)
+        heads, tails = inputs.heads[triples], inputs.tails[triples]
+        sources, targets = torch.where(is_inverse, tails, heads), torch.where(is_inverse, heads, tails)
+        return _Edges(triples, sources, targets, is_inverse)
+
+    def _scores(self, inputs: GrowInputs, edges: _Edges, entities: Tensor) -> Tensor:
+        """Return score(c_ij), (num_edges,). Each of the four parts is projected once, not once per edge."""
+        sources, source_of = torch.unique(edges.sources, return_inverse=True)
+        targets, target_of = torch.unique(edges.targets, return_inverse=True)
+        of_source = self.score_source(entities[sources])
+        of_source = of_source + self.score_question(inputs.questions)[inputs.question_of[sources]]
+        either_way = torch.cat(
+            [self.score_relation(inputs.relations), self.score_relation(inputs.relations + self.inverse)]
+        )
+        relation_of = inputs.relation_of[edges.triples] + edges.is_inverse * len(inputs.relations)
+        hidden = of_source.index_select(0, source_of)
+        hidden = hidden + self.score_target(entities[targets]).index_select(0, target_of)
+        hidden = hidden + either_way.index_select(0, relation_of)
+        scores: Tensor = self.score_out(hidden if self.score == "linear" else hidden.relu())
+        return scores.squeeze(1)
+
+    def _prune(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
+        """Return which edges survive pruning, (num_edges,)."""
+        options = self.options
+        if options.pruning == "none":
+            return torch.ones_like(edges.is_inverse)
+        if options.pruning == "top-k":
+            return among_best(attention, edges.sources, len(inputs.is_topic), options.top_k)
+        low = torch.nonzero(attention <= options.sigma).squeeze(1)
+        questions = inputs.question_of[edges.sources[low]]
+        survivors = among_best(attention[low], questions, len(inputs.questions), options.budget)
+        return torch.ones_like(edges.is_inverse).index_fill(0, low[~survivors], False)
+
+    def _update_entities(self, entities: Tensor, edges: _Edges, attention: Tensor) -> Tensor:
+        """Return h'_i = W1 h_i + W2 Σ_j α_ji h_j (equation 4) for the entities at either end of the edges."""
+        places, of = torch.unique(torch.cat([edges.targets, edges.sources]), return_inverse=True)
+        messages = attention[:, None] * entities.index_select(0, edges.sources)
+        received = entities.new_zeros(len(places), entities.shape[1])
+        received = received.index_add(0, of[: len(edges.targets)], messages)
+        changed = self.update_own(entities.index_select(0, places)) + self.update_neighbours(received)
+        return entities.index_copy(0, places, changed)
+
+
+def group_softmax(scores: Tensor, groups: Tensor, num_groups: int) -> Tensor:
+    """Return the softmax of each score within its group, (num_rows,)."""
+    highest = scores.new_full((num_groups,), float("-inf")).scatter_reduce(0, groups, scores.detach(), "amax")
+    powers = (scores - highest[groups]).exp()
+    return powers / powers.new_zeros(num_groups).index_add(0, groups, powers)[groups]
+
+
+def group_noisy_or(probabilities: Tensor, groups: Tensor, num_groups: int) -> Tensor:
+    """Return 1 − Π (1 − P) over each group, (num_groups,); 0 for an empty group."""
+    left = torch.log1p(-probabilities.clamp(max=NEAR_ONE))
+    return 1 - left.new_zeros(num_groups).index_add(0, groups, left).exp()
+
+
+def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
+    """Return how many rows of each group are flagged, (num_groups,) int64."""
+    return torch.zeros(num_groups, dtype=torch.int64, device=flags.device).index_add(0, groups, flags.long())
+
+
+def among_best(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
+    """Return which rows are among the `top_k` best of their group, (num_rows,); rows that tie with the last are
+    included.
+    """
+    if not len(values) or not top_k:
+        return torch.zeros_like(values, dtype=torch.bool)
+    order = torch.argsort(values.detach(), descending=True, stable=True)
+    order = order[torch.argsort(groups[order], stable=True)]
+    counts = group_count(torch.ones_like(groups, dtype=torch.bool), groups, num_groups)
+    starts = counts.cumsum(0) - counts
+    last = order[(starts + counts.clamp(max=top_k) - 1).clamp(min=0)]
+    return values >= values[last][groups]
+
+
+def logit(probabilities: Tensor) -> Tensor:
+    """Return log P / (1 − P), of P clamped to [`CLAMP`, 1 − `CLAMP`]."""
+    clamped = probabilities.clamp(CLAMP, 1 - CLAMP)
+    return clamped.log() - torch.log1p(-clamped)
+
+
+def concrete_mask(probabilities: Tensor, temperature: float, noise: Tensor | None = None) -> Tensor:
+    """Return M = σ((log ε / (1 − ε) + log P / (1 − P)) / τ), shaped as `probabilities`.
+
+    noise: ε ~ Uniform(0, 1), one per probability. None, at inference: ε = ½, the median, so that M is deterministic.
+    Deviations: P and ε are clamped; the inference rule is ours.
+    """
+    drawn = 0.0 if noise is None else logit(noise)
+    return torch.sigmoid((drawn + logit(probabilities)) / temperature)
 
 
 class EncodedQuestions:
@@ -104,227 +323,6 @@ def on_right_paths(graphs: QuestionGraphs) -> Bools:
     found[graphs.heads[graphs.is_positive]] = True
     found[graphs.tails[graphs.is_positive]] = True
     return found
-
-
-NEAR_ONE = 1.0 - 1e-6
-"""Keeps log(1 − P) finite."""
-
-
-def group_softmax(scores: Tensor, groups: Tensor, num_groups: int) -> Tensor:
-    """Return the softmax of each score within its group, (num_rows,)."""
-    highest = scores.new_full((num_groups,), float("-inf")).scatter_reduce(0, groups, scores.detach(), "amax")
-    powers = (scores - highest[groups]).exp()
-    return powers / powers.new_zeros(num_groups).index_add(0, groups, powers)[groups]
-
-
-def group_noisy_or(probabilities: Tensor, groups: Tensor, num_groups: int) -> Tensor:
-    """Return 1 − Π (1 − P) over each group, (num_groups,); 0 for an empty group."""
-    left = torch.log1p(-probabilities.clamp(max=NEAR_ONE))
-    return 1 - left.new_zeros(num_groups).index_add(0, groups, left).exp()
-
-
-def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
-    """Return how many rows of each group are flagged, (num_groups,) int64."""
-    return torch.zeros(num_groups, dtype=torch.int64, device=flags.device).index_add(0, groups, flags.long())
-
-
-def among_best(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
-    """Return which rows are among the `top_k` best of their group, (num_rows,); rows that tie with the last are
-    included.
-    """
-    if not len(values) or not top_k:
-        return torch.zeros_like(values, dtype=torch.bool)
-    order = torch.argsort(values.detach(), descending=True, stable=True)
-    order = order[torch.argsort(groups[order], stable=True)]
-    counts = group_count(torch.ones_like(groups, dtype=torch.bool), groups, num_groups)
-    starts = counts.cumsum(0) - counts
-    last = order[(starts + counts.clamp(max=top_k) - 1).clamp(min=0)]
-    return values >= values[last][groups]
-
-
-CLAMP = 1e-6
-"""An only neighbour has attention 1, whose logit is infinite, so that P is clamped. Ours."""
-
-
-def logit(probabilities: Tensor) -> Tensor:
-    """Return log P / (1 − P), of P clamped to [`CLAMP`, 1 − `CLAMP`]."""
-    clamped = probabilities.clamp(CLAMP, 1 - CLAMP)
-    return clamped.log() - torch.log1p(-clamped)
-
-
-def concrete_mask(probabilities: Tensor, temperature: float, noise: Tensor | None = None) -> Tensor:
-    """Return M = σ((log ε / (1 − ε) + log P / (1 − P)) / τ), shaped as `probabilities`.
-
-    noise: ε ~ Uniform(0, 1), one per probability. None, at inference: ε = ½, the median, so that M is deterministic.
-    Deviations: P and ε are clamped; the inference rule is ours.
-    """
-    drawn = 0.0 if noise is None else logit(noise)
-    return torch.sigmoid((drawn + logit(probabilities)) / temperature)
-
-
-@dataclass(frozen=True, slots=True)
-class GrowInputs:
-    """The subgraphs of some questions as one graph. questions, relations: unit vectors, (num, dimension). entities:
-    (num_nodes, dimension), rows of unnamed nodes are ignored. is_named, is_topic, is_literal, question_of:
-    (num_nodes,). heads, relation_of, tails: (num_triples,) rows of these. grown_anyway: (num_nodes,) nodes that are
-    kept once seen, whatever their attention: those on right paths, in training.
-    """
-
-    questions: Tensor
-    relations: Tensor
-    entities: Tensor
-    is_named: Tensor
-    is_topic: Tensor
-    is_literal: Tensor
-    question_of: Tensor
-    heads: Tensor
-    relation_of: Tensor
-    tails: Tensor
-    grown_anyway: Tensor | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """The edges of one layer, (num_edges,) each: the triple, whether it is an inverse step, its attention, and whether
-    pruning kept it.
-    """
-
-    triples: Tensor
-    is_inverse: Tensor
-    attention: Tensor
-    is_kept: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Grown:
-    """The grown subgraph. probabilities: path probability P, (num_triples,), 0 for unseen triples. is_seen, is_kept:
-    (num_triples,). reached: entity probability, (num_nodes,). is_grown: (num_nodes,) topics and kept entities.
-    entities: (num_nodes, hidden), updated.
-    """
-
-    probabilities: Tensor
-    is_seen: Tensor
-    is_kept: Tensor
-    reached: Tensor
-    is_grown: Tensor
-    entities: Tensor
-    layers: tuple[Layer, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Edges:
-    """The candidate edges of a layer: triples, expanded from `sources` to `targets`."""
-
-    triples: Tensor
-    sources: Tensor
-    targets: Tensor
-    is_inverse: Tensor
-
-
-class GraphRetriever(nn.Module):
-    """dimension: of the text vectors. hidden: width of entities and of the score's hidden layer."""
-
-    def __init__(self, dimension: int, hidden: int, score: Score, options: GrowOptions) -> None:
-        super().__init__()
-        self.options = options
-        self.score = score
-        self.unnamed = nn.Parameter(torch.zeros(dimension))
-        self.of_entity = nn.Linear(dimension, hidden)
-        self.inverse = nn.Parameter(torch.zeros(dimension))
-        units = 1 if score == "linear" else hidden
-        self.score_source = nn.Linear(hidden, units)
-        self.score_target = nn.Linear(hidden, units, bias=False)
-        self.score_relation = nn.Linear(dimension, units, bias=False)
-        self.score_question = nn.Linear(dimension, units, bias=False)
-        self.score_out = nn.Linear(units, 1) if score == "mlp" else nn.Identity()
-        self.update_own = nn.Linear(hidden, hidden, bias=False)
-        self.update_neighbours = nn.Linear(hidden, hidden, bias=False)
-        nn.init.eye_(self.update_own.weight)
-        nn.init.normal_(self.inverse, std=0.05)
-
-    def forward(self, inputs: GrowInputs) -> Grown:
-        """Return the subgraph grown from the topics."""
-        num_nodes, num_triples = len(inputs.is_topic), len(inputs.heads)
-        entities = self.of_entity(torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed))
-        reached = inputs.is_topic.to(entities.dtype)
-        is_grown = inputs.is_topic
-        probabilities = entities.new_zeros(num_triples)
-        is_seen = torch.zeros_like(inputs.heads, dtype=torch.bool)
-        is_kept = torch.zeros_like(is_seen)
-        layers: list[Layer] = []
-        for _ in range(self.options.num_layers):
-            edges = self._neighbours(inputs, is_grown)
-            scores = self._scores(inputs, edges, entities)
-            attention = group_softmax(scores, edges.sources, num_nodes)
-            kept = self._kept(attention.detach(), edges, inputs)
-            ways = attention * reached[edges.sources] if self.options.combine == "product" else attention
-            probabilities = probabilities.scatter_reduce(0, edges.triples, ways, "amax")
-            reached = torch.maximum(reached, group_noisy_or(ways, edges.targets, num_nodes))
-            is_seen = is_seen.index_fill(0, edges.triples, True)
-            is_kept = is_kept.index_fill(0, edges.triples[kept], True)
-            if self.options.entity_update:
-                entities = self._updated(entities, edges, attention * kept)
-            is_grown = is_grown.index_fill(0, edges.targets[kept], True)
-            if inputs.grown_anyway is not None:
-                seen = torch.zeros_like(is_grown).index_fill(0, edges.targets, True)
-                is_grown = is_grown | (seen & inputs.grown_anyway)
-            layers.append(Layer(edges.triples, edges.is_inverse, attention, kept))
-        return Grown(probabilities, is_seen, is_kept, reached, is_grown, entities, tuple(layers))
-
-    def _neighbours(self, inputs: GrowInputs, is_grown: Tensor) -> _Edges:
-        """Return every triple that leaves or enters the grown nodes; a self-loop counts once."""
-        walks = is_grown & ~inputs.is_literal
-        along = torch.nonzero(walks[inputs.heads]).squeeze(1)
-        against = torch.nonzero(walks[inputs.tails] & (inputs.heads != inputs.tails)).squeeze(1)
-        triples = torch.cat([along, against])
-        is_inverse = torch.arange(len(triples), device=triples.device) >= len(along)
-        heads, tails = inputs.heads[triples], inputs.tails[triples]
-        sources, targets = torch.where(is_inverse, tails, heads), torch.where(is_inverse, heads, tails)
-        return _Edges(triples, sources, targets, is_inverse)
-
-    def _scores(self, inputs: GrowInputs, edges: _Edges, entities: Tensor) -> Tensor:
-        """Return score(c_ij), (num_edges,). Each of the four parts is projected once, not once per edge."""
-        sources, source_of = torch.unique(edges.sources, return_inverse=True)
-        targets, target_of = torch.unique(edges.targets, return_inverse=True)
-        of_source = self.score_source(entities[sources])
-        of_source = of_source + self.score_question(inputs.questions)[inputs.question_of[sources]]
-        either_way = torch.cat(
-            [self.score_relation(inputs.relations), self.score_relation(inputs.relations + self.inverse)]
-        )
-        relation_of = inputs.relation_of[edges.triples] + edges.is_inverse * len(inputs.relations)
-        hidden = of_source.index_select(0, source_of)
-        hidden = hidden + self.score_target(entities[targets]).index_select(0, target_of)
-        hidden = hidden + either_way.index_select(0, relation_of)
-        scores: Tensor = self.score_out(hidden if self.score == "linear" else hidden.relu())
-        return scores.squeeze(1)
-
-    def _kept(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
-        """Return which edges survive pruning, (num_edges,)."""
-        options = self.options
-        if options.pruning == "none":
-            return torch.ones_like(edges.is_inverse)
-        if options.pruning == "top-k":
-            return among_best(attention, edges.sources, len(inputs.is_topic), options.top_k)
-        low = torch.nonzero(attention <= options.sigma).squeeze(1)
-        questions = inputs.question_of[edges.sources[low]]
-        left = among_best(attention[low], questions, len(inputs.questions), options.budget)
-        return torch.ones_like(edges.is_inverse).index_fill(0, low[~left], False)
-
-    def _updated(self, entities: Tensor, edges: _Edges, attention: Tensor) -> Tensor:
-        """Return h'_i = W1 h_i + W2 Σ_j α_ji h_j (equation 4) for the entities at either end of the edges."""
-        places, of = torch.unique(torch.cat([edges.targets, edges.sources]), return_inverse=True)
-        messages = attention[:, None] * entities.index_select(0, edges.sources)
-        heard = entities.new_zeros(len(places), entities.shape[1])
-        heard = heard.index_add(0, of[: len(edges.targets)], messages)
-        changed = self.update_own(entities.index_select(0, places)) + self.update_neighbours(heard)
-        return entities.index_copy(0, places, changed)
-
-
-TRIPLES_PER_HOP = 5
-"""The paper's: the reader gets 5 · c triples."""
-NO_HOPS = 0
-TIE_BREAK = 1e-3
-"""Ties in accuracy go to the lower cross-entropy."""
 
 
 class HopPredictor(nn.Module):
@@ -400,7 +398,7 @@ class HopObjective(Shuffled[HopPredictor, int]):
         options: TrainingOptions,
         batch_size: int,
     ) -> None:
-        self._train, self._dev = (_known_hops(sets, network.max_hops) for sets in (train, dev))
+        self._train, self._dev = (_select_known_hops(sets, network.max_hops) for sets in (train, dev))
         super().__init__(network, range(len(self._train[1])), options, batch_size)
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
@@ -423,7 +421,7 @@ class HopObjective(Shuffled[HopPredictor, int]):
         return {ACCURACY: accuracy, MAJORITY: majority, "choose_by": accuracy - TIE_BREAK * loss}
 
 
-def _known_hops(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:
+def _select_known_hops(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:
     """Return the vectors of the questions with known hops, and their hops."""
     hops = [torch.from_numpy(hops_of(each.graphs, max_hops)) for each in sets]
     questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])

@@ -17,12 +17,12 @@ from torch.nn.functional import binary_cross_entropy
 from ..training.loop import Shuffled
 from ..training.objective import Figures, NothingToLearnError
 from .config import CHOOSE_AT, RECALL_AT, RETRIEVER_FIGURES, GrilConfig
-from .network import CLAMP, EncodedQuestions, GraphRetriever, GrowInputs, Grown, logit
+from .network import CLAMP, EncodedQuestions, GraphRetriever, GrowInputs, GrownSubgraph, logit
 
 TIE_BREAK = 1e-3
 
 
-def graph_supervision(grown: Grown, inputs: GrowInputs, on_path: Tensor) -> Tensor:
+def graph_supervision(grown: GrownSubgraph, inputs: GrowInputs, on_path: Tensor) -> Tensor:
     """Return the loss of a batch, a scalar.
 
     on_path: (num_nodes,) 1 for entities on a shortest path from a topic to an answer. Unseen entities do not count, as
@@ -32,7 +32,7 @@ def graph_supervision(grown: Grown, inputs: GrowInputs, on_path: Tensor) -> Tens
     seen = torch.zeros_like(inputs.is_topic)
     seen = seen.index_fill(0, inputs.heads[grown.is_seen], True).index_fill(0, inputs.tails[grown.is_seen], True)
     seen = seen & ~inputs.is_topic
-    losses = binary_cross_entropy(grown.reached.clamp(CLAMP, 1 - CLAMP), on_path, reduction="none") * seen
+    losses = binary_cross_entropy(grown.entity_probability.clamp(CLAMP, 1 - CLAMP), on_path, reduction="none") * seen
     questions = inputs.question_of
     total = losses.new_zeros(num_questions).index_add(0, questions, losses)
     count = losses.new_zeros(num_questions).index_add(0, questions, seen.to(losses.dtype))
@@ -88,7 +88,7 @@ def score_triples(
         for encoded in sets:
             for question in range(len(encoded.graphs)):
                 grown = network(encoded.inputs([question]))
-                scores = logit(grown.probabilities).cpu().numpy()
+                scores = logit(grown.path_probability).cpu().numpy()
                 yield scores, encoded.graphs.is_positive[encoded.graphs.triples_of(question)]
 
 

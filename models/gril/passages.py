@@ -35,7 +35,7 @@ class Passage:
 
 
 @dataclass(slots=True)
-class Written:
+class EncodedPassage:
     """A passage's token ids without the graph token, which follows the first. mentions: candidate (its place in the
     passage's `candidates`), first token and one after the last.
     """
@@ -44,7 +44,7 @@ class Written:
     mentions: list[tuple[int, int, int]] = field(default_factory=list)
 
 
-def write_passage(
+def encode_passage(
     passage: Passage,
     tokenise: Tokenise,
     begin: int,
@@ -53,7 +53,7 @@ def write_passage(
     *,
     has_text: bool,
     after: str = "",
-) -> Written:
+) -> EncodedPassage:
     """Return a passage as tokens: [begin] question [separate] head → relation → tail ; … [separate].
 
     Triples come in their order, as many as fit whole. Without text only the names of the candidates are written (ours:
@@ -62,9 +62,9 @@ def write_passage(
     """
     place = {name: number for number, name in enumerate(passage.candidates)}
     added = [*tokenise(after)[: max_tokens // 4], separate] if after else []
-    asked = tokenise(passage.question)
+    questions = tokenise(passage.question)
     most = max_tokens // 2 if has_text or passage.candidates else max_tokens - 2 - len(added)
-    found = Written([begin, *asked[-most:], separate, *added])
+    found = EncodedPassage([begin, *questions[-most:], separate, *added])
     rows: Sequence[Sequence[int | str]] = (
         [(head, ARROW, relation, ARROW, tail, END) for head, relation, tail in passage.triples]
         if has_text
@@ -96,7 +96,7 @@ MAX_ANSWERS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReaderTarget:
     """What is known about a question beside its subgraph. answers: names of the right answers, which need not be in any
     graph. options: of a multiple-choice question, for which `right` is the place of the right one.
     """
@@ -107,7 +107,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReaderQuestion:
     """A question with the passage its reader gets. is_right: (num_candidates,). num_answers: right answers in its
     subgraph, in the passage or not.
     """
@@ -115,11 +115,11 @@ class Asked:
     passage: Passage
     is_right: tuple[bool, ...]
     num_answers: int
-    wanted: Wanted
+    wanted: ReaderTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ReaderOutput:
     """A reader's output: the probability of each candidate, which are right, and the number of right answers."""
 
     scores: Floats
@@ -129,7 +129,7 @@ class Judged:
 
 class JointReader(Protocol):
     """A reader φ that is trained with a retriever, an `nn.Module`. tokens: the graph token of each question,
-    (num_asked, width); None for a reader without. precision: autocast type; None for the type of its weights.
+    (num_questions, width); None for a reader without. precision: autocast type; None for the type of its weights.
     """
 
     @property
@@ -137,21 +137,23 @@ class JointReader(Protocol):
         """Width of its embeddings."""
         ...
 
-    def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
+    def loss(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> Tensor:
         """Return the mean of −log P(a | G_s, q) over the answerable questions, a scalar."""
         ...
 
-    def judged(
-        self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> list[Judged]:
+    def outputs(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[ReaderOutput]:
         """Return its output for each question."""
         ...
 
-    def pretrained(self) -> Sequence[Tensor]:
+    def pretrained_parameters(self) -> Sequence[Tensor]:
         """Return the pretrained parameters, and those of a LoRA: they get the lower learning rate."""
         ...
 
-    def learned(self) -> Mapping[str, Tensor]:
+    def trained_weights(self) -> Mapping[str, Tensor]:
         """Return the weights that training changes."""
         ...
 
@@ -167,10 +169,10 @@ class BackboneTexts:
         self._tokenizer: Any = backbone.tokenizer
         self._tokens: dict[str, list[int]] = {}
 
-    def written(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> Written:
+    def written(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> EncodedPassage:
         """Return a passage as tokens; see `write_passage`."""
         tokenizer = self._tokenizer
-        return write_passage(
+        return encode_passage(
             passage,
             self._tokenised,
             tokenizer.cls_token_id,

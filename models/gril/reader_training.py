@@ -23,22 +23,22 @@ from torch import Tensor, nn
 from ..training.loop import Shuffled
 from ..training.objective import Figures, ParameterGroup
 from .config import F1, HITS, GrilConfig, JointOptions
-from .network import CLAMP, TRIPLES_PER_HOP, EncodedQuestions, GraphRetriever, GrowInputs, Grown, HopPredictor
+from .network import CLAMP, TRIPLES_PER_HOP, EncodedQuestions, GraphRetriever, GrowInputs, GrownSubgraph, HopPredictor
 from .objective import graph_supervision
-from .passages import Asked, Bools, Floats, JointReader, Judged, Passage, Wanted
+from .passages import Bools, Floats, JointReader, Passage, ReaderOutput, ReaderQuestion, ReaderTarget
 from .scoring import Bridge, mask_of
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class JointOutcome:
     """The outcome of a batch: the grown subgraph, the reader's questions with their graph tokens, and the parts of the
     loss.
     """
 
-    grown: Grown
-    asked: list[Asked]
+    grown: GrownSubgraph
+    reader_questions: list[ReaderQuestion]
     tokens: Tensor | None
     losses: dict[str, Tensor]
 
@@ -57,7 +57,7 @@ class JointNetwork(nn.Module):
         bridge: Bridge,
         reader: JointReader,
         options: JointOptions,
-        wanted: Mapping[str, Wanted] | None = None,
+        wanted: Mapping[str, ReaderTarget] | None = None,
     ) -> None:
         super().__init__()
         self.retriever, self.bridge = retriever, bridge
@@ -71,68 +71,70 @@ class JointNetwork(nn.Module):
         questions: Sequence[int],
         num_triples: Sequence[int],
         precision: torch.dtype | None = None,
-    ) -> Read:
+    ) -> JointOutcome:
         """Return the outcome of some questions, with its loss. num_triples: given to the reader, per question."""
         options = self.options
-        grown, inputs, asked, tokens, given = self._asked(encoded, questions, num_triples)
-        losses = {"reading": self.reader.loss(asked, tokens, precision)}
+        grown, inputs, reader_questions, tokens, given_rows = self._build_questions(encoded, questions, num_triples)
+        losses = {"reading": self.reader.loss(reader_questions, tokens, precision)}
         if options.graph_supervision:
             losses["graph"] = graph_supervision(grown, inputs, encoded.on_path(questions))
         if options.prior_weight:
             _, triples = encoded.rows(questions)
-            chosen = torch.from_numpy(np.isin(triples, np.concatenate(given))).to(grown.reached.device)
-            prior = -grown.probabilities[chosen].clamp(min=CLAMP).log()
+            chosen = torch.from_numpy(np.isin(triples, np.concatenate(given_rows))).to(grown.entity_probability.device)
+            prior = -grown.path_probability[chosen].clamp(min=CLAMP).log()
             losses["prior"] = options.prior_weight * prior.sum() / max(len(prior), 1)
-        return Read(grown, asked, tokens, losses)
+        return JointOutcome(grown, reader_questions, tokens, losses)
 
-    def judged(
+    def outputs(
         self,
         encoded: EncodedQuestions,
         questions: Sequence[int],
         num_triples: Sequence[int],
         precision: torch.dtype | None = None,
-    ) -> list[Judged]:
+    ) -> list[ReaderOutput]:
         """Return the reader's output for some questions."""
-        _, _, asked, tokens, _ = self._asked(encoded, questions, num_triples)
-        found: list[Judged] = self.reader.judged(asked, tokens, precision)
+        _, _, reader_questions, tokens, _ = self._build_questions(encoded, questions, num_triples)
+        found: list[ReaderOutput] = self.reader.outputs(reader_questions, tokens, precision)
         return found
 
-    def learned(self) -> dict[str, Tensor]:
+    def trained_weights(self) -> dict[str, Tensor]:
         """Return the weights that training changes, not copies."""
         parts = {"retriever": self.retriever.state_dict(), "bridge": self.bridge.state_dict()}
-        parts["reader"] = dict(self.reader.learned())
+        parts["reader"] = dict(self.reader.trained_weights())
         return {f"{name}.{key}": weight for name, part in parts.items() for key, weight in part.items()}
 
-    def _asked(
+    def _build_questions(
         self, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
-    ) -> tuple[Grown, GrowInputs, list[Asked], Tensor | None, list[Ints]]:
+    ) -> tuple[GrownSubgraph, GrowInputs, list[ReaderQuestion], Tensor | None, list[Ints]]:
         inputs = encoded.inputs(questions, supervised=self.training and self.options.graph_supervision)
         grown = self.retriever(inputs)
         tokens = None
         if self.options.token:
             mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
             tokens = self.bridge(grown, inputs, mask)
-        given = choose_triples(grown, encoded, questions, num_triples)
-        asked = [self.asked_of(encoded, question, rows) for question, rows in zip(questions, given, strict=True)]
-        return grown, inputs, asked, tokens, given
+        given_rows = choose_triples(grown, encoded, questions, num_triples)
+        reader_questions = [
+            self.build_question(encoded, question, rows) for question, rows in zip(questions, given_rows, strict=True)
+        ]
+        return grown, inputs, reader_questions, tokens, given_rows
 
-    def asked_of(self, encoded: EncodedQuestions, question: int, rows: Ints) -> Asked:
+    def build_question(self, encoded: EncodedQuestions, question: int, rows: Ints) -> ReaderQuestion:
         """Return a question with the passage its reader gets."""
         graphs = encoded.graphs
-        passage, nodes = passage_of(encoded, question, rows)
+        passage, nodes = build_passage(encoded, question, rows)
         is_answer = graphs.is_answer[graphs.nodes_of(question)]
         wanted = self._wanted.get(graphs.texts.ids[question])
         if wanted is None:
             texts = graphs.text_of[graphs.nodes_of(question)][is_answer].tolist()
-            wanted = Wanted(tuple(dict.fromkeys(graphs.texts.entities[place] for place in texts if place >= 0)))
-        return Asked(passage, tuple(graphs.is_answer[nodes].tolist()), int(is_answer.sum()), wanted)
+            wanted = ReaderTarget(tuple(dict.fromkeys(graphs.texts.entities[place] for place in texts if place >= 0)))
+        return ReaderQuestion(passage, tuple(graphs.is_answer[nodes].tolist()), int(is_answer.sum()), wanted)
 
 
 def choose_triples(
-    grown: Grown, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
+    grown: GrownSubgraph, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
 ) -> list[Ints]:
     """Return, for each question, the rows of the triples that the reader gets: the most probable seen ones."""
-    probabilities = grown.probabilities.detach().cpu().numpy()
+    probabilities = grown.path_probability.detach().cpu().numpy()
     seen = grown.is_seen.cpu().numpy()
     given: list[Ints] = []
     start = 0
@@ -146,7 +148,7 @@ def choose_triples(
     return given
 
 
-def passage_of(encoded: EncodedQuestions, question: int, rows: Ints) -> tuple[Passage, Ints]:
+def build_passage(encoded: EncodedQuestions, question: int, rows: Ints) -> tuple[Passage, Ints]:
     """Return a question's passage, and the node of each candidate: the named ends of the triples except topics."""
     graphs = encoded.graphs
     texts = graphs.texts
@@ -180,12 +182,12 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
     ) -> None:
         self._train, self._dev, self._config = train, dev, config
         self._numbers = {id(each): numbers_of_triples(hops, each, config) for each in (*train, *dev)}
-        questions = [(place, question) for place, each in enumerate(train) for question in self._asked(each)]
+        questions = [(place, question) for place, each in enumerate(train) for question in self._select_questions(each)]
         super().__init__(network, questions, config.joint_training, config.batch_size)
 
     def groups(self) -> list[ParameterGroup]:
         """Return the reader's pretrained parameters, and all other parameters, which are new."""
-        inside = {id(parameter) for parameter in self.network.reader.pretrained()}
+        inside = {id(parameter) for parameter in self.network.reader.pretrained_parameters()}
         learning = [p for p in self.network.parameters() if p.requires_grad]
         parts = [[p for p in learning if (id(p) in inside) is within] for within in (True, False)]
         rates = (self.training.learning_rate, self.training.head_learning_rate)
@@ -193,7 +195,7 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
 
     def saved(self) -> Mapping[str, Tensor]:
         """Return the trained weights; of a LoRA only its factors."""
-        return self.network.learned()
+        return self.network.trained_weights()
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the mean loss of a batch of questions."""
@@ -209,30 +211,30 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
 
     def evaluate(self) -> Figures:
         """Return Hits@1 and F1 on dev, F1 at the best of `SHARES`."""
-        found = self.judged()
+        found = self.outputs()
         hits = float(np.mean([hit(each.scores, each.is_right) for each in found])) if found else 0.0
         f1: float = max(f1_at(share, found) for share in SHARES)
         return {HITS: hits, F1: f1, "choose_by": hits + TIE_BREAK * f1}
 
     def best_share(self) -> float:
         """Return the one of `SHARES` with the best F1 on dev; ties go to the highest."""
-        found = self.judged()
+        found = self.outputs()
         best: float = max(SHARES, key=lambda share: (f1_at(share, found), share))
         return best
 
-    def judged(self) -> list[Judged]:
+    def outputs(self) -> list[ReaderOutput]:
         """Return the reader's output for each dev question."""
-        found: list[Judged] = []
+        found: list[ReaderOutput] = []
         size = self._config.batch_size
         with torch.no_grad():
             for encoded in self._dev:
-                asked = self._asked(encoded)
-                for batch in (asked[start : start + size] for start in range(0, len(asked), size)):
+                selected = self._select_questions(encoded)
+                for batch in (selected[start : start + size] for start in range(0, len(selected), size)):
                     numbers = [self._numbers[id(encoded)][each] for each in batch]
-                    found += self.network.judged(encoded, batch, numbers, self.training.dtype)
+                    found += self.network.outputs(encoded, batch, numbers, self.training.dtype)
         return found
 
-    def _asked(self, encoded: EncodedQuestions) -> list[int]:
+    def _select_questions(self, encoded: EncodedQuestions) -> list[int]:
         """Return the questions to train and evaluate on: multiple-choice ones, and those with an answer in their
         subgraph.
         """
@@ -261,14 +263,16 @@ def hit(scores: Floats, right: Bools) -> bool:
 
 def is_answer(scores: Floats, share: float) -> Bools:
     """Return which candidates are answers: those with at least this fraction of the best one's probability."""
-    said: Bools = (scores > 0) & (scores >= share * scores.max(initial=0.0))
-    return said
+    is_predicted: Bools = (scores > 0) & (scores >= share * scores.max(initial=0.0))
+    return is_predicted
 
 
-def f1_at(share: float, found: Sequence[Judged]) -> float:
+def f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
     """Return the mean F1 of the answers at a fraction."""
     figures = []
     for each in found:
-        said = is_answer(each.scores, share)
-        figures.append(2 * int((said & each.is_right).sum()) / max(int(said.sum()) + each.num_answers, 1))
+        is_predicted = is_answer(each.scores, share)
+        figures.append(
+            2 * int((is_predicted & each.is_right).sum()) / max(int(is_predicted.sum()) + each.num_answers, 1)
+        )
     return float(np.mean(figures)) if figures else 0.0

@@ -44,19 +44,24 @@ def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
     return OF_BACKBONE[options.reads](backbone, options.max_tokens, has_text=options.text)
 
 
-def open_reader(said: ReaderDescription, folder: Path, device: str = "cpu") -> JointReader:
+def open_reader(description: ReaderDescription, folder: Path, device: str = "cpu") -> JointReader:
     """Return the reader stored in `folder`; a writing reader is its language model, by name, with a LoRA."""
     weights: dict[str, Tensor] = read_weights(folder)
-    if said.reads == "writing":
+    if description.reads == "writing":
         from ..language.lora import load_language_model, restore_adapter
         from .writing import WritingReader
 
         writer = WritingReader(
-            load_language_model(said.name, device=device, fetch=False), said.lora, said.max_tokens, has_text=said.text
+            load_language_model(description.name, device=device, fetch=False),
+            description.lora,
+            description.max_tokens,
+            has_text=description.text,
         )
         restore_adapter(writer.language_model, weights)
         return writer.eval()
-    reader = OF_BACKBONE[said.reads](open_stored(said.name, folder), said.max_tokens, has_text=said.text)
+    reader = OF_BACKBONE[description.reads](
+        open_stored(description.name, folder), description.max_tokens, has_text=description.text
+    )
     known = reader.state_dict()
     reader.load_state_dict({name: each for name, each in weights.items() if name in known})
     return reader.eval()
@@ -66,7 +71,7 @@ def write_reader(reader: JointReader, part: Path) -> None:
     """Write a reader into the folder of its part."""
     if isinstance(reader, PointingReader | ChoosingReader):
         describe_backbone(reader.backbone, part)
-    write_weights(reader.learned(), part)
+    write_weights(reader.trained_weights(), part)
 
 
 Tokens = Sequence[Sequence[float]]
@@ -117,4 +122,4 @@ class ReaderModel:
     def _tensor(self, tokens: Tokens) -> Tensor | None:
         if not self.description.token:
             return None
-        return torch.tensor(tokens, dtype=torch.float32).to(self._reader.pretrained()[0].device)
+        return torch.tensor(tokens, dtype=torch.float32).to(self._reader.pretrained_parameters()[0].device)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from ..reg_triple.network import TripleColumns
 from ..text.vectors import TextVectors
 from .config import GrilDescription
-from .network import GraphRetriever, GrowInputs, Grown, concrete_mask, logit
+from .network import GraphRetriever, GrowInputs, GrownSubgraph, concrete_mask, logit
 
 TINY = 1e-9
 
@@ -36,7 +36,7 @@ class Bridge(nn.Module):
         self.inner = nn.Linear(hidden, inner)
         self.out = nn.Linear(inner, width)
 
-    def forward(self, grown: Grown, inputs: GrowInputs, mask: Tensor) -> Tensor:
+    def forward(self, grown: GrownSubgraph, inputs: GrowInputs, mask: Tensor) -> Tensor:
         """Return the graph token of each question, (num_questions, width). mask: M, (num_triples,)."""
         shares = self.shares(grown, inputs, mask)
         pooled = grown.entities.new_zeros(len(inputs.questions), grown.entities.shape[1])
@@ -44,16 +44,16 @@ class Bridge(nn.Module):
         token: Tensor = self.out(torch.sigmoid(self.inner(pooled)))
         return token
 
-    def shares(self, grown: Grown, inputs: GrowInputs, mask: Tensor) -> Tensor:
+    def shares(self, grown: GrownSubgraph, inputs: GrowInputs, mask: Tensor) -> Tensor:
         """Return A, (num_nodes,), which sums to 1 over each question with a topic."""
         entities, seen = grown.entities, grown.is_seen
         ends = torch.cat([inputs.heads[seen], inputs.tails[seen]])
         others = torch.cat([inputs.tails[seen], inputs.heads[seen]])
         weights = torch.cat([mask[seen], mask[seen]])
         own = self.own(entities).squeeze(1)
-        heard = torch.zeros_like(own).index_add(0, ends, weights * self.neighbours(entities).squeeze(1)[others])
+        messages = torch.zeros_like(own).index_add(0, ends, weights * self.neighbours(entities).squeeze(1)[others])
         total = torch.zeros_like(own).index_add(0, ends, weights)
-        scores = own + heard / total.clamp(min=TINY)
+        scores = own + messages / total.clamp(min=TINY)
         weight = inputs.is_topic.to(own.dtype).scatter_reduce(0, ends, weights, "amax")
         weight = torch.where(inputs.is_topic, torch.ones_like(weight), weight)
         questions = inputs.question_of
@@ -65,10 +65,10 @@ class Bridge(nn.Module):
         return shares
 
 
-def mask_of(grown: Grown, temperature: float, *, is_sampled: bool) -> Tensor:
+def mask_of(grown: GrownSubgraph, temperature: float, *, is_sampled: bool) -> Tensor:
     """Return M over all triples, 0 for unseen ones: sampled in training, the median at inference."""
-    noise = torch.rand_like(grown.probabilities) if is_sampled else None
-    return concrete_mask(grown.probabilities, temperature, noise) * grown.is_seen
+    noise = torch.rand_like(grown.path_probability) if is_sampled else None
+    return concrete_mask(grown.path_probability, temperature, noise) * grown.is_seen
 
 
 Bools = npt.NDArray[np.bool_]
@@ -84,12 +84,12 @@ class GrownTriples:
     logits: Floats
     is_seen: Bools
     is_kept: Bools
-    grown: Grown
+    grown: GrownSubgraph
     tokens: tuple[tuple[float, ...], ...]
 
 
 class GrilModel:
-    """Grows subgraphs with a checkpoint. Threads take turns. `vectors` come from the encoder it was trained with."""
+    """Grows subgraphs with a checkpoint; threads take turns. `vectors` must come from its training's encoder."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class GrilModel:
                 mask = mask_of(grown, self.description.grow.temperature, is_sampled=False)
                 tokens = self._bridge(grown, inputs, mask).float().cpu().tolist()
             return GrownTriples(
-                logit(grown.probabilities).float().cpu().numpy(),
+                logit(grown.path_probability).float().cpu().numpy(),
                 grown.is_seen.cpu().numpy(),
                 grown.is_kept.cpu().numpy(),
                 grown,
@@ -128,10 +128,10 @@ class GrilModel:
         names = list(dict.fromkeys(columns.names))
         place = {name: number for number, name in enumerate(names)}
         text_of = np.array([place[name] for name in columns.names], dtype=np.int64)
-        of_names = self._encoded(names)
+        of_names = self._encode(names)
         return GrowInputs(
-            questions=self._tensor(self._encoded(columns.questions)),
-            relations=self._tensor(self._encoded(columns.relations)),
+            questions=self._tensor(self._encode(columns.questions)),
+            relations=self._tensor(self._encode(columns.relations)),
             entities=self._tensor(of_names[text_of]),
             is_named=self._tensor(np.array([name is not None for name in columns.names], dtype=np.bool_)),
             is_topic=self._tensor(columns.is_topic),
@@ -142,7 +142,7 @@ class GrilModel:
             tails=self._tensor(columns.tails),
         )
 
-    def _encoded(self, texts: Sequence[str | None]) -> Floats:
+    def _encode(self, texts: Sequence[str | None]) -> Floats:
         nothing = np.zeros(self.description.dimension, dtype=np.float32)
         rows = [nothing if text is None else self._vectors.sentence(text) for text in texts]
         return np.stack(rows) if rows else np.zeros((0, self.description.dimension), dtype=np.float32)

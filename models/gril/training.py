@@ -21,97 +21,10 @@ from ..training.trainer import fit_calibration
 from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, ReaderDescription
 from .network import EncodedQuestions, GraphRetriever, HopModel, HopObjective, HopPredictor
 from .objective import RetrieverObjective, score_triples
-from .passages import JointReader, Wanted
+from .passages import JointReader, ReaderTarget
 from .reader_training import JointNetwork, JointObjective
 from .readers import ReaderModel, new_reader, open_reader, write_reader
 from .scoring import Bridge, GrilModel
-
-
-def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:
-    """Return a checkpoint's retriever after checking every file's hash; raise `CheckpointError` if one is damaged."""
-    description = check_checkpoint(folder, GrilDescription, _parts)
-    with readable(folder):
-        network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
-        network.load_state_dict(read_weights(folder / RETRIEVER))
-    return description, network.eval().to(torch.device(device))
-
-
-def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescription, HopPredictor]:
-    """Return a checkpoint's hop predictor; raise `CheckpointError` if it is damaged."""
-    description = check_checkpoint(folder, GrilDescription, _parts)
-    with readable(folder):
-        network = HopPredictor(description.dimension, description.hidden, description.max_hops)
-        network.load_state_dict(read_weights(folder / HOPS))
-    return description, network.eval().to(torch.device(device))
-
-
-def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
-    """Return a checkpoint's bridge; raise `CheckpointError` if it has no reader or is damaged."""
-    description, reader = _with_reader(folder)
-    with readable(folder):
-        network = Bridge(description.hidden, reader.inner, reader.width)
-        network.load_state_dict(read_weights(folder / BRIDGE))
-    return network.eval().to(torch.device(device))
-
-
-def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, JointReader]:
-    """Return a checkpoint's reader; raise `CheckpointError` if there is none, it is damaged, or its language model is
-    unavailable.
-    """
-    description, said = _with_reader(folder)
-    try:
-        with readable(folder):
-            reader: Any = open_reader(said, folder / READER, device)
-    except CausalLMError as error:
-        raise CheckpointError(f"{folder}: {error}") from error
-    moved: JointReader = reader.to(torch.device(device))
-    return description, moved
-
-
-def _with_reader(folder: Path) -> tuple[GrilDescription, ReaderDescription]:
-    description = check_checkpoint(folder, GrilDescription, _parts)
-    if description.reader is None:
-        raise CheckpointError(
-            f"{folder}: expected a checkpoint with a reader, found only a retriever: train one with `lodestar train "
-            "gril --reader all-MiniLM-L6-v2`"
-        )
-    return description, description.reader
-
-
-def _parts(description: GrilDescription) -> tuple[str, ...]:
-    return GrilDescription.parts if description.reader else (RETRIEVER, HOPS)
-
-
-class GrilCheckpoint:
-    """An open checkpoint: retriever, hop predictor and reader, each read at first use.
-
-    Each raises `CheckpointError` for a damaged file; `reader` also for a checkpoint without one.
-    """
-
-    def __init__(self, folder: Path, opening: Opening) -> None:
-        self._folder = folder
-        self._opening = opening
-        self.description = check_checkpoint(folder, GrilDescription, _parts)
-
-    @cached_property
-    def retriever(self) -> GrilModel:
-        """The retriever."""
-        description, network = read_graph_retriever(self._folder, self._opening.device)
-        has_token = description.reader is not None and description.reader.token
-        bridge = read_bridge(self._folder, self._opening.device) if has_token else None
-        return GrilModel(description, network, self._opening.vectors_of(description), bridge)
-
-    @cached_property
-    def hops(self) -> HopModel:
-        """The hop predictor."""
-        description, network = read_hop_predictor(self._folder, self._opening.device)
-        return HopModel(network, self._opening.vectors_of(description))
-
-    @cached_property
-    def reader(self) -> ReaderModel:
-        """The reader."""
-        return ReaderModel(*read_reader(self._folder, self._opening.device))
-
 
 PHASE, HOP_PHASE, JOINT_PHASE = "graph retriever", "hops", "reader"
 OF_PHASES = {"training", "hop_training", "joint", "joint_training"}
@@ -193,17 +106,17 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
     return Training(phases, outcome)
 
 
-def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, Wanted]:
+def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, ReaderTarget]:
     """Return the reader's targets by question id.
 
     Raises `NothingToLearnError` for a multiple-choice question without options, or whose right answer is none of them.
     """
-    found: dict[str, Wanted] = {}
+    found: dict[str, ReaderTarget] = {}
     for question in labels:
         names = tuple(dict.fromkeys(question.answers))
         if config.joint.reads != "choosing":
             if config.joint.open_domain or question.all_named:
-                found[question.id] = Wanted(names)
+                found[question.id] = ReaderTarget(names)
             continue
         right = [place for place, option in enumerate(question.options) if option in names]
         if len(right) != 1:
@@ -211,7 +124,7 @@ def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict
                 f"{question.set_name}, question {question.id}: expected options with the right answer among them, "
                 f"found {len(question.options)} options and {len(right)} of them right: train with --reads pointing"
             )
-        found[question.id] = Wanted(names, question.options, right[0])
+        found[question.id] = ReaderTarget(names, question.options, right[0])
     return found
 
 
@@ -237,3 +150,89 @@ def _describe_reader(objective: JointObjective, config: GrilConfig) -> ReaderDes
         options.reads,
         options.lora,
     )
+
+
+class GrilCheckpoint:
+    """An open checkpoint: retriever, hop predictor and reader, each read at first use.
+
+    Each raises `CheckpointError` for a damaged file; `reader` also for a checkpoint without one.
+    """
+
+    def __init__(self, folder: Path, opening: Opening) -> None:
+        self._folder = folder
+        self._opening = opening
+        self.description = check_checkpoint(folder, GrilDescription, _parts)
+
+    @cached_property
+    def retriever(self) -> GrilModel:
+        """The retriever."""
+        description, network = read_graph_retriever(self._folder, self._opening.device)
+        has_token = description.reader is not None and description.reader.token
+        bridge = read_bridge(self._folder, self._opening.device) if has_token else None
+        return GrilModel(description, network, self._opening.vectors_of(description), bridge)
+
+    @cached_property
+    def hops(self) -> HopModel:
+        """The hop predictor."""
+        description, network = read_hop_predictor(self._folder, self._opening.device)
+        return HopModel(network, self._opening.vectors_of(description))
+
+    @cached_property
+    def reader(self) -> ReaderModel:
+        """The reader."""
+        return ReaderModel(*read_reader(self._folder, self._opening.device))
+
+
+def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:
+    """Return a checkpoint's retriever after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    description = check_checkpoint(folder, GrilDescription, _parts)
+    with readable(folder):
+        network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
+        network.load_state_dict(read_weights(folder / RETRIEVER))
+    return description, network.eval().to(torch.device(device))
+
+
+def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescription, HopPredictor]:
+    """Return a checkpoint's hop predictor; raise `CheckpointError` if it is damaged."""
+    description = check_checkpoint(folder, GrilDescription, _parts)
+    with readable(folder):
+        network = HopPredictor(description.dimension, description.hidden, description.max_hops)
+        network.load_state_dict(read_weights(folder / HOPS))
+    return description, network.eval().to(torch.device(device))
+
+
+def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
+    """Return a checkpoint's bridge; raise `CheckpointError` if it has no reader or is damaged."""
+    description, reader = _with_reader(folder)
+    with readable(folder):
+        network = Bridge(description.hidden, reader.inner, reader.width)
+        network.load_state_dict(read_weights(folder / BRIDGE))
+    return network.eval().to(torch.device(device))
+
+
+def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, JointReader]:
+    """Return a checkpoint's reader; raise `CheckpointError` if there is none, it is damaged, or its language model is
+    unavailable.
+    """
+    description, reader_description = _with_reader(folder)
+    try:
+        with readable(folder):
+            reader: Any = open_reader(reader_description, folder / READER, device)
+    except CausalLMError as error:
+        raise CheckpointError(f"{folder}: {error}") from error
+    moved: JointReader = reader.to(torch.device(device))
+    return description, moved
+
+
+def _with_reader(folder: Path) -> tuple[GrilDescription, ReaderDescription]:
+    description = check_checkpoint(folder, GrilDescription, _parts)
+    if description.reader is None:
+        raise CheckpointError(
+            f"{folder}: expected a checkpoint with a reader, found only a retriever: train one with `lodestar train "
+            "gril --reader all-MiniLM-L6-v2`"
+        )
+    return description, description.reader
+
+
+def _parts(description: GrilDescription) -> tuple[str, ...]:
+    return GrilDescription.parts if description.reader else (RETRIEVER, HOPS)

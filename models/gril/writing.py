@@ -24,7 +24,7 @@ from torch.nn.functional import cross_entropy
 from ..language.causal_lm import ChosenLogprobs
 from ..language.lora import LanguageModel, adapter_weights, with_lora
 from ..training.objective import LoraOptions
-from .passages import ARROW, MAX_ANSWERS, UNNAMED_TEXT, Asked, Judged, Passage
+from .passages import ARROW, MAX_ANSWERS, UNNAMED_TEXT, Passage, ReaderOutput, ReaderQuestion
 
 BETWEEN = " | "
 IGNORED = -100
@@ -54,18 +54,20 @@ class WritingReader(nn.Module):
         """Width of its embeddings."""
         return int(self._embeddings.weight.shape[1])
 
-    def loss(self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None) -> Tensor:
+    def loss(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> Tensor:
         """Return the mean of −log P over the answers' tokens; 0 without a gradient if no question has answers."""
-        taught = [place for place, each in enumerate(asked) if each.wanted.answers]
-        if not taught:
+        answerable = [place for place, each in enumerate(questions) if each.wanted.answers]
+        if not answerable:
             nothing: Tensor = self._embeddings.weight.new_zeros(())
             return nothing
-        prompts = [self._prompt(asked[place].passage) for place in taught]
-        answers = [self._ids(BETWEEN.join(asked[place].wanted.answers[:MAX_ANSWERS])) for place in taught]
+        prompts = [self._prompt(questions[place].passage) for place in answerable]
+        answers = [self._ids(BETWEEN.join(questions[place].wanted.answers[:MAX_ANSWERS])) for place in answerable]
         answers = [[*ids, self._end] for ids in answers]
-        graph_tokens = None if tokens is None else tokens[taught]
+        graph_tokens = None if tokens is None else tokens[answerable]
         with torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
-            embedded, seen = self._embedded(prompts, answers, graph_tokens)
+            embedded, seen = self._embed(prompts, answers, graph_tokens)
             logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
         labels = torch.full(seen.shape, IGNORED, device=self._device)
         shift = 0 if graph_tokens is None else 1
@@ -78,17 +80,19 @@ class WritingReader(nn.Module):
         counts = (labels[:, 1:] != IGNORED).sum(dim=1)
         return (losses.sum(dim=1) / counts).mean()
 
-    def judged(
-        self, asked: Sequence[Asked], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> list[Judged]:
+    def outputs(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[ReaderOutput]:
         """Return the written names as candidates, the first as the best; a name is right if it matches, case aside."""
-        found = []
-        for each, reply in zip(asked, self.replies([each.passage for each in asked], tokens, precision), strict=True):
+        results = []
+        for each, reply in zip(
+            questions, self.replies([each.passage for each in questions], tokens, precision), strict=True
+        ):
             right = {name.casefold() for name in each.wanted.answers}
             scores = np.linspace(1.0, 0.9, len(reply.names), dtype=np.float32)
             is_right = np.array([name.casefold() in right for name in reply.names], dtype=np.bool_)
-            found.append(Judged(scores, is_right, len(right)))
-        return found
+            results.append(ReaderOutput(scores, is_right, len(right)))
+        return results
 
     def replies(
         self, passages: Sequence[Passage], tokens: Tensor | None, precision: torch.dtype | None = None
@@ -103,26 +107,26 @@ class WritingReader(nn.Module):
             pad_token_id=self._tokenizer.pad_token_id,
             eos_token_id=self._end,
         )
-        found = []
+        results = []
         for place, passage in enumerate(passages):
             graph_tokens = None if tokens is None else tokens[place : place + 1]
             chosen = ChosenLogprobs()
             with torch.no_grad(), torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
-                embedded, seen = self._embedded([self._prompt(passage)], [[]], graph_tokens)
+                embedded, seen = self._embed([self._prompt(passage)], [[]], graph_tokens)
                 written = self.language_model.generate(
                     inputs_embeds=embedded, attention_mask=seen, generation_config=config, logits_processor=[chosen]
                 )
             text = self._tokenizer.decode(written[0], skip_special_tokens=True)
             names = dict.fromkeys(name for part in text.split("|") if (name := " ".join(part.split())))
             logprobs = chosen.by_row()[0]
-            found.append(WrittenReply(tuple(names), math.exp(sum(logprobs) / max(len(logprobs), 1))))
-        return found
+            results.append(WrittenReply(tuple(names), math.exp(sum(logprobs) / max(len(logprobs), 1))))
+        return results
 
-    def pretrained(self) -> Sequence[Tensor]:
+    def pretrained_parameters(self) -> Sequence[Tensor]:
         """Return the LoRA's parameters."""
         return [parameter for parameter in self.language_model.parameters() if parameter.requires_grad]
 
-    def learned(self) -> Mapping[str, Tensor]:
+    def trained_weights(self) -> Mapping[str, Tensor]:
         """Return the LoRA's factors by name."""
         return adapter_weights(self.language_model)
 
@@ -144,7 +148,7 @@ class WritingReader(nn.Module):
         device: torch.device = self._embeddings.weight.device
         return device
 
-    def _embedded(
+    def _embed(
         self, prompts: Sequence[list[int]], answers: Sequence[list[int]], tokens: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """Return embeddings, (num_prompts, length, width), and the attention mask, padded on the right."""
@@ -169,15 +173,15 @@ class WritingReader(nn.Module):
             f" {ARROW} ".join((passage.names[head] or UNNAMED_TEXT, relation, passage.names[tail] or UNNAMED_TEXT))
             for head, relation, tail in (passage.triples if self.has_text else ())
         ]
-        budget = self.max_tokens - len(self._rendered(passage.question, ()))
+        budget = self.max_tokens - len(self._render(passage.question, ()))
         kept = 0
         while kept < len(facts) and (budget := budget - len(self._ids(facts[kept] + "\n"))) > 0:
             kept += 1
-        while len(ids := self._rendered(passage.question, facts[:kept])) > self.max_tokens and kept:
+        while len(ids := self._render(passage.question, facts[:kept])) > self.max_tokens and kept:
             kept -= 1
         return ids
 
-    def _rendered(self, question: str, facts: Sequence[str]) -> list[int]:
+    def _render(self, question: str, facts: Sequence[str]) -> list[int]:
         lines = "\n".join(facts)
         told = f"Facts:\n{lines}\n\n" if facts else ""
         text = f"{told}Question: {question}\nAnswer with names, separated by{BETWEEN.rstrip()}"

@@ -1,1 +1,1 @@
-"""Language models that learn here: a causal LM of Hugging Face with a LoRA on top."""
+"""Run causal language models of Hugging Face locally, and train LoRAs on them."""

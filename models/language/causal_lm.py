@@ -82,7 +82,7 @@ class CausalLM:
         """The most tokens of prompt and reply together."""
         return int(getattr(self._model.config.get_text_config(), "max_position_embeddings", 2**31))
 
-    def rendered(self, messages: Messages) -> str:
+    def render(self, messages: Messages) -> str:
         """Return the model's input text: the chat template filled, or the contents line by line for a model without
         one.
         """
@@ -100,13 +100,13 @@ class CausalLM:
         goes_on: called at every layer of every token; once it returns false the reply is dropped. Raises
         `PromptTooLongError` for a prompt beyond the model's context, `StoppedError` for a stopped reply.
         """
-        texts = [self.rendered(messages) for messages in conversations]
+        texts = [self.render(messages) for messages in conversations]
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
         replies: dict[int, Reply] = {}
         with self._turn, self._stoppable(goes_on):
             for start in range(0, len(order), self.batch_size):
                 batch = order[start : start + self.batch_size]
-                replies.update(zip(batch, self._replied([texts[i] for i in batch], max_tokens), strict=True))
+                replies.update(zip(batch, self._generate([texts[i] for i in batch], max_tokens), strict=True))
         return [replies[number] for number in range(len(texts))]
 
     @contextmanager
@@ -133,11 +133,11 @@ class CausalLM:
 
         from .attention import record_last_row
 
-        text = self.rendered(messages)
+        text = self.render(messages)
         content = messages[-1]["content"]
         start = text.rfind(content.strip()) - (len(content) - len(content.lstrip()))
         with self._turn, torch.inference_mode(), _as_error(f"{self.name!r} cannot show its attention"):
-            encoded = self._encoded([text], offsets=True, room=1)
+            encoded = self._encode([text], offsets=True, room=1)
             offsets = encoded.pop("offset_mapping")[0].numpy()
             inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
             with record_last_row(layer) as row:
@@ -182,7 +182,7 @@ class CausalLM:
     def _options(self) -> dict[str, Any]:
         return {"trust_remote_code": False, "local_files_only": Path(self.name).is_dir()}
 
-    def _encoded(self, texts: Sequence[str], *, room: int, offsets: bool = False) -> dict[str, torch.Tensor]:
+    def _encode(self, texts: Sequence[str], *, room: int, offsets: bool = False) -> dict[str, torch.Tensor]:
         """Return the inputs of a batch, padded on the left; raise if a prompt does not leave `room` tokens."""
         encoded = self._tokenizer(
             list(texts),
@@ -200,14 +200,14 @@ class CausalLM:
             )
         return dict(encoded)
 
-    def _replied(self, texts: Sequence[str], max_tokens: int) -> Iterator[Reply]:
+    def _generate(self, texts: Sequence[str], max_tokens: int) -> Iterator[Reply]:
         import torch
         from transformers import GenerationConfig
 
-        encoded = self._encoded(texts, room=max_tokens)
+        encoded = self._encode(texts, room=max_tokens)
         inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
-        given = self._model.generation_config.eos_token_id
-        ends = given if isinstance(given, list) else [] if given is None else [given]
+        stop_ids = self._model.generation_config.eos_token_id
+        ends = stop_ids if isinstance(stop_ids, list) else [] if stop_ids is None else [stop_ids]
         config = GenerationConfig(  # type: ignore[no-untyped-call]
             do_sample=False,
             num_beams=1,

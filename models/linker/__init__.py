@@ -1,1 +1,1 @@
-"""The trained linker."""
+"""The trained entity linker."""

@@ -1,1 +1,1 @@
-"""ReG@Entity."""
+"""ReG@Entity: a graph neural network that scores entities."""

@@ -1,4 +1,4 @@
-"""Options of a training of ReG@Entity, with defaults and ranges, and what its checkpoint says of itself."""
+"""Configure the training of ReG@Entity, and describe its checkpoint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..training.objective import TrainingOptions, check_ranges
 
 @dataclass(frozen=True, slots=True)
 class EntityConfig(ScorerConfig):
-    """num_layers: of the network, each of which exchanges messages between all entities of a subgraph."""
+    """num_layers: rounds of message passing between all entities of a subgraph."""
 
     hidden: int = 64
     training: TrainingOptions = field(
@@ -33,9 +33,10 @@ PART = "gnn"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityDescription(ScorerDescription):
-    """What ``reg-entity.json`` says.
+    """The fields of ``reg-entity.json``.
 
-    degrees: the histogram that scales messages, of the training graphs: how many nodes are in 0, 1, 2 … triples.
+    degrees: the degree histogram of the training graphs, which scales messages: how many nodes are in 0, 1, 2 …
+    triples.
     """
 
     kind: ClassVar[str] = "reg-entity"

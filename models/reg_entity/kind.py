@@ -1,4 +1,4 @@
-"""ReG@Entity as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+"""Register ReG@Entity as a kind of model: how it is described, trained and opened."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def _about(description: EntityDescription) -> tuple[str, str]:
         "Scores the entities of a question's subgraph, after ReG@Entity (principal neighbourhood aggregation over text "
         f"embeddings and directional distance encodings). Encoder: `{description.encoder}`, not trained; supervision: "
         f"{description.supervision}.",
-        "Use it with `lodestar ask --recipe reg-entity --checkpoint FOLDER`, on the graph it was trained on. A triple "
-        "is worth the mean of its two entities. The figures below are the share of right triples, and of right "
-        "answers, among the best k of each dev question.",
+        "Use it with `lodestar ask --recipe reg-entity --checkpoint FOLDER`, on the graph it was trained on. A "
+        "triple's score is the mean of its two entities' scores. The figures below are the share of right triples, "
+        "and of right answers, among the best k of each dev question.",
     )
 
 
 KIND: ModelKind[EntityConfig, EntityDescription, QuestionGraphs, EntityModel] = ModelKind(
     name="reg-entity",
     title="ReG entity scorer",
-    summary="Train ReG's scorer of entities on the subgraphs of questions.",
+    summary="Train ReG's entity scorer on the subgraphs of questions.",
     learns_from=SUBGRAPHS,
     config=EntityConfig,
     description=EntityDescription,

@@ -1,9 +1,9 @@
-"""ReG@Entity: score every entity of a question's subgraph.
+"""Score every entity of a question's subgraph: ReG@Entity.
 
-ReG, appendix D.3: PNA scores entities by equation 34, and a triple is worth the mean of what its two entities are.
+ReG, appendix D.3: PNA scores entities by equation 34, and a triple's score is the mean of its two entities' scores.
 
-Deviations: messages go along the triples and against them, and carry the words of their relation, which the paper's do
-not; without them a name alone would say what a question asks for.
+Deviations: messages go both ways along triples, and carry the words of their relation, which the paper's do not;
+without them only names could match what the question asks for.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from .config import EntityDescription
 
 AGGREGATORS = ("mean", "min", "max", "std")
 SCALERS = ("identity", "amplification", "attenuation")
-"""Of a message by log(degree + 1) over the mean of that in the training graphs, and by its inverse (equation 5)."""
+"""Scale a message by log(degree + 1) over its mean in the training graphs, and by the inverse (equation 5)."""
 
 
 class EntityScorer(nn.Module):
     """dimension: of the text vectors. distance_width: of the encodings. hidden: units of a layer. degrees: how many
-    nodes of the training graphs take part in 0, 1, 2 … triples."""
+    nodes of the training graphs are in 0, 1, 2 … triples.
+    """
 
     def __init__(
         self, dimension: int, distance_width: int, hidden: int, num_layers: int, degrees: Sequence[int]
@@ -74,12 +75,12 @@ def node_questions(inputs: TripleInputs) -> Tensor:
 
 
 def triple_logits(of_nodes: Tensor, inputs: TripleInputs) -> Tensor:
-    """Return what triples are worth: the mean of their two entities, (num_triples,)."""
+    """Return the logits of triples, (num_triples,): the means of their two entities' logits."""
     return (of_nodes[inputs.heads] + of_nodes[inputs.tails]) / 2
 
 
 class EntityModel:
-    """Scores triples with a checkpoint. Threads take turns; `vectors` are of the encoder that it was trained with."""
+    """Scores triples with a checkpoint. Threads take turns; `vectors` must come from its training's encoder."""
 
     def __init__(self, description: EntityDescription, network: EntityScorer, vectors: TextVectors) -> None:
         self.description = description

@@ -1,6 +1,6 @@
-"""Train ReG@Entity and write its checkpoint.
+"""Train ReG@Entity and read its checkpoint.
 
-Right are the entities of right triples.
+The right entities are those of right triples.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .network import EntityScorer, node_questions, triple_logits
 
 
 def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescription, EntityScorer]:
-    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
+    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
     description = check_checkpoint(folder, EntityDescription, lambda _: (PART,))
     with readable(folder):
         network = EntityScorer(
@@ -36,7 +36,9 @@ def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescrip
 
 
 class EntityObjective(SubgraphObjective):
-    """An `Objective`. A question's whole subgraph exchanges messages, its right and some wrong entities are judged."""
+    """An `Objective`. Messages pass through a question's whole subgraph; the loss covers its right and some wrong
+    entities.
+    """
 
     def __init__(
         self, network: EntityScorer, train: Sequence[EncodedGraphs], dev: Sequence[EncodedGraphs], config: EntityConfig
@@ -47,7 +49,7 @@ class EntityObjective(SubgraphObjective):
     def logits_and_labels(
         self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
     ) -> tuple[Tensor, Tensor]:
-        """Return the logits of some entities of the questions, and which of them are right."""
+        """Return the logits of some entities of the questions, and which are right."""
         rows = [np.arange(span.start, span.stop) for span in map(encoded.graphs.triples_of, questions)]
         inputs = encoded.inputs(questions, rows)
         is_right = right_entities(inputs, encoded.labels(rows))
@@ -57,13 +59,13 @@ class EntityObjective(SubgraphObjective):
         for number, question in enumerate(questions):
             wrong = np.flatnonzero((asked == number) & ~right)
             if len(wrong) > self._num_negatives:
-                wrong = self.drawn(place, question).choice(wrong, self._num_negatives, replace=False)
+                wrong = self.generator(place, question).choice(wrong, self._num_negatives, replace=False)
             chosen += [np.flatnonzero((asked == number) & right), np.sort(wrong)]
         nodes = torch.from_numpy(np.concatenate(chosen)).to(inputs.heads.device)
         return network(inputs)[nodes], is_right[nodes].float()
 
     def triple_scores(self, inputs: TripleInputs) -> Tensor:
-        """Return what the triples of a question are worth."""
+        """Return the scores of a question's triples."""
         return triple_logits(self.network(inputs), inputs)
 
 

@@ -1,1 +1,1 @@
-"""ReG@Path."""
+"""ReG@Path: a small decoder of relation paths."""

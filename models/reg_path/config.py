@@ -1,4 +1,4 @@
-"""Options of a training of ReG@Path's decoder, with defaults and ranges, and what its checkpoint says of itself."""
+"""Configure the training of ReG@Path's decoder, and describe its checkpoint."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from ..training.description import ModelDescription
 from ..training.objective import TrainingOptions, check_ranges
 
 FIGURES = ("log_likelihood", "first_right")
-"""Figures of a checkpoint: the mean log-likelihood of a right path, and the share of dev questions of whose candidates,
-the chains that leave its topics, a right one is the likeliest."""
+"""Figures of a checkpoint: the mean log-likelihood of a right path, and the share of dev questions whose likeliest
+candidate (of the chains that leave its topics) is right.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PathConfig:
-    """encoder: of texts, by name or path; it stays as it is. hidden: units of the decoder. batch_size: paths a step."""
+    """encoder: text encoder, by name or path; it is not trained. hidden: units of the decoder. batch_size: paths per
+    step.
+    """
 
     encoder: str = "all-MiniLM-L6-v2"
     hidden: int = 256
@@ -42,7 +45,7 @@ PART = "decoder"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathDescription(ModelDescription):
-    """What ``reg-path.json`` says. dimension: of the encoder's vectors. supervision: what chose the right paths."""
+    """The fields of ``reg-path.json``. dimension: of the encoder's vectors. supervision: what chose the right paths."""
 
     kind: ClassVar[str] = "reg-path"
     parts: ClassVar[tuple[str, ...]] = (PART,)

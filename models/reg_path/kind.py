@@ -1,4 +1,4 @@
-"""ReG@Path's small decoder as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+"""Register ReG@Path's small decoder as a kind of model: how it is described, trained and opened."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _about(description: PathDescription) -> tuple[str, str]:
 KIND: ModelKind[PathConfig, PathDescription, Pool, PathModel] = ModelKind(
     name="reg-path",
     title="ReG path decoder",
-    summary="Train ReG's writer of relation paths on the candidate pools of questions: a small decoder, or with "
+    summary="Train ReG's relation path generator on the candidate pools of questions: a small decoder, or with "
     "--model a LoRA on a language model.",
     learns_from=POOLS,
     config=PathConfig,

@@ -1,8 +1,8 @@
-"""ReG@Path: decode relation paths step by step.
+"""Decode relation paths step by step: ReG@Path.
 
-P(path | question) = Π P(relation | question, relations before) · P(END | question, path), as ReG@Path's language model
-has it (appendix D.3). Our own in its place: a question is the encoder's vector of it, a token is a relation in a
-direction, known by the vector of its words, so that relations that were not learned from have a probability too.
+P(path | question) = Π P(relation | question, relations before) · P(END | question, path), as in ReG@Path's language
+model (appendix D.3). Ours, in place of the language model: the question is its encoder vector; a token is a relation
+with its direction, represented by the vector of its words, so that unseen relations have a probability, too.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ INVERSE = "^"
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """texts: of each token. tokens: by relation as it is walked, ``^`` before one from tail to head."""
+    """texts: of each token. tokens: by relation and direction; ``^`` marks an inverse step (tail to head)."""
 
     texts: tuple[str, ...]
     tokens: Mapping[str, int] = field(repr=False)
 
     @classmethod
     def of(cls, words: Mapping[str, RelationWords]) -> Vocabulary:
-        """Return the tokens of relations, by name."""
+        """Return the tokens of relations by name."""
         steps = {f"{INVERSE * inverse}{name}": (name, bool(inverse)) for name in words for inverse in (0, 1)}
         texts = (verbalise_hop((Directed(words[name], inverse),)) for name, inverse in steps.values())
         return cls(
@@ -44,14 +44,14 @@ class Vocabulary:
         )
 
     def written(self, paths: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
-        """Return paths as tokens, (num_paths, max_length); raise `KeyError` for a relation that there is not."""
+        """Return paths as tokens, (num_paths, max_length); raise `KeyError` for an unknown relation."""
         found = np.full((len(paths), max(map(len, paths), default=0)), NO_TOKEN, dtype=np.int64)
         for row, path in zip(found, paths, strict=True):
             row[: len(path)] = [self.tokens[step] for step in path]
         return found
 
     def knows(self, path: Sequence[str]) -> bool:
-        """Whether all relations of a path are there."""
+        """Whether all relations of a path are known."""
         return all(step in self.tokens for step in path)
 
 
@@ -72,7 +72,7 @@ class PathDecoder(nn.Module):
         self.state_out = nn.Linear(2 * hidden, hidden)
 
     def forward(self, questions: Tensor, tokens: Tensor, paths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the log-probability of each path as the beginning of one, and of it as a whole one, (num_paths,) each.
+        """Return the log-probability of each path as a prefix, and as a whole path, (num_paths,) each.
 
         questions: (num_paths, dimension). tokens: (num_tokens, dimension), of each relation and direction. paths:
         (num_paths, max_length) tokens, `NO_TOKEN` after a path's end.
@@ -82,7 +82,7 @@ class PathDecoder(nn.Module):
         written = torch.cat([self.to_token(tokens), self.end[None]])
         state = asked.new_zeros(len(paths), self.cell.hidden_size)
         before = self.start.expand(len(paths), -1)
-        begun = asked.new_zeros(len(paths))
+        prefix = asked.new_zeros(len(paths))
         ended = asked.new_zeros(len(paths))
         lengths = (paths != NO_TOKEN).sum(1)
         for place in range(paths.shape[1] + 1):
@@ -92,19 +92,19 @@ class PathDecoder(nn.Module):
             ended = torch.where(lengths == place, log_probabilities[:, -1], ended)
             if place < paths.shape[1]:
                 token = paths[:, place].clamp(min=0)
-                said = log_probabilities.gather(1, token[:, None]).squeeze(1)
-                begun = begun + torch.where(paths[:, place] != NO_TOKEN, said, 0.0)
+                chosen = log_probabilities.gather(1, token[:, None]).squeeze(1)
+                prefix = prefix + torch.where(paths[:, place] != NO_TOKEN, chosen, 0.0)
                 before = read[token]
-        return begun, begun + ended
+        return prefix, prefix + ended
 
 
 Floats = npt.NDArray[np.float32]
 AT_A_TIME = 512
-"""Paths, each of which has a probability for every token."""
+"""Paths per block; each has a probability for every token."""
 
 
 class PathModel:
-    """Scores paths over a graph's relations. Threads take turns; `vectors` are of the encoder of its training."""
+    """Scores paths over a graph's relations. Threads take turns; `vectors` must come from its training's encoder."""
 
     def __init__(self, description: PathDescription, network: PathDecoder, vectors: TextVectors) -> None:
         self.description = description
@@ -114,29 +114,29 @@ class PathModel:
 
     def tokens(self, vocabulary: Vocabulary) -> Tensor:
         """Return the vectors of a vocabulary, (num_tokens, dimension)."""
-        return self._encoded(vocabulary.texts)
+        return self._encode(vocabulary.texts)
 
     def score(self, questions: Sequence[str], paths: npt.NDArray[np.int64], tokens: Tensor) -> tuple[Floats, Floats]:
-        """Return the log-probability of each path as the beginning of one, and of it as a whole one.
+        """Return the log-probability of each path as a prefix, and as a whole path.
 
-        questions: masked, of each path. paths: (num_paths, max_length), see `Vocabulary.written`.
+        questions: the masked question of each path. paths: (num_paths, max_length), see `Vocabulary.written`.
         """
         if not len(paths):
             return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=np.float32)
         texts = list(dict.fromkeys(questions))
         row = {text: place for place, text in enumerate(texts)}
         with self._turn, torch.no_grad():
-            encoded = self._encoded(texts)
+            encoded = self._encode(texts)
             asked = torch.tensor([row[text] for text in questions], device=tokens.device)
             written = torch.from_numpy(paths).to(tokens.device)
             found = [
                 self._network(encoded[asked[at : at + AT_A_TIME]], tokens, written[at : at + AT_A_TIME])
                 for at in range(0, len(paths), AT_A_TIME)
             ]
-        begun, whole = (torch.cat(parts).float().cpu().numpy() for parts in zip(*found, strict=True))
-        return begun, whole
+        prefix, whole = (torch.cat(parts).float().cpu().numpy() for parts in zip(*found, strict=True))
+        return prefix, whole
 
-    def _encoded(self, texts: Sequence[str]) -> Tensor:
+    def _encode(self, texts: Sequence[str]) -> Tensor:
         self.vectors.encode(texts)
         stacked = np.stack([self.vectors.sentence(text) for text in texts])
         return torch.from_numpy(stacked).to(self._network.start.device)

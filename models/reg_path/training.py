@@ -1,4 +1,4 @@
-"""Train ReG@Path's decoder and write its checkpoint."""
+"""Train ReG@Path's decoder and read its checkpoint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .network import PathDecoder, Vocabulary
 
 
 def read_path_decoder(folder: Path, device: str = "cpu") -> tuple[PathDescription, PathDecoder]:
-    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
+    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
     description = check_checkpoint(folder, PathDescription, lambda _: (PART,))
     with readable(folder):
         network = PathDecoder(description.dimension, description.hidden)
@@ -34,8 +34,9 @@ def read_path_decoder(folder: Path, device: str = "cpu") -> tuple[PathDescriptio
 
 @dataclass(frozen=True, slots=True)
 class PathExample:
-    """A question, by its id, with candidate paths from one of its topics. topic: its name. masked: the text without
-    it."""
+    """A question, by its id, with candidate paths from one of its topics. topic: its name. masked: the question without
+    it.
+    """
 
     question: str
     text: str
@@ -50,7 +51,7 @@ Pair = tuple[PathExample, tuple[str, ...]]
 
 
 def examples_of(pools: Sequence[Pool], vocabulary: Vocabulary) -> list[PathExample]:
-    """Return what can be learned from pools: of each question and topic the chains that leave it."""
+    """Return the training examples of pools: for each question and topic, the chains that leave it."""
     return [
         example
         for pool in pools
@@ -125,13 +126,13 @@ class PathObjective(Shuffled[nn.Module, Pair]):
                 yield example, self.log_likelihoods(self.network, pairs).tolist()
 
     def calibration_pairs(self) -> list[tuple[float, float]]:
-        """Return score and rightness of each dev example's likeliest candidate."""
+        """Return score and correctness of each dev example's likeliest candidate."""
         best = [(example, scores, int(np.argmax(scores))) for example, scores in self.ranked()]
         return [(scores[at], float(example.is_right[at])) for example, scores, at in best]
 
 
 class DecoderObjective(PathObjective):
-    """Of the small decoder: questions and relations by an encoder's vectors, each encoded once."""
+    """Trains the small decoder on an encoder's vectors of questions and relations, each encoded once."""
 
     def __init__(
         self,
@@ -151,7 +152,7 @@ class DecoderObjective(PathObjective):
         self._tokens = torch.from_numpy(encode(vocabulary.texts)).to(device)
 
     def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
-        """Return what the decoder says."""
+        """Return the decoder's log-likelihoods."""
         rows = torch.tensor([self._row[example.masked] for example, _ in pairs], device=self._questions.device)
         written = torch.from_numpy(self._vocabulary.written([path for _, path in pairs])).to(rows.device)
         whole: Tensor = network(self._questions[rows], self._tokens, written)[1]

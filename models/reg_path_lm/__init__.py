@@ -1,1 +1,1 @@
-"""ReG@Path written by a language model."""
+"""ReG@Path with a language model that writes relation paths."""

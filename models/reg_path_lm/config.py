@@ -1,4 +1,4 @@
-"""Options of a training of ReG@Path's language model with their ranges, and what its checkpoint says."""
+"""Configure the training of ReG@Path's language model, and describe its checkpoint."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..training.objective import LoraOptions, TrainingOptions, check_ranges
 
 @dataclass(frozen=True, slots=True)
 class PlanConfig:
-    """model: a causal LM of Hugging Face, by name or folder. batch_size: paths a step. num_candidates: chains of a dev
-    question that are judged, its right ones among them.
+    """model: a causal LM of Hugging Face, by name or folder. batch_size: paths per step. num_candidates: chains scored
+    per dev question, including its right ones.
 
-    Eight epochs are the paper's (appendix E); the rate is what is usual for LoRA, as the paper's is not given.
+    Eight epochs are the paper's (appendix E). The paper does not give the rate; this one is usual for LoRA.
     """
 
     model: str = ""
@@ -43,9 +43,9 @@ PART = "adapter"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDescription(ModelDescription):
-    """What ``reg-path-lm.json`` says.
+    """The fields of ``reg-path-lm.json``.
 
-    model: where the language model was, by name or folder. model_fingerprint: of its weights. supervision: what chose
+    model: name or folder of the language model at training. model_fingerprint: of its weights. supervision: what chose
     the right paths.
     """
 

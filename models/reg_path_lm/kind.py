@@ -1,4 +1,4 @@
-"""ReG@Path's language model as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+"""Register ReG@Path's language model as a kind of model: how it is described, trained and opened."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _about(description: PlanDescription) -> tuple[str, str]:
 KIND: ModelKind[PlanConfig, PlanDescription, Pool, PlanModel] = ModelKind(
     name="reg-path-lm",
     title="ReG path writer",
-    summary="Train a LoRA on a language model that writes relation paths, on the candidate pools of questions.",
+    summary="Train a language model's LoRA to write relation paths, on the candidate pools of questions.",
     learns_from=POOLS,
     config=PlanConfig,
     description=PlanDescription,
@@ -50,7 +50,7 @@ KIND: ModelKind[PlanConfig, PlanDescription, Pool, PlanModel] = ModelKind(
     about=_about,
     figures=FIGURES,
     options=(
-        TrainingOption("--model", "Causal language model that learns a LoRA, by Hugging Face name or folder.", "model"),
+        TrainingOption("--model", "Causal language model to train a LoRA on, by Hugging Face name or folder.", "model"),
         TrainingOption("--lora-rank", "Rank of the LoRA (default: 8).", "lora.rank", int),
     ),
     examples=("lodestar train reg-path-lm --dataset train.jsonl.gz --dev dev.jsonl.gz --out writer --model FOLDER",),

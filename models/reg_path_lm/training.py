@@ -1,4 +1,4 @@
-"""Train the LoRA that writes relation paths and write its checkpoint."""
+"""Train the LoRA that writes relation paths, and read its checkpoint."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from .writing import PlanText, log_probabilities
 def read_plan_writer(
     folder: Path, model: str = "", device: str = "cpu"
 ) -> tuple[PlanDescription, LanguageModel, nn.Module]:
-    """Return a checkpoint, every file of it checked, with its language model and that network with the LoRA.
+    """Return a checkpoint after checking every file, with its language model and the network with the LoRA.
 
-    model: where the language model is, if not where it was. Raises `CheckpointError` for a damaged checkpoint, a
-    language model that cannot be had, or another one.
+    model: where the language model is, if it has moved. Raises `CheckpointError` for a damaged checkpoint, or a
+    language model that is unavailable or another one.
     """
     description = check_checkpoint(folder, PlanDescription, lambda _: (PART,))
     try:
@@ -48,7 +48,7 @@ def read_plan_writer(
 
 
 class PlanObjective(PathObjective):
-    """An `Objective` of which the LoRA alone learns and is saved."""
+    """An `Objective` that trains and saves only the LoRA."""
 
     def __init__(
         self,
@@ -68,11 +68,11 @@ class PlanObjective(PathObjective):
         self._text = text
 
     def saved(self) -> Mapping[str, Tensor]:
-        """Return the LoRA."""
+        """Return the LoRA's weights."""
         return adapter_weights(self.network)
 
     def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
-        """Return what the language model says, a batch at a time."""
+        """Return the language model's log-likelihoods, batch by batch."""
         text, size = self._text, self.batch_size
         found = []
         for start in range(0, len(pairs), size):
@@ -84,7 +84,7 @@ class PlanObjective(PathObjective):
 
 
 def limit_candidates(example: PathExample, most: int) -> PathExample:
-    """Return an example with at most so many candidates, its right ones first."""
+    """Return an example with at most this many candidates, its right ones first."""
     order = sorted(range(len(example.paths)), key=lambda number: not example.is_right[number])[:most]
     return PathExample(
         example.question,
@@ -102,7 +102,7 @@ PHASE = "path writer"
 def writer_training(config: PlanConfig, inputs: Inputs[Pool]) -> Training:
     """Return the training of the LoRA. `inputs.beside`: the `Vocabulary` of the graph's relations.
 
-    Its objective raises `CausalLMError` for a language model that cannot be loaded.
+    Its objective raises `CausalLMError` if the language model cannot be loaded.
     """
     vocabulary: Vocabulary = inputs.beside
     learned: list[tuple[PlanObjective, str]] = []

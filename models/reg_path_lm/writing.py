@@ -1,8 +1,8 @@
 """Have a language model write relation paths that exist in the graph.
 
-RoG's form, which ReG@Path has (appendix D.3). Deviations: the path ends with the model's end token, and the marks are
-written in the tokens that the model has, so that no embedding is new and all that learns is the LoRA. Every piece is
-cut into tokens by itself: a path has the same tokens wherever it stands.
+The form is RoG's, as in ReG@Path (appendix D.3). Deviations: the path ends with the model's end token, and existing
+tokens spell the marks, so that no embedding is new and only the LoRA is trained. Every piece is tokenised alone: a path
+has the same tokens in every context.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PlanText:
 
     def __init__(self, tokenizer: Any, vocabulary: Vocabulary) -> None:
         if tokenizer.eos_token_id is None:
-            raise CausalLMError("the language model's tokenizer has no end token: expected one, to end a path with")
+            raise CausalLMError("the language model's tokenizer has no end token: expected one to end a path with")
         self.end = int(tokenizer.eos_token_id)
         self.padding = int(tokenizer.pad_token_id)
         self._tokenizer = tokenizer
@@ -41,19 +41,19 @@ class PlanText:
         self._of_step: dict[str, Tokens] = {}
 
     def prompt(self, question: str, topic: str) -> Tokens:
-        """Return what the model reads before it writes a path from a topic, by its name."""
+        """Return the prompt for a path from a topic, given by its name."""
         text = PROMPT.format(question=question[:MAX_QUESTION_CHARS], topic=topic)
         tokens = tuple(self._tokenizer(text)["input_ids"])
         return tokens[:-1] if tokens[-1] == self.end else tokens
 
     def step(self, step: str) -> Tokens:
-        """Return the tokens of a relation as it is walked."""
+        """Return the tokens of a relation with its direction."""
         if step not in self._of_step:
             self._of_step[step] = self._pieces(f" {self._vocabulary.texts[self._vocabulary.tokens[step]]}")
         return self._of_step[step]
 
     def path(self, steps: Sequence[str]) -> Tokens:
-        """Return the tokens of a path, without its end."""
+        """Return the tokens of a path without the end token."""
         found: Tokens = ()
         for number, step in enumerate(steps):
             found += (self.separator if number else ()) + self.step(step)
@@ -64,7 +64,7 @@ class PlanText:
 
 
 class Trie:
-    """Closed at its dead ends: after what begins no sequence nothing may follow."""
+    """A prefix tree of token sequences."""
 
     def __init__(self, sequences: Iterable[Sequence[int]]) -> None:
         self._root: dict[int, Any] = {}
@@ -74,7 +74,7 @@ class Trie:
                 node = node.setdefault(token, {})
 
     def after(self, written: Iterable[int]) -> list[int]:
-        """Return the tokens that may follow, none after a whole sequence or what is the beginning of none."""
+        """Return the tokens that may follow; none after a whole sequence or a prefix of none."""
         node = self._root
         for token in written:
             if token not in node:
@@ -86,7 +86,7 @@ class Trie:
 def log_probabilities(
     network: nn.Module, prompts: Sequence[Tokens], paths: Sequence[Tokens], end: int, padding: int
 ) -> tuple[Tensor, Tensor]:
-    """Return Σ ln P(token | prompt, tokens before) of each path, without its end and with it, (num_paths,) each."""
+    """Return Σ ln P(token | prompt, tokens before) of each path, without and with the end token, (num_paths,) each."""
     device = next(network.parameters()).device
     length = max(len(prompt) + len(path) for prompt, path in zip(prompts, paths, strict=True))
     tokens = torch.full((len(paths), length), padding, dtype=torch.long)
@@ -98,20 +98,20 @@ def log_probabilities(
     begun, whole = [], []
     for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
         first, after = len(prompt), len(prompt) + len(path)
-        said = logits[row, first - 1 : after].float().log_softmax(dim=-1)
-        written = said[:-1].gather(1, tokens[row, first:after, None].to(device)).sum()
+        log_probabilities_of = logits[row, first - 1 : after].float().log_softmax(dim=-1)
+        written = log_probabilities_of[:-1].gather(1, tokens[row, first:after, None].to(device)).sum()
         begun.append(written)
-        whole.append(written + said[-1, end])
+        whole.append(written + log_probabilities_of[-1, end])
     return torch.stack(begun), torch.stack(whole)
 
 
 AT_A_TIME = 8
-"""Prefixes that are written on from together, each with all its beams."""
+"""The number of prefixes to expand together, each with all its beams."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What is written on: the relations that were walked from a topic for a question. offered: those that lead on."""
+    """A prefix to expand: the relations from a topic of a question. offered: the relations that can follow."""
 
     question: str
     topic: str
@@ -119,8 +119,8 @@ class Prefix:
     offered: tuple[str, ...]
 
 
-Written = Mapping[str, tuple[float, float]]
-"""The relations that were written, each with the log-probability of the whole path up to it, without END and with."""
+ScoredRelations = Mapping[str, tuple[float, float]]
+"""The written relations with the log-probability of the path up to them, without END and with it."""
 
 
 class PlanModel:
@@ -133,31 +133,31 @@ class PlanModel:
         self._turn = threading.RLock()
 
     def text(self, vocabulary: Vocabulary) -> PlanText:
-        """Return how paths over these relations are written."""
+        """Return the tokens of paths over these relations."""
         return PlanText(self._tokenizer, vocabulary)
 
-    def write(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[Written]:
-        """Return, of the relations offered to each prefix, the `num_beams` that a beam search writes, scored.
+    def write(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[ScoredRelations]:
+        """Return, for each prefix, the `num_beams` offered relations that a beam search writes, with scores.
 
-        The search is constrained to a trie of what is offered: no other relation can be written, and where nothing is
-        offered nothing is. Relations with the same words are written as one, and have the same score.
+        A trie of the offered relations constrains the search: it can write no other relation, and none if none is
+        offered. Relations with the same words are written as one, and get the same score.
         """
-        found: list[Written] = [{} for _ in prefixes]
+        found: list[ScoredRelations] = [{} for _ in prefixes]
         asked = [number for number, prefix in enumerate(prefixes) if prefix.offered]
         with self._turn, torch.inference_mode():
             for start in range(0, len(asked), AT_A_TIME):
                 batch = asked[start : start + AT_A_TIME]
-                chosen = self._chosen([prefixes[number] for number in batch], text, num_beams)
+                chosen = self._beam_search([prefixes[number] for number in batch], text, num_beams)
                 for number, steps in zip(batch, chosen, strict=True):
-                    found[number] = self._scored(prefixes[number], steps, text)
+                    found[number] = self._score(prefixes[number], steps, text)
         return found
 
-    def _chosen(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[list[str]]:
+    def _beam_search(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[list[str]]:
         """Return what a constrained beam search writes."""
         from transformers import GenerationConfig
 
         of_tokens = [_by_tokens(prefix, text) for prefix in prefixes]
-        ends = ((text.end,), (text.separator[0], text.end))  # a path ends here, or goes on
+        ends = ((text.end,), (text.separator[0], text.end))  # a path ends or continues here
         tries = [Trie((*tokens, *end) for tokens in each for end in ends) for each in of_tokens]
         beginnings = [_beginning(prefix, text) for prefix in prefixes]
         length = max(map(len, beginnings))
@@ -166,7 +166,7 @@ class PlanModel:
         device = next(self._network.parameters()).device
 
         def allowed(row: int, tokens: torch.Tensor) -> list[int]:
-            return tries[row].after(tokens[length:].tolist()) or [text.end]  # a beam that is dead ends, at -inf
+            return tries[row].after(tokens[length:].tolist()) or [text.end]  # a dead beam ends, with score -inf
 
         config = GenerationConfig(  # type: ignore[no-untyped-call]
             do_sample=False,
@@ -190,7 +190,7 @@ class PlanModel:
             for place, each in enumerate(of_tokens)
         ]
 
-    def _scored(self, prefix: Prefix, steps: Sequence[str], text: PlanText) -> Written:
+    def _score(self, prefix: Prefix, steps: Sequence[str], text: PlanText) -> ScoredRelations:
         prompt = text.prompt(prefix.question, prefix.topic)
         distinct = {text.path((*prefix.path, step)): None for step in steps}
         if not distinct:
@@ -213,7 +213,7 @@ def _by_tokens(prefix: Prefix, text: PlanText) -> dict[Tokens, list[str]]:
 
 
 def _steps(rows: Sequence[Sequence[int]], of_tokens: Mapping[Tokens, list[str]], text: PlanText) -> list[str]:
-    """Return the relations that were written, in the order of the beams, each once."""
+    """Return the written relations in beam order, without duplicates."""
     found: dict[str, None] = {}
     for row in rows:
         written = tuple(row[: row.index(text.end)] if text.end in row else row)

@@ -1,1 +1,1 @@
-"""ReG@Triple."""
+"""ReG@Triple: an MLP that scores triples."""

@@ -1,4 +1,4 @@
-"""Options of a training of ReG's scorers of subgraphs with their ranges, and what its checkpoint says."""
+"""Configure the training of ReG's subgraph scorers, and describe their checkpoints."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from ..training.objective import TrainingOptions, check_ranges
 
 @dataclass(frozen=True, slots=True)
 class SubgraphOptions:
-    """How a question's subgraph is read: hops from the topics, relations that are walked in a step (the nearest to the
-    question), triples at most."""
+    """How a question's subgraph is read: hops from the topics, relations expanded per hop (those nearest to the
+    question), and the most triples.
+    """
 
     num_hops: int = 2
     num_relations: int = 20
@@ -27,9 +28,9 @@ class SubgraphOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScorerConfig:
-    """encoder: of texts, by name or path; it stays as it is. hidden: units of the network. num_rounds: of distance
-    encoding in each direction (SubgraphRAG's 2). batch_size: questions of a step. num_negatives: wrong triples, or
-    entities, of a question in a step, drawn anew each epoch.
+    """encoder: text encoder, by name or path; it is not trained. hidden: units of the network. num_rounds: of distance
+    encoding in each direction (SubgraphRAG's 2). batch_size: questions per step. num_negatives: wrong triples, or
+    entities, per question and step, sampled anew each epoch.
     """
 
     encoder: str = "all-MiniLM-L6-v2"
@@ -55,7 +56,7 @@ class ScorerConfig:
 
     @property
     def open_domain(self) -> bool:
-        """Whether subgraphs are read of questions, too, whose answers the graph does not have: they are not."""
+        """Whether questions without an answer in the graph are used: never."""
         return False
 
     def as_json(self) -> dict[str, Any]:
@@ -64,7 +65,7 @@ class ScorerConfig:
 
 
 class TripleConfig(ScorerConfig):
-    """Of ReG@Triple."""
+    """Options of ReG@Triple."""
 
     __slots__ = ()
 
@@ -74,10 +75,10 @@ PART = "mlp"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerDescription(ModelDescription):
-    """What the checkpoint of a scorer of subgraphs says.
+    """The fields of a subgraph scorer's description.
 
-    dimension: of the encoder's vectors. supervision: what decided which triples are right; `weak`: they are on shortest
-    paths to the answers.
+    dimension: of the encoder's vectors. supervision: what chose the right triples; `weak`: those on shortest paths to
+    the answers.
     """
 
     dimension: Annotated[int, Field(ge=1, le=65_536)]
@@ -89,7 +90,7 @@ class ScorerDescription(ModelDescription):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripleDescription(ScorerDescription):
-    """What ``reg-triple.json`` says."""
+    """The fields of ``reg-triple.json``."""
 
     kind: ClassVar[str] = "reg-triple"
     parts: ClassVar[tuple[str, ...]] = (PART,)

@@ -1,4 +1,4 @@
-"""ReG@Triple as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+"""Register ReG@Triple as a kind of model: how it is described, trained and opened."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _about(description: TripleDescription) -> tuple[str, str]:
 KIND: ModelKind[TripleConfig, TripleDescription, QuestionGraphs, TripleModel] = ModelKind(
     name="reg-triple",
     title="ReG triple scorer",
-    summary="Train ReG's scorer of triples on the subgraphs of questions.",
+    summary="Train ReG's triple scorer on the subgraphs of questions.",
     learns_from=SUBGRAPHS,
     config=TripleConfig,
     description=TripleDescription,

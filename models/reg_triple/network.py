@@ -1,7 +1,7 @@
-"""ReG@Triple: score every triple of a question's subgraph.
+"""Score every triple of a question's subgraph: ReG@Triple.
 
-Its first layer is linear in each of them, so that each is projected once, not once for every triple that it is in: a
-triple's hidden layer is the sum of what its question, its relation and its two nodes come to.
+The first layer is linear in the question, the relation and the two nodes. Each is projected once, not once per triple,
+and a triple's hidden layer is the sum of its four projections.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 
 class EncodedGraphs:
-    """A set of subgraphs with the vectors of all its texts, each encoded once, and its distance encodings."""
+    """A set of subgraphs with the vectors of all their texts, each encoded once, and their distance encodings."""
 
     def __init__(self, graphs: QuestionGraphs, encode: Encode, num_rounds: int, device: torch.device) -> None:
         self.graphs = graphs
@@ -42,7 +42,7 @@ class EncodedGraphs:
         return int(self._questions.shape[1])
 
     def inputs(self, questions: Sequence[int], rows: Sequence[Ints]) -> TripleInputs:
-        """Return some triples of some questions: `rows` has those of each question."""
+        """Return some triples of some questions; `rows` has those of each question."""
         graphs = self.graphs
         chosen = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
         nodes, ends = np.unique(np.concatenate([graphs.heads[chosen], graphs.tails[chosen]]), return_inverse=True)
@@ -61,7 +61,7 @@ class EncodedGraphs:
         )
 
     def labels(self, rows: Sequence[Ints]) -> Tensor:
-        """Return which of the triples are right, as numbers."""
+        """Return which of the triples are right, as 0 and 1."""
         chosen = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
         return self._tensor(self.graphs.is_positive[chosen].astype(np.float32))
 
@@ -77,14 +77,15 @@ class EncodedGraphs:
 
 
 BLOCK = 512
-"""Triples whose hidden layers are made at a time: few enough to stay in a processor's cache."""
+"""Triples per block: few enough for a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class TripleInputs:
     """The triples of some questions. questions, relations: unit vectors, (num, dimension). entities: (num_nodes,
-    dimension), rows of unnamed nodes are not looked at. is_named: (num_nodes,). distances: (num_nodes, width).
-    question_of, heads, relation_of, tails: (num_triples,) rows of these."""
+    dimension), rows of unnamed nodes are ignored. is_named: (num_nodes,). distances: (num_nodes, width). question_of,
+    heads, relation_of, tails: (num_triples,) rows of these.
+    """
 
     questions: Tensor
     relations: Tensor
@@ -115,7 +116,7 @@ class TripleScorer(nn.Module):
         """Return the logit of each triple, (num_triples,)."""
         heads, head_of = torch.unique(inputs.heads, return_inverse=True)
         tails, tail_of = torch.unique(inputs.tails, return_inverse=True)
-        return self.of_projected(
+        return self.score_projected(
             self.of_question(inputs.questions),
             self.of_relation(inputs.relations),
             self._nodes(self.of_head, inputs, heads) + self.of_head_distance(inputs.distances[heads]),
@@ -124,11 +125,11 @@ class TripleScorer(nn.Module):
         )
 
     def _nodes(self, layer: nn.Linear, inputs: TripleInputs, nodes: Tensor) -> Tensor:
-        """Return what a layer makes of nodes, (num_nodes, hidden); texts, which do not learn, are given no gradient."""
+        """Return a layer's projection of nodes, (num_nodes, hidden); text vectors get no gradient."""
         is_named = inputs.is_named[nodes][:, None]
         return torch.where(is_named, layer(inputs.entities[nodes]), layer(self.unnamed))
 
-    def of_projected(
+    def score_projected(
         self, questions: Tensor, relations: Tensor, heads: Tensor, tails: Tensor, inputs: TripleInputs
     ) -> Tensor:
         """Return the logits from the projections, (num, hidden) each, block by block."""
@@ -153,9 +154,9 @@ MAX_KEPT = 50_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TripleColumns:
-    """The subgraphs of a batch of questions as one graph: nodes and triples of all of them, counted through.
+    """The subgraphs of a batch of questions as one graph; nodes and triples are numbered across the batch.
 
-    questions, relations: their texts. names: the text of each node, None of an unnamed one. is_topic: (num_nodes,).
+    questions, relations: their texts. names: the text of each node, None for an unnamed one. is_topic: (num_nodes,).
     heads, tails: (num_triples,) nodes. relation_of, question_of: (num_triples,) places in `relations`, `questions`.
     """
 
@@ -170,7 +171,7 @@ class TripleColumns:
 
 
 class TripleModel:
-    """Scores triples with a checkpoint. Threads take turns; `vectors` are of the encoder that it was trained with."""
+    """Scores triples with a checkpoint. Threads take turns; `vectors` must come from its training's encoder."""
 
     def __init__(self, description: TripleDescription, network: TripleScorer, vectors: TextVectors) -> None:
         self.description = description
@@ -200,7 +201,7 @@ class TripleModel:
                 distances,
                 *map(self._tensor, (columns.question_of, columns.heads, columns.relation_of, columns.tails)),
             )
-            scores = network.of_projected(
+            scores = network.score_projected(
                 network.of_question(self._tensor(self._vectors.stacked(columns.questions))),
                 self._relations(columns.relations),
                 entities[text_of, 0] + network.of_head_distance(distances),
@@ -210,7 +211,7 @@ class TripleModel:
             return scores.float().cpu().numpy()
 
     def _entities(self, names: Sequence[str | None]) -> Tensor:
-        """Return what each name comes to as a head and as a tail, (num_names, 2, hidden)."""
+        """Return each name's projections as head and as tail, (num_names, 2, hidden)."""
         network = self._network
         missing = [name for name in names if name is not None and name not in self._of_entities]
         found: dict[str, Tensor] = {}

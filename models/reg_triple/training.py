@@ -1,4 +1,4 @@
-"""Train ReG@Triple, and what ReG's trainings on subgraphs share."""
+"""Train ReG@Triple, with the objective that all of ReG's subgraph scorers share."""
 
 from __future__ import annotations
 
@@ -22,96 +22,27 @@ from ..training.trainer import fit_calibration
 from .config import PART, ScorerConfig, TripleDescription
 from .network import EncodedGraphs, TripleInputs, TripleScorer
 
-
-def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
-    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one."""
-    description = check_checkpoint(folder, TripleDescription, lambda _: (PART,))
-    with readable(folder):
-        network = TripleScorer(description.dimension, encoding_width(description.num_rounds), description.hidden)
-        network.load_state_dict(read_weights(folder / PART))
-    return description, network.eval().to(torch.device(device))
-
-
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
-
 RECALL_AT = (10, 50, 100, 500)
 CHOOSE_AT = 100
 ANSWERS = tuple(f"answer_recall_at_{k}" for k in RECALL_AT)
 FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision", *ANSWERS)
-"""Figures of a checkpoint: the share of a question's right triples that are among its best k, the mean over its right
-triples of the share of right ones among those up to it, and the share of the right answers that its subgraph has which
-are head or tail of one of the best k."""
+"""Figures of a checkpoint: recall of a question's right triples among its best k, average precision over its right
+triples, and recall of the right answers in its subgraph among the ends of the best k.
+"""
 TIE_BREAK = 1e-3
-"""Of equal recall the better average precision counts."""
-
+"""Ties in recall go to the better average precision."""
 CALIBRATED = 100
-"""The best triples of each dev question, over which scores are calibrated."""
-
+"""The number of best triples per dev question that calibration uses."""
 Ranked = Iterable[tuple[QuestionGraphs, int, Floats]]
 """A set of subgraphs, the number of a question in it, and the scores of its triples."""
 
 
-def figures_of(ranked: Ranked) -> Figures | None:
-    """Return the means of `FIGURES` and the selection metric over questions with right triples; None without any."""
-    found = [
-        [*triple_figures(scores, right), *answers_found(graphs, question, scores)]
-        for graphs, question, scores in ranked
-        if (right := graphs.is_positive[graphs.triples_of(question)]).any()
-    ]
-    if not found:
-        return None
-    figures = dict(zip(FIGURES, np.mean(found, axis=0).tolist(), strict=True))
-    return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
-
-
-def triple_figures(scores: Floats, right: Bools) -> list[float]:
-    """Return recall and average precision of a question with right triples; of equal scores the first is the better."""
-    ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
-    precisions = np.arange(1, len(ranks) + 1) / ranks
-    return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]
-
-
-def answers_found(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
-    """Return the share of a question's answers that its best k triples have, for each k; 0 where it has none."""
-    answers = list(graphs.texts.answers[question].values())
-    if not answers:
-        return [0.0] * len(RECALL_AT)
-    span, first = graphs.triples_of(question), int(graphs.node_starts[question])
-    order = np.argsort(-scores, kind="stable")
-    return [
-        float(np.isin(answers, _ends(graphs.heads[span], graphs.tails[span], order[:k]) - first).mean())
-        for k in RECALL_AT
-    ]
-
-
-def calibration_pairs(ranked: Ranked) -> list[tuple[float, float]]:
-    """Return score and rightness of each question's best triples."""
-    found: list[tuple[float, float]] = []
-    for graphs, question, scores in ranked:
-        right = graphs.is_positive[graphs.triples_of(question)]
-        best = np.argsort(-scores, kind="stable")[:CALIBRATED]
-        found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
-    return found
-
-
-def questions_with_right(sets: Sequence[QuestionGraphs]) -> list[tuple[int, int]]:
-    """Return the questions that have a right triple in their subgraph: place of the set, number in it."""
-    return [
-        (place, question)
-        for place, graphs in enumerate(sets)
-        for question in range(len(graphs))
-        if graphs.is_positive[graphs.triples_of(question)].any()
-    ]
-
-
-def _ends(heads: Ints, tails: Ints, rows: Ints) -> Ints:
-    ends: Ints = np.concatenate([heads[rows], tails[rows]])
-    return ends
-
-
 class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
-    """An `Objective` over the subgraphs of questions. Those without a right triple teach and judge nothing."""
+    """An `Objective` over the subgraphs of questions. Questions without a right triple are skipped in training and on
+    dev.
+    """
 
     def __init__(
         self,
@@ -130,7 +61,7 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
     def logits_and_labels(
         self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
     ) -> tuple[Tensor, Tensor]:
-        """Return what is judged of some questions of a set, and whether it is right. place: of the set."""
+        """Return the logits of a training sample of some questions of a set, and which are right. place: of the set."""
         raise NotImplementedError
 
     def triple_scores(self, inputs: TripleInputs) -> Tensor:
@@ -138,7 +69,7 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
         raise NotImplementedError
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
-        """Return the mean loss over what is judged of a batch of questions."""
+        """Return the mean loss over the samples of a batch of questions."""
         batch = self.batch(step, shard)
         losses, labels = [], []
         for place, encoded in enumerate(self.train):
@@ -163,13 +94,13 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
                 for question, (_, inputs) in enumerate(encoded.whole()):
                     yield encoded.graphs, question, self.triple_scores(inputs).cpu().numpy()
 
-    def drawn(self, place: int, question: int) -> np.random.Generator:
-        """Return what draws the wrong ones of a question in this epoch."""
+    def generator(self, place: int, question: int) -> np.random.Generator:
+        """Return the random generator of a question's negatives in this epoch."""
         return np.random.default_rng((self.training.seed, self.epoch, place, question))
 
 
 class TripleObjective(SubgraphObjective):
-    """Judged are a question's right triples, and some of its wrong ones."""
+    """Scores a question's right triples and some of its wrong ones."""
 
     def __init__(
         self, network: TripleScorer, train: Sequence[EncodedGraphs], dev: Sequence[EncodedGraphs], config: ScorerConfig
@@ -180,12 +111,12 @@ class TripleObjective(SubgraphObjective):
     def logits_and_labels(
         self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
     ) -> tuple[Tensor, Tensor]:
-        """Return the logits of some triples of the questions, and which of them are right."""
+        """Return the logits of some triples of the questions, and which are right."""
         rows = [self._rows(encoded, place, question) for question in questions]
         return network(encoded.inputs(questions, rows)), encoded.labels(rows)
 
     def triple_scores(self, inputs: TripleInputs) -> Tensor:
-        """Return what the network says."""
+        """Return the network's logits."""
         logits: Tensor = self.network(inputs)
         return logits
 
@@ -194,7 +125,7 @@ class TripleObjective(SubgraphObjective):
         is_positive = encoded.graphs.is_positive[span]
         negatives = np.flatnonzero(~is_positive)
         if len(negatives) > self._num_negatives:
-            negatives = self.drawn(place, question).choice(negatives, self._num_negatives, replace=False)
+            negatives = self.generator(place, question).choice(negatives, self._num_negatives, replace=False)
         rows: Ints = span.start + np.concatenate([np.flatnonzero(is_positive), np.sort(negatives)])
         return rows
 
@@ -213,7 +144,7 @@ def scorer_training(
 ) -> Training:
     """Return the training of one network over subgraphs.
 
-    phase, part: its name and the folder of its files. new_objective: of what is learned from and selected on.
+    phase, part: its name and the folder of its files. new_objective: builds the objective from train and dev sets.
     own_fields: fields of the description beside the common ones.
     """
     objectives: list[SubgraphObjective] = []
@@ -247,3 +178,70 @@ def scorer_training(
         outcome,
         identity={"supervision": supervision_of(inputs.train)},
     )
+
+
+def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
+    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    description = check_checkpoint(folder, TripleDescription, lambda _: (PART,))
+    with readable(folder):
+        network = TripleScorer(description.dimension, encoding_width(description.num_rounds), description.hidden)
+        network.load_state_dict(read_weights(folder / PART))
+    return description, network.eval().to(torch.device(device))
+
+
+def figures_of(ranked: Ranked) -> Figures | None:
+    """Return the means of `FIGURES` and the selection metric over questions with right triples; None without any."""
+    found = [
+        [*triple_figures(scores, right), *answers_found(graphs, question, scores)]
+        for graphs, question, scores in ranked
+        if (right := graphs.is_positive[graphs.triples_of(question)]).any()
+    ]
+    if not found:
+        return None
+    figures = dict(zip(FIGURES, np.mean(found, axis=0).tolist(), strict=True))
+    return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
+
+
+def triple_figures(scores: Floats, right: Bools) -> list[float]:
+    """Return recall and average precision of a question with right triples; the earlier of equal scores is first."""
+    ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
+    precisions = np.arange(1, len(ranks) + 1) / ranks
+    return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]
+
+
+def answers_found(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
+    """Return the recall of a question's answers by its best k triples, for each k; 0 if it has none."""
+    answers = list(graphs.texts.answers[question].values())
+    if not answers:
+        return [0.0] * len(RECALL_AT)
+    span, first = graphs.triples_of(question), int(graphs.node_starts[question])
+    order = np.argsort(-scores, kind="stable")
+    return [
+        float(np.isin(answers, _ends(graphs.heads[span], graphs.tails[span], order[:k]) - first).mean())
+        for k in RECALL_AT
+    ]
+
+
+def calibration_pairs(ranked: Ranked) -> list[tuple[float, float]]:
+    """Return score and correctness of each question's best triples."""
+    found: list[tuple[float, float]] = []
+    for graphs, question, scores in ranked:
+        right = graphs.is_positive[graphs.triples_of(question)]
+        best = np.argsort(-scores, kind="stable")[:CALIBRATED]
+        found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
+    return found
+
+
+def questions_with_right(sets: Sequence[QuestionGraphs]) -> list[tuple[int, int]]:
+    """Return the questions that have a right triple in their subgraph: place of the set, number in it."""
+    return [
+        (place, question)
+        for place, graphs in enumerate(sets)
+        for question in range(len(graphs))
+        if graphs.is_positive[graphs.triples_of(question)].any()
+    ]
+
+
+def _ends(heads: Ints, tails: Ints, rows: Ints) -> Ints:
+    ends: Ints = np.concatenate([heads[rows], tails[rows]])
+    return ends

@@ -1,1 +1,1 @@
-"""STAR: a cross-attentive path scorer, the dual encoder before it, and their training on mined paths."""
+"""STAR: a cross-attentive path scorer, its dual encoder, and their training on mined paths."""

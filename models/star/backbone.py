@@ -26,7 +26,7 @@ _CONFIG = "tokenizer_config.json"
 
 
 class TextTokenizer(Protocol):
-    """What scoring asks of a tokenizer, transformers' or a plain one; an id is None where there is no such token."""
+    """The tokenizer interface that scoring needs, from transformers or plain; an id is None for a missing token."""
 
     cls_token_id: Any
     bos_token_id: Any
@@ -49,7 +49,7 @@ class TextTokenizer(Protocol):
 
 
 class PlainTokenizer:
-    """A `TextTokenizer` over ``tokenizer.json``; which of its tokens are special, ``tokenizer_config.json`` says."""
+    """A `TextTokenizer` over ``tokenizer.json``; ``tokenizer_config.json`` names its special tokens."""
 
     def __init__(self, tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:
         self._tokenizer = tokenizer
@@ -64,7 +64,7 @@ class PlainTokenizer:
         return {"input_ids": self._tokenizer.encode(text, add_special_tokens=add_special_tokens).ids}
 
     def convert_tokens_to_ids(self, token: str) -> int | None:
-        """Return the id of a token, None where there is none."""
+        """Return the id of a token; None if it is missing."""
         return self._tokenizer.token_to_id(token)
 
     def convert_ids_to_tokens(self, ids: list[int]) -> list[str]:
@@ -73,7 +73,7 @@ class PlainTokenizer:
 
 
 def plain_tokenizer(folder: Path) -> PlainTokenizer | None:
-    """Return the tokenizer stored in a folder, whole texts at a time; None where it is not as BERT's are."""
+    """Return the tokenizer stored in a folder, without truncation; None if it is not like BERT's."""
     if not (folder / _FILE).is_file() or not (folder / _CONFIG).is_file():
         return None
     from tokenizers import Tokenizer
@@ -95,14 +95,13 @@ def _token(entry: Any) -> str:
 def attend(
     query: Tensor, states: Tensor, mask: Tensor, query_map: nn.Linear, key_map: nn.Linear
 ) -> tuple[Tensor, Tensor]:
-    """Read from the states what the query attends to (STAR, section 4.1).
+    """Attend from the query to the states (STAR, section 4.1).
 
         attend(h, S) = softmax( (h·W_Q)(S·W_K)ᵀ / √d_k ) · S
 
-    query: h, (batch, d). states: S, (batch, length, d). mask: (batch, length) bool, true where a state counts; at least
-    one in each row. query_map, key_map: W_Q and W_K, d → d_k, without bias.
-    Returns what was read, (batch, d), and the weights, (batch, length), which add up to 1.
-    Deviations: none; the values are the states themselves.
+    query: h, (batch, d). states: S, (batch, length, d). mask: (batch, length) bool, true for states that count; at
+    least one per row. query_map, key_map: W_Q and W_K, d → d_k, without bias. Returns the result, (batch, d), and the
+    weights, (batch, length), which sum to 1. Deviations: none; the values are the states themselves.
     """
     keys = key_map(states)
     logits = torch.einsum("bk,blk->bl", query_map(query), keys) / keys.shape[-1] ** 0.5
@@ -111,13 +110,13 @@ def attend(
 
 
 class States(NamedTuple):
-    """What the network returns: (num_texts, length, dimension)."""
+    """The network's output: (num_texts, length, dimension)."""
 
     last_hidden_state: Tensor
 
 
 class Bert(nn.Module):
-    """The network without dropout, for scoring, its weights still to be loaded; `config` is one that `is_plain`."""
+    """The network without dropout, for scoring, before its weights are loaded; `config` must satisfy `is_plain`."""
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -126,7 +125,9 @@ class Bert(nn.Module):
         sizes = {"word": config.vocab_size, "position": config.max_position_embeddings}
         sizes["token_type"] = config.type_vocab_size
         embeddings: dict[str, nn.Module] = {
-            f"{name}_embeddings": nn.Embedding(size, width, _weight=torch.empty(size, width))  # not drawn at random
+            f"{name}_embeddings": nn.Embedding(
+                size, width, _weight=torch.empty(size, width)
+            )  # skip random initialisation
             for name, size in sizes.items()
         }
         self.embeddings = nn.ModuleDict({**embeddings, "LayerNorm": _norm(config)})
@@ -137,8 +138,9 @@ class Bert(nn.Module):
     def forward(
         self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, inputs_embeds: Tensor | None = None
     ) -> States:
-        """Return the last hidden states. input_ids, attention_mask: (num_texts, length); in the place of ids may stand
-        the embeddings of words, (num_texts, length, dimension)."""
+        """Return the last hidden states. input_ids, attention_mask: (num_texts, length). inputs_embeds: word embeddings
+        in place of ids, (num_texts, length, dimension).
+        """
         embeddings: Any = self.embeddings
         layers: Any = self.encoder["layer"]
         states: Tensor = embeddings["word_embeddings"](input_ids) if inputs_embeds is None else inputs_embeds
@@ -165,7 +167,7 @@ _MAPS = ("query", "key", "value")
 
 
 def is_plain(config: Any) -> bool:
-    """Whether `Bert` computes what transformers would for this configuration."""
+    """Whether `Bert` computes the same as transformers for this configuration."""
     return (
         config.model_type == "bert"
         and config.hidden_act == "gelu"
@@ -197,7 +199,7 @@ class Backbone:
     name: str
     model: nn.Module
     tokenizer: Any
-    """Of transformers, or as little as scoring asks of one: `plain_tokenizer.TextTokenizer`."""
+    """From transformers, or a `PlainTokenizer`, which has what scoring needs."""
 
     @property
     def dimension(self) -> int:
@@ -207,7 +209,7 @@ class Backbone:
 
 
 def open_pretrained(name: str) -> Backbone:
-    """Return any encoder of the hub, a folder, or a package by name; raise `EncoderUnavailableError` without one."""
+    """Return any encoder by hub name, folder or package; raise `EncoderUnavailableError` if it is unavailable."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from transformers import AutoModel, AutoTokenizer
     from transformers.utils import logging
@@ -229,7 +231,7 @@ def open_pretrained(name: str) -> Backbone:
 def hidden_states(model: nn.Module, ids: Tensor, mask: Tensor, precision: torch.dtype | None) -> Tensor:
     """Return the last hidden states, (num_texts, length, dimension) float32; ids and mask: (num_texts, length).
 
-    precision: what the encoder computes in where that is not the type of its weights (autocast).
+    precision: autocast type; None for the type of the weights.
     """
     with torch.autocast(ids.device.type, dtype=precision, enabled=precision is not None):
         states: Tensor = model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
@@ -237,12 +239,12 @@ def hidden_states(model: nn.Module, ids: Tensor, mask: Tensor, precision: torch.
 
 
 def device_of(network: nn.Module) -> torch.device:
-    """Return where a network's weights are."""
+    """Return the device of a network's weights."""
     return next(network.parameters()).device
 
 
 def open_stored(name: str, folder: Path) -> Backbone:
-    """Return the encoder of a checkpoint as `folder` describes it, for scoring; its weights are still to be loaded."""
+    """Return a checkpoint's encoder as `folder` describes it, for scoring, before its weights are loaded."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     plain, tokenizer_of_file = _plain_config(folder), plain_tokenizer(folder)
     if plain is not None and tokenizer_of_file is not None:
@@ -255,13 +257,13 @@ def open_stored(name: str, folder: Path) -> Backbone:
 
 
 def _plain_config(folder: Path) -> SimpleNamespace | None:
-    """Return the configuration of a folder where it is one that `Bert` is for."""
+    """Return a folder's configuration if `Bert` supports it."""
     config = SimpleNamespace(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
     return config if is_plain(config) else None
 
 
 def _model(config: Any) -> nn.Module:
-    """Return the network of a configuration; transformers' own, slow to import, only where it has to be."""
+    """Return the network of a configuration; transformers' own, which is slow to import, only if needed."""
     if is_plain(config):
         return Bert(config)
     from transformers import AutoModel
@@ -272,14 +274,14 @@ def _model(config: Any) -> nn.Module:
 
 
 def describe_backbone(backbone: Backbone, folder: Path) -> None:
-    """Write into `folder` what `open_stored` needs beside the weights."""
+    """Write the files that `open_stored` needs beside the weights into `folder`."""
     model: Any = backbone.model
     model.config.save_pretrained(folder)
     backbone.tokenizer.save_pretrained(folder)
 
 
 def _with_special_tokens(name: str, model: Any, tokenizer: Any) -> Backbone:
-    """Add the special tokens; each begins as the mean of all others."""
+    """Add the special tokens; each starts as the mean of all others."""
     before = len(tokenizer)
     if tokenizer.add_special_tokens({"additional_special_tokens": list(SPECIAL_TOKENS)}):
         embeddings = model.resize_token_embeddings(len(tokenizer), mean_resizing=False)

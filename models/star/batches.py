@@ -1,4 +1,4 @@
-"""Batches for both networks: distinct texts once, in parts of like length."""
+"""Build batches for both of STAR's networks: distinct texts once, in parts of similar length."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KeyT = TypeVar("KeyT")
 
 
 def split_batches(texts: Texts, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
-    """Return the texts in at most `parts` batches of like length, and the row of each in the batches joined."""
+    """Return the texts in at most `parts` batches of similar length, and each row in the concatenated batches."""
     tokens = [texts.alone(text) for text in many]
     chunks, rows = _by_length([len(each) for each in tokens], parts)
     return [texts.batch([tokens[i] for i in chunk]) for chunk in chunks], rows
@@ -34,9 +34,9 @@ def cross_batch(texts: Texts, pairs: Sequence[tuple[str, str]], part_size: int =
 
 
 def part_of(batch: Sequence[KeyT], shard: tuple[int, int]) -> tuple[Sequence[KeyT], float]:
-    """Return the part of a batch that a rank takes, never empty, and what its mean loss counts.
+    """Return a rank's part of a batch, never empty, and the weight of its mean loss.
 
-    shard: (rank, number of ranks). The mean of all ranks' counted losses is the mean loss of the batch.
+    shard: (rank, number of ranks). The mean of all ranks' weighted losses is the mean loss of the batch.
     """
     rank, num_ranks = shard
     part = batch[rank::num_ranks]
@@ -44,7 +44,7 @@ def part_of(batch: Sequence[KeyT], shard: tuple[int, int]) -> tuple[Sequence[Key
 
 
 def batches_of_files(keys: Iterable[tuple[int, int]], size: int, chance: random.Random) -> list[list[tuple[int, int]]]:
-    """Return (file, example) in batches of one file each; the examples of a file are shuffled, and the batches."""
+    """Return (file, example) in batches of one file each; each file's examples are shuffled, and so are the batches."""
     rows_of: dict[int, list[tuple[int, int]]] = {}
     for key in keys:
         rows_of.setdefault(key[0], []).append(key)
@@ -57,12 +57,12 @@ def batches_of_files(keys: Iterable[tuple[int, int]], size: int, chance: random.
 
 
 def path_words(mention: str, hops: Sequence[Hop]) -> str:
-    """Return the words of a path as the cross-attentive scorer reads them: the topic entity, then hop by hop."""
+    """Return a path's words for the cross-attentive scorer: the topic entity, then hop by hop."""
     return ", ".join([mention, *map(verbalise_hop, hops)])
 
 
 def _by_length(lengths: Sequence[int], parts: int) -> tuple[list[Ints], Ints]:
-    """Return chunks of like length, and the row of each in the chunks joined."""
+    """Return chunks of similar length, and the row of each text in the concatenated chunks."""
     order = np.argsort(lengths, kind="stable")
     rows = np.empty(len(lengths), dtype=np.int64)
     rows[order] = np.arange(len(lengths))

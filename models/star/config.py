@@ -1,4 +1,4 @@
-"""Options of a training of STAR, with defaults and ranges, and what its checkpoint says of itself."""
+"""Configure the training of STAR, and describe its checkpoint."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SPECIAL_TOKENS = (QUESTION, PATH, END)
 
 @dataclass(frozen=True, slots=True)
 class DualOptions:
-    """How the dual encoder learns; defaults were chosen on dev questions of FB15k-237.
+    """How the dual encoder is trained; defaults were chosen on dev questions of FB15k-237.
 
-    `pair_batch` pairs of question and relation are learned beside every batch, among `pair_others` more relations,
-    with weight `pair_weight`; `extend_weight` is that of the promise of beginnings. similarity: the weight of the
-    similarity that is trained on nothing, beside the network's own score; the network learns what that lacks.
+    Each batch adds `pair_batch` pairs of question and relation, among `pair_others` more relations, with weight
+    `pair_weight`. `extend_weight` is the weight of the loss on prefixes. similarity: weight of the untrained
+    similarity, which is added to the network's own score; the network learns the rest.
     """
 
     batch_size: int = 48
@@ -55,13 +55,13 @@ class DualOptions:
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
-    """How a network learns from pools: as in the paper, by hard path mining and the path-weighted contrastive loss. The
-    numbers were chosen on dev questions of FB15k-237 (decisions 11 and 13).
+    """How a network is trained on pools: as in the paper, by hard path mining and the path-weighted contrastive loss.
+    The numbers were chosen on dev questions of FB15k-237 (decisions 11 and 13).
 
-    pool_size: negatives a question is given. num_negatives: the hardest of them by the network's own scores, taken
-    anew each epoch, that it learns from. num_positives: the paths with the largest shares. w_min, w_max: the range of
-    path weights. temperature: τ of the contrastive loss. shortlist: paths a question that the network reads on dev
-    and in a search.
+    pool_size: negatives per question. num_negatives: the hardest of them by the network's own scores, chosen anew each
+    epoch, which are trained on. num_positives: the paths with the largest shares. w_min, w_max: the range of path
+    weights. temperature: τ of the contrastive loss. shortlist: paths per question that the network reads on dev and in
+    a search.
     """
 
     batch_size: int = 8
@@ -96,8 +96,8 @@ class PoolOptions:
 @dataclass(frozen=True, slots=True)
 class StarConfig:
     """scorer: `cross`, the cross-attentive scorer over the dual encoder's shortlist, or `similarity`, the dual encoder
-    alone. encoder: the backbone of both, by name or path. mix: the weight of the cross-attentive scorer beside the dual
-    encoder (see `mixing`), None to choose it on the dev questions.
+    alone. encoder: the backbone of both, by name or path. mix: the weight of the cross-attentive scorer against the
+    dual encoder (see `mix_scores`); None to choose it on the dev questions.
     """
 
     scorer: Scorer = "cross"
@@ -125,10 +125,10 @@ PAPER = StarConfig(mix=1.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description(ModelDescription):
-    """What ``star.json`` says.
+    """The fields of ``star.json``.
 
-    mix: weight of the cross-attentive scorer, see `mixing`. pairs: number of pairs of question and relation by their
-    source. similarity: weight of the untrained similarity beside the dual encoder's score.
+    mix: weight of the cross-attentive scorer, see `mix_scores`. pairs: number of pairs of question and relation by
+    source. similarity: weight of the untrained similarity in the dual encoder's score.
     """
 
     kind: ClassVar[str] = STAR
@@ -142,4 +142,4 @@ class Description(ModelDescription):
 
     def __post_init__(self) -> None:
         if self.mix and self.scorer != "cross":
-            raise ValueError(f"mix: expected 0 of the scorer {self.scorer}, found {self.mix:g}")
+            raise ValueError(f"mix: expected 0 for the scorer {self.scorer}, found {self.mix:g}")

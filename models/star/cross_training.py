@@ -20,28 +20,28 @@ from .losses import listwise, path_weighted_contrastive
 from .mixing import MIXES, best_mix, first_path_figures, mix_scores, path_weights, shares_of
 from .texts import Texts
 
-Asked = Sequence[tuple[Example, Candidates]]
+ExampleCandidates = Sequence[tuple[Example, Candidates]]
 """Examples of one file, each with some of its candidates."""
 
 
 class Reader(Protocol):
-    """Reads candidates with a network."""
+    """Scores candidates with a network."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
-        """Return the logits of all candidates, one example after the other, (num_candidates,)."""
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
+        """Return the logits of all candidates, example by example, (num_candidates,)."""
         ...
 
     def score(self, logits: Tensor, temperature: float) -> Tensor:
-        """Return the score s of STAR's contrastive loss, whose s / τ is taken to the power of e, (num_candidates,)."""
+        """Return the score s of STAR's contrastive loss, which uses e^(s / τ), (num_candidates,)."""
         ...
 
 
 class CrossReader:
-    """Reads question and path together; s is the sigmoid of the logit."""
+    """Encodes question and path together; s is the sigmoid of the logit."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the logits of all candidates, (num_candidates,)."""
-        pairs = [pair for example, candidates in asked for pair in pairs_of(examples, example, candidates)]
+        pairs = [pair for example, candidates in selected for pair in pairs_of(examples, example, candidates)]
         found: Tensor = network(cross_batch(texts, pairs).to(device_of(network)))
         return found
 
@@ -51,13 +51,13 @@ class CrossReader:
 
 
 class DualReader:
-    """Reads question and path apart; s is the stop score times τ: the network has a scale of its own."""
+    """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, asked: Asked) -> Tensor:
+    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the stop scores of all candidates, (num_candidates,)."""
-        some, candidates = zip(*asked, strict=True)
+        some, candidates = zip(*selected, strict=True)
         stop, extend = network(dual_batch(texts, examples.table, some, candidates).to(device_of(network)))
-        found: Tensor = stop + 0.0 * extend  # every output takes part: ranks could not be joined without
+        found: Tensor = stop + 0.0 * extend  # every output takes part: distributed training requires it
         return found
 
     def score(self, logits: Tensor, temperature: float) -> Tensor:
@@ -73,13 +73,14 @@ def pairs_of(examples: ExampleSet, example: Example, candidates: Candidates) -> 
     ]
 
 
-"""reach: the paths in the graph that the dual encoder ranks first (our own). hard: those of hard path mining (STAR,
-section 4.1), in an order drawn at random. walks: paths in the graph drawn at random (STAR without hard path mining)."""
+"""reach: the paths in the graph that the dual encoder ranks first (ours). hard: those of hard path mining (STAR,
+section 4.1), in random order. walks: random paths in the graph (STAR without hard path mining).
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """Positives with their shares, and negatives, hardest first where the dual encoder chose them."""
+class TrainingPool:
+    """Positives with their shares, and negatives, hardest first if the dual encoder chose them."""
 
     positives: Candidates
     shares: Floats
@@ -95,7 +96,7 @@ def pool_of(
     num_positives: int,
     num_negatives: int,
     chance: random.Random,
-) -> Pool:
+) -> TrainingPool:
     """Return the pool of a question. shares, shortlist: (num_reachable,), the latter the dual encoder's scores.
 
     A path to a right answer is never a negative.
@@ -109,7 +110,7 @@ def pool_of(
         drawn_from = example.reachable.at(wrong) if negatives == "walks" else example.negatives
         drawn = chance.sample(range(len(drawn_from)), min(num_negatives, len(drawn_from)))
         chosen = drawn_from.at(np.array(drawn, dtype=np.int64))
-    return Pool(example.reachable.at(best), shares[best] / shares[best].sum(), chosen)
+    return TrainingPool(example.reachable.at(best), shares[best] / shares[best].sum(), chosen)
 
 
 EXAMPLES_AT_ONCE = 16
@@ -118,10 +119,11 @@ Key = tuple[int, int]
 
 
 class PoolObjective:
-    """Learns to put positives before the negatives of a pool (see `PoolOptions`); `reader` reads with the network.
+    """Trains a network to score positives above the negatives of a pool (see `PoolOptions`); `reader` computes its
+    scores.
 
-    `train_stop` and `dev_stop` are the dual encoder's scores of the reachable paths, per file and example; `mix` is the
-    weight beside them (see `mixing`), None to choose it at each evaluation.
+    `train_stop` and `dev_stop` are the dual encoder's scores of the reachable paths, per file and example. `mix` is the
+    network's weight against them (see `mix_scores`); None to choose it at each evaluation.
     """
 
     def __init__(
@@ -147,15 +149,15 @@ class PoolObjective:
         self.training = training
         self.seed = training.seed
         self.mix = mix
-        self._pools = self._pooled(train_stop)
-        self._weights = self._weighted() if options.path_weights else {}
+        self._pools = self._make_pools(train_stop)
+        self._weights = self._path_weights() if options.path_weights else {}
         self._hardest: dict[Key, Ints] = {}
         self._batches: list[list[Key]] = []
         self._order(0)
 
     @property
     def network(self) -> nn.Module:
-        """The network that learns."""
+        """The network in training."""
         return self._network
 
     def groups(self) -> list[ParameterGroup]:
@@ -168,12 +170,12 @@ class PoolObjective:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches of one epoch; each is of one mined file."""
+        """Batches per epoch; each comes from one mined file."""
         return len(self._batches)
 
-    def _pooled(self, stop: Sequence[Sequence[Floats]]) -> dict[Key, Pool]:
+    def _make_pools(self, stop: Sequence[Sequence[Floats]]) -> dict[Key, TrainingPool]:
         options = self.options
-        pools: dict[Key, Pool] = {}
+        pools: dict[Key, TrainingPool] = {}
         for number, examples in enumerate(self.train):
             for at, example in enumerate(examples.examples):
                 shares = shares_of(example, options.positives, options.any_weight)
@@ -189,8 +191,8 @@ class PoolObjective:
                     )
         return pools
 
-    def _weighted(self) -> dict[tuple[int, int, bool], float]:
-        """Return the weight of each path of each class: by file, path and whether it is a positive."""
+    def _path_weights(self) -> dict[tuple[int, int, bool], float]:
+        """Return the weight of each path per class: by file, path and whether it is a positive."""
         options = self.options
         classes: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
         for (number, _), pool in self._pools.items():
@@ -203,7 +205,7 @@ class PoolObjective:
         }
 
     def begin(self, epoch: int) -> None:
-        """Order the questions, and take the hardest negatives of each pool by the network as it is."""
+        """Shuffle the questions, and choose the hardest negatives of each pool with the current network."""
         self._order(epoch)
         self._hardest = {}
         if self.options.rescore and epoch > 0:
@@ -217,7 +219,7 @@ class PoolObjective:
         return {"keys": torch.tensor(keys), "rows": torch.from_numpy(np.stack([self._hardest[key] for key in keys]))}
 
     def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Prepare an epoch with the hardest negatives as they were."""
+        """Prepare an epoch with the stored hardest negatives."""
         self._order(epoch)
         self._hardest = {}
         if state:
@@ -232,8 +234,8 @@ class PoolObjective:
         keys = [key for key, pool in self._pools.items() if len(pool.negatives) > self.options.num_negatives]
         for number, examples in enumerate(self.train):
             own = [key for key in keys if key[0] == number]
-            asked = [(examples.examples[at], self._pools[number, at].negatives) for _, at in own]
-            for key, scores in zip(own, self.score(examples, asked), strict=True):
+            selected = [(examples.examples[at], self._pools[number, at].negatives) for _, at in own]
+            for key, scores in zip(own, self.score(examples, selected), strict=True):
                 self._hardest[key] = np.argsort(-scores, kind="stable")[: self.options.num_negatives]
 
     def _negatives(self, key: Key) -> Candidates:
@@ -246,11 +248,11 @@ class PoolObjective:
         keys, counts = part_of(self._batches[step], shard)
         negatives = [self._negatives(key) for key in keys]
         examples = self.train[keys[0][0]]
-        asked = [
+        selected = [
             (examples.examples[key[1]], self._pools[key].positives.and_then(wrong))
             for key, wrong in zip(keys, negatives, strict=True)
         ]
-        logits = self.reader.logits(network, self.texts, examples, asked)
+        logits = self.reader.logits(network, self.texts, examples, selected)
         total = torch.zeros((), device=logits.device)
         start = 0
         for key, wrong in zip(keys, negatives, strict=True):
@@ -274,22 +276,22 @@ class PoolObjective:
         scores = self.reader.score(logits, self.options.temperature)
         return path_weighted_contrastive(scores, is_positive, weights, self.options.temperature, shares)
 
-    def score(self, examples: ExampleSet, asked: Asked) -> list[Floats]:
+    def score(self, examples: ExampleSet, selected: ExampleCandidates) -> list[Floats]:
         """Return the logits of each example's candidates, (num_candidates,) each."""
         network = self._network
         training = network.training
         network.eval()
         found: list[Floats] = []
         with torch.inference_mode():
-            for at in range(0, len(asked), EXAMPLES_AT_ONCE):
-                some = asked[at : at + EXAMPLES_AT_ONCE]
+            for at in range(0, len(selected), EXAMPLES_AT_ONCE):
+                some = selected[at : at + EXAMPLES_AT_ONCE]
                 logits = self.reader.logits(network, self.texts, examples, some).float().cpu().numpy()
                 found += np.split(logits, np.cumsum([len(candidates) for _, candidates in some])[:-1])
         network.train(training)
         return found
 
     def evaluate(self) -> Figures:
-        """Return the figures of the first path: the dual encoder's shortlist in the order of both networks' scores."""
+        """Return the figures of the first path: both networks' scores order the dual encoder's shortlist."""
         ranked = list(self.shortlisted())
         mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
         alone = first_path_figures((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
@@ -299,5 +301,5 @@ class PoolObjective:
         """Yield each dev example with the dual encoder's scores, and the network's scores of the shortlisted rows."""
         for examples, stops in zip(self.dev, self.dev_stop, strict=True):
             best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in stops]
-            asked = [(e, e.reachable.at(rows)) for e, rows in zip(examples.examples, best, strict=True)]
-            yield from zip(examples.examples, stops, self.score(examples, asked), best, strict=True)
+            selected = [(e, e.reachable.at(rows)) for e, rows in zip(examples.examples, best, strict=True)]
+            yield from zip(examples.examples, stops, self.score(examples, selected), best, strict=True)

@@ -25,17 +25,17 @@ from .networks import DualEncoder
 from .texts import Texts
 
 AT_ONCE = 64
-"""Questions whose texts are encoded together."""
+"""The number of questions whose texts are encoded together."""
 UNIT = 10.0
-"""Of a score of .1: what a temperature of .1 makes of similarity (`engine.evidence.calibration`)."""
+"""The similarity score of .1 is the scale of a temperature of .1 (`engine.evidence.calibration`)."""
 
 
 def with_similarity(examples: ExampleSet, vectors: TextVectors) -> ExampleSet:
-    """Return the examples with the similarity of their paths; paths of one length are shortlisted together, as a search
-    meets them.
+    """Return the examples with the similarity of their paths; paths of one length are shortlisted together, as in a
+    search.
 
-    Deviations: a hop through a mediator counts as one way on for each pair of relations, since mined files have hops,
-    where the search counts relations; and all paths of a length are met, where a search has those of its beam.
+    Deviations: a hop through a mediator counts once per pair of relations, since mined files store hops, where the
+    search counts relations; and all paths of a length are compared, where a search compares those in its beam.
     """
     similarity = PathSimilarity(vectors)
     found: list[Example] = []
@@ -92,17 +92,17 @@ EVALUATION_BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class _Targets:
-    """The share of each path of a question, and of each beginning (see `promises`)."""
+    """The share of each path of a question, and of each prefix (see `promises`)."""
 
     shares: Floats
     promises: tuple[tuple[Ints, Floats], ...]
 
 
 class DualObjective:
-    """Listwise: the softmax over all reachable paths of a question against the share each should have.
+    """Listwise: the softmax over all reachable paths of a question against the target shares.
 
-    stop: each path followed by END. extend: of the paths of each length that can go on, what part of the shares lies
-    beyond each; the search asks this of a beam.
+    stop: each path followed by END. extend: among the paths of each length that can continue, the part of the shares
+    that lies beyond each; the search uses it to rank a beam.
     """
 
     def __init__(
@@ -148,17 +148,17 @@ class DualObjective:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches of one epoch; each is of one mined file."""
+        """Batches per epoch; each comes from one mined file."""
         return len(self._batches)
 
     def begin(self, epoch: int) -> None:
-        """Shuffle the questions of each file and the order of the batches."""
+        """Shuffle each file's questions, and the order of the batches."""
         self._epoch = epoch
         chance = random.Random(f"{self.seed}/{epoch}")  # noqa: S311 - an order, no secret
         self._batches = batches_of_files(self._targets, self.options.batch_size, chance)
 
     def state(self) -> dict[str, Tensor]:
-        """Return nothing: an epoch's batches depend on its number alone."""
+        """Return nothing: the batches of an epoch depend only on its number."""
         return {}
 
     def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:  # noqa: ARG002 - there is none
@@ -173,7 +173,7 @@ class DualObjective:
         candidates = [example.reachable for example in examples]
         batch = dual_batch(self.texts, table, examples, candidates).to(device_of(network))
         stop, extend = network(batch)
-        total: Tensor = 0.0 * extend.sum()  # every output takes part: ranks could not be joined without
+        total: Tensor = 0.0 * extend.sum()  # every output takes part: distributed training requires it
         start = 0
         for key, each in zip(keys, candidates, strict=True):
             rows = slice(start, start + len(each))
@@ -201,7 +201,7 @@ class DualObjective:
         return total
 
     def _pair_loss(self, network: nn.Module, seed: str) -> Tensor:
-        """Return the cross-entropy of each pair's relations, walked in whichever direction fits better."""
+        """Return the cross-entropy of each pair's relations, in the direction that fits better."""
         assert self.pairs
         chance = random.Random(seed)  # noqa: S311 - a sample, no secret
         sample = sample_pairs(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
@@ -216,7 +216,7 @@ class DualObjective:
         return -torch.stack([logs[at, list(right)].mean() for at, right in enumerate(sample.right)]).mean()
 
     def evaluate(self) -> Figures:
-        """Return the figures of the first path, all reachable paths scored."""
+        """Return the figures of the first path when all reachable paths are scored."""
         return first_path_figures((example, stop) for examples in self.dev for example, stop in self.scored(examples))
 
     def scored(self, examples: ExampleSet) -> Iterator[tuple[Example, Floats]]:
@@ -234,9 +234,9 @@ class DualObjective:
 
 
 def promises(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
-    """Yield, for each length at which paths go on, the rows of those paths and the part of the shares beyond each.
+    """Yield, for each length at which paths continue, the rows of those paths and the part of the shares beyond each.
 
-    shares: (num_reachable,). What is yielded adds up to 1; lengths with nothing beyond are left out.
+    shares: (num_reachable,). The yielded parts sum to 1; lengths with nothing beyond are skipped.
     """
     depths, parents = table.depths(reachable.paths), table.parents(reachable.paths)
     row = {key: at for at, key in enumerate(zip(reachable.paths.tolist(), reachable.topics.tolist(), strict=True))}

@@ -1,7 +1,7 @@
-"""Turn mined paths into training examples: pairs, negatives, unanswerable questions.
+"""Turn mined paths into training examples: pairs, negatives and unanswerable questions.
 
-What is taken out is what `lodestar eval --unanswerable` takes out: the relations of the positive paths, and of every
-path whose ends agree with the right answers at F1 .5 or more, or as well as any does.
+Unanswerable questions lose the same relations as in `lodestar eval --unanswerable`: those of the positive paths, and
+those of every path whose ends match the right answers with F1 .5 or more, or as well as the best.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = -1
 
 @dataclass(slots=True)
 class PathTable:
-    """Paths by number; a path's parent is the path without its last hop, and has a smaller number.
+    """Paths by number. A path's parent is the path without its last hop, and has a smaller number.
 
     `hops` are the distinct hops, as words in `texts`.
     """
@@ -40,13 +40,13 @@ class PathTable:
     _last: list[int] = field(default_factory=list)
     _depths: list[int] = field(default_factory=list)
     _frozen: _Arrays | None = None
-    """The last three, until a path is added."""
+    """A cache of the arrays; adding a path clears it."""
 
     def __len__(self) -> int:
         return len(self._parents)
 
     def number(self, hops: Hops) -> int:
-        """Return the number of a path, a new one for a path not met before."""
+        """Return the number of a path; a new path gets a new number."""
         at = ROOT
         for length, hop in enumerate(hops, start=1):
             key = (at, self._hop(hop))
@@ -85,7 +85,7 @@ class PathTable:
         return self._arrays().parents[numbers]
 
     def slice(self, numbers: Ints) -> PathSlice:
-        """Return the part of the trie that these paths need, numbered anew."""
+        """Return the part of the trie that these paths need, renumbered."""
         arrays = self._arrays()
         parents, last, depths = arrays.parents, arrays.last, arrays.depths
         needed = level = np.unique(numbers)
@@ -114,7 +114,7 @@ class PathTable:
 
 @dataclass(frozen=True, slots=True)
 class _Arrays:
-    """Of each path of a table: its parent, its last hop, how many hops it has."""
+    """For each path of a table: its parent, its last hop and its number of hops."""
 
     parents: Ints
     last: Ints
@@ -131,8 +131,9 @@ class PathLevel:
 
 @dataclass(frozen=True, slots=True)
 class PathSlice:
-    """Part of a `PathTable`. `hops` are numbers in the table; `levels` by length, from one hop; `rows[i]` is where, in
-    the levels one after the other, the path stands that was asked for in place i."""
+    """Part of a `PathTable`. `hops` are numbers in the table; `levels` by length, from one hop; `rows[i]` is the place
+    of the i-th requested path in the concatenated levels.
+    """
 
     hops: Ints
     levels: Sequence[PathLevel]
@@ -141,7 +142,7 @@ class PathSlice:
 
 @dataclass(frozen=True, slots=True)
 class RelationPair:
-    """A question without the mentions of its topics, and the relations that lead to its answers, by number."""
+    """A question without its topics' mentions, and the numbers of the relations that lead to its answers."""
 
     text: str
     relations: tuple[int, ...]
@@ -149,7 +150,7 @@ class RelationPair:
 
 @dataclass(frozen=True, slots=True)
 class RelationPairs:
-    """Pairs over one list of relations, whose words they share. `name` and `sha256` are of what they were read from."""
+    """Pairs over one list of relations, with their words. `name` and `sha256` describe their source."""
 
     name: str
     sha256: str
@@ -159,8 +160,9 @@ class RelationPairs:
 
 @dataclass(frozen=True, slots=True)
 class PairSample:
-    """Some pairs with some relations to tell apart: the questions' texts; the relations' words, forwards and inverse;
-    right, for each question the rows of its relations."""
+    """A sample of pairs with relations to distinguish: the questions' texts; the relations' words, forwards and
+    inverse; and, for each question, the rows of its right relations.
+    """
 
     texts: tuple[str, ...]
     forwards: tuple[str, ...]
@@ -169,7 +171,7 @@ class PairSample:
 
 
 def sample_pairs(pairs: RelationPairs, num_pairs: int, num_others: int, chance: random.Random) -> PairSample:
-    """Return `num_pairs` of the pairs, with their relations and up to `num_others` more to be told from them."""
+    """Return `num_pairs` of the pairs, with their relations and up to `num_others` wrong ones."""
     chosen = chance.sample(pairs.pairs, min(num_pairs, len(pairs.pairs)))
     others = chance.sample(range(len(pairs.relations)), min(num_others, len(pairs.relations)))
     numbers = list(dict.fromkeys([number for pair in chosen for number in pair.relations] + others))
@@ -191,7 +193,7 @@ ENOUGH_F1 = 0.5
 
 
 def remaining(example: Example, table: PathTable) -> Bools:
-    """Return which of the reachable paths can be walked without these relations, (num_reachable,)."""
+    """Return which of the reachable paths do not use these relations, (num_reachable,)."""
     least = min(ENOUGH_F1, float(example.f1.max(initial=0.0)))
     right = example.positive | ((example.f1 >= least) & example.is_right)
     paths = [table.written[path] for path in example.reachable.paths.tolist()]
@@ -200,7 +202,7 @@ def remaining(example: Example, table: PathTable) -> Bools:
 
 
 def relations_of(hops: Hops) -> set[str]:
-    """Return the relations of a path, as a mined file writes it."""
+    """Return the relations of a path as a mined file writes it."""
     return {step.removeprefix(INVERSE) for hop in hops for step in hop.split(THROUGH)}
 
 
@@ -210,8 +212,9 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Paths of one question: numbers in the table and, for each, which of the question's topics it leaves;
-    (num_candidates,) each."""
+    """Paths of one question: their numbers in the table, and the question's topic each leaves from; (num_candidates,)
+    each.
+    """
 
     paths: Ints
     topics: Ints
@@ -230,12 +233,12 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question with every path that can be walked from its topics, and what each is worth.
+    """One question with every path reachable from its topics, and how good each is.
 
-    masked: the question without the mention of each topic. reachable: all that can be walked. precision, recall and f1:
-    of the ends of each of them, 0 where no end is right. positive: the positives of hard path mining among them.
-    first_shortest: the row of the shortest answer path that comes first, −1 where there is none. has_gold: the
-    positives are an annotator's paths. negatives: the wrong paths that mining made, some of which the graph lacks.
+    masked: the question without each topic's mention. reachable: all paths in the graph. precision, recall and f1: of
+    the ends of each, 0 if no end is right. positive: the positives of hard path mining among them. first_shortest: the
+    row of the first shortest answer path, −1 if there is none. has_gold: the positives are an annotator's paths.
+    negatives: the wrong paths that mining made, some of which are not in the graph.
     """
 
     id: str
@@ -252,7 +255,7 @@ class Example:
     has_gold: bool
     negatives: Candidates
     similarity: tuple[Floats, Floats] | None = None
-    """Of each reachable path as one to stop at and as a beginning, by what is trained on nothing; see `similar`."""
+    """The untrained similarity of each reachable path, as a whole path and as a prefix; see `similarity`."""
 
     @property
     def is_right(self) -> Bools:
@@ -284,7 +287,7 @@ def _example(question: MinedQuestion, table: PathTable) -> Example:
     for path in question.paths:
         at = row.get((table.number(path.hops), path.topic))
         if at is None:
-            continue  # the reach was cut before it
+            continue  # mining cut the reach before this path
         values[:, at] = path.precision, path.recall, path.f1
         positive[at] = path.positive
         if path.shortest and first_shortest < 0:

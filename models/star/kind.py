@@ -1,4 +1,4 @@
-"""STAR as a kind of model: its description, how it is trained, how a checkpoint is opened."""
+"""Register STAR as a kind of model: how it is described, trained and opened."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def _about(description: Description) -> tuple[str, str]:
 
 
 def _use(description: Description) -> str:
-    """Return which graphs the checkpoint is for, and what its figures do not say."""
+    """Return which graphs the checkpoint is for, and what its figures do not cover."""
     use = "Use it with `lodestar ask --checkpoint FOLDER`, "
     if not description.any_graph:
         return f"{use}on the graph it was trained on."
     number = len(description.graphs)
     graphs = "one graph" if number == 1 else f"{number} graphs"
     return (
-        f"{use}on any graph: it reads the words of relations and knows no relation by its number. It was trained on "
+        f"{use}on any graph: it reads the words of relations, not their numbers. It was trained on "
         f"{graphs}; how good it is on a graph that it has never seen, and how far its probabilities hold there, no "
         "figure below says: measure it on questions about that graph (`lodestar eval`)."
     )

@@ -1,8 +1,8 @@
-"""Mined training data: what hard path mining found in a graph about each question, as a file that can be read.
+"""Read and write mined training data: the paths that hard path mining found for each question.
 
-One of the mined files (`mined.lines`): the first line describes it (`Mining`), every other one is a question
-(`MinedQuestion`). Paths are written as they are walked: a hop is a relation, with ``^`` before it where it is
-walked from tail to head, or the relations into an unnamed mediator and out of it with `THROUGH` between them.
+The file format is that of `models.mined`: the first line describes the file (`Mining`), every other line is a question
+(`MinedQuestion`). Paths are written in walking order. A hop is a relation, with ``^`` before it if it is inverse (tail
+to head), or the relations into an unnamed mediator and out of it with `THROUGH` between them.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ Hops = tuple[str, ...]
 
 if TYPE_CHECKING:
     PathTrie = Mapping[str, "PathTrie"]
-else:  # pydantic wants a name for what it is to read recursively, which mypy does not know
+else:  # pydantic needs a named type for recursion, which mypy does not know
     PathTrie = TypeAliasType("PathTrie", Mapping[str, "PathTrie"])
-"""The relation paths that leave a topic, as a trie: each hop with the hops that can follow it. Every node of it may be
-where a path ends."""
+"""The relation paths that leave a topic, as a trie: each hop with the hops that can follow it. A path may end at any
+node.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class MinedTopic:
-    """A topic entity; `mention` is the name that the question has for it."""
+    """A topic entity; `mention` is its name in the question."""
 
     id: str
     mention: str
@@ -49,12 +50,12 @@ class MinedTopic:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPath:
-    """A relation path from a topic that leads to at least one right answer.
+    """A relation path from a topic to at least one right answer.
 
     precision: right ends / ends. recall: right ends / right answers. similarity: cosine of the question and the
     verbalised path. shortest: no path from this topic to an answer is shorter. gold: an annotator wrote this path.
     positive: it is a training example (STAR, section 4.1: shortest, and similarity of at least the mean over the
-    question's shortest paths; where there are gold paths, those).
+    question's shortest paths; if there are gold paths, those).
     """
 
     topic: int
@@ -74,10 +75,10 @@ class AnswerPath:
 
 @dataclass(frozen=True, slots=True)
 class NegativePath:
-    """A wrong path made from a positive one (STAR, section 4.1), whether or not the graph has it.
+    """A wrong path made from a positive one (STAR, section 4.1), in the graph or not.
 
-    kind: `similar` or `random` (one relation replaced by a near one, by one drawn at random), `early` (it stops too
-    soon), `overrun` (it goes on).
+    kind: `similar` or `random` (one relation replaced by a near or a random one), `early` (it stops too soon),
+    `overrun` (it goes too far).
     """
 
     topic: int
@@ -87,7 +88,7 @@ class NegativePath:
 
 @dataclass(frozen=True, slots=True)
 class MinedQuestion:
-    """A question with the paths that answer it, the wrong ones made from them, and all that can be walked."""
+    """A question with its answer paths, the wrong paths made from them, and all paths in the graph."""
 
     id: str
     text: str
@@ -95,16 +96,16 @@ class MinedQuestion:
     paths: tuple[AnswerPath, ...]
     negatives: tuple[NegativePath, ...]
     reach: tuple[PathTrie, ...]
-    """For each topic."""
+    """One entry per topic."""
     num_hops: int | None = None
-    """Hops to the nearest answer, where the question set says it."""
+    """Hops to the nearest answer, if the question set has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mining:
-    """What a mined file was made from: the question set, the graph, the encoder, and how.
+    """The origin of a mined file: the question set, the graph, the encoder and the options.
 
-    relations: the words of every relation of the graph: the type it leads from ("" where unknown), then its properties.
+    relations: the words of every relation of the graph: the type it leads from ("" if unknown), then its properties.
     """
 
     questions: str
@@ -116,12 +117,12 @@ class Mining:
     relations: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]]
     options: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    """How many questions, paths and negatives of each kind there are."""
+    """The number of questions, paths and negatives of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mined:
-    """A mined file in memory. `sha256` is of its content, unpacked."""
+    """A mined file in memory. `sha256` is of its unpacked content."""
 
     mining: Mining
     questions: tuple[MinedQuestion, ...]
@@ -129,7 +130,7 @@ class Mined:
 
     @property
     def trained_on(self) -> TrainedOn:
-        """What a checkpoint says of it."""
+        """The training data's description in a checkpoint."""
         mining = self.mining
         return TrainedOn(
             mining.questions, mining.questions_sha256, self.sha256, mining.graph, len(self.questions), mining.max_hop
@@ -154,29 +155,29 @@ def words_of(mining: Mining) -> dict[str, RelationWords]:
 
 
 def walks(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
-    """Yield every relation path of a trie, each before those that go on from it."""
+    """Yield every relation path of a trie, parents before children."""
     for hop, following in reach.items():
         yield (*before, hop)
         yield from walks(following, (*before, hop))
 
 
 def write(path: Path, mining: Mining, questions: Iterable[MinedQuestion]) -> None:
-    """Write a mined file, whole or not at all: the same questions, the same bytes."""
+    """Write a mined file atomically; the same questions give the same bytes."""
     write_lines(path, asdict(mining), questions)
 
 
 def is_mined(path: Path) -> bool:
-    """Return whether the first line of a file is that of a mined file."""
+    """Return whether a file is a mined file, by its first line."""
     return {"questions_sha256", "relations", "max_hop"} <= header_of(path).keys()
 
 
 def read(path: Path) -> Mined:
-    """Return a mined file; raise `MinedFileError` for one that is missing, damaged or of another format."""
+    """Return a mined file; raise `MinedFileError` if it is missing, damaged or of another format."""
     known: set[str] = set()
     return Mined(
         *read_lines(
             path,
-            lambda said: decode_dataclass(Mining, json.dumps(said)),
+            lambda fields: decode_dataclass(Mining, json.dumps(fields)),
             MinedQuestion,
             lambda question, mining: _check_question(question, mining, known),
             what="mined paths",
@@ -186,17 +187,17 @@ def read(path: Path) -> Mined:
 
 
 def _check_question(question: MinedQuestion, mining: Mining, known: set[str]) -> MinedQuestion:
-    """Return the question; raise `ValueError` where its parts do not fit together, or the first line.
+    """Return the question; raise `ValueError` if its parts, or it and the first line, do not fit together.
 
-    known: hops that were found to have words; those that are found now are added.
+    known: hops already found to have words; this call adds its own.
     """
     if not any(question.reach) or len(question.reach) != len(question.topics):
-        raise ValueError("a question has what can be walked from each of its topics, and there is something")
+        raise ValueError("a question has the paths from each of its topics, and at least one")
     paths: list[AnswerPath | NegativePath] = [*question.paths, *question.negatives]
     if not all(path.hops and 0 <= path.topic < len(question.topics) for path in paths):
         raise ValueError("a path has hops and leaves a topic of its question")
     longest = max(max((len(path.hops) for path in paths), default=0), *map(_depth, question.reach))
-    if longest > mining.max_hop + 1:  # a wrong path may go on for a hop
+    if longest > mining.max_hop + 1:  # a wrong path may be one hop longer
         raise ValueError(f"a path has at most {mining.max_hop + 1} hops, found {longest:,}")
     hops = {hop for path in paths for hop in path.hops}.union(*map(_hops_of, question.reach)) - known
     for relation in (step.removeprefix(INVERSE) for hop in hops for step in hop.split(THROUGH)):

@@ -22,8 +22,8 @@ def path_weights(paths: Sequence[PathT], w_min: float, w_max: float) -> Mapping[
 
         w_raw(p) = |class| / count(p),  scaled linearly so that the class's smallest is w_min and its largest w_max
 
-    `paths` has one entry an occurrence. Where all paths occur equally often each weighs w_max.
-    The linear scaling within the class is our reading: the paper says "scaled to a fixed range".
+    `paths` has one entry per occurrence. If all paths are equally frequent, each weighs w_max. Scaling linearly within
+    the class is our reading: the paper says "scaled to a fixed range".
     """
     counts = Counter(paths)
     raw = {path: len(paths) / count for path, count in counts.items()}
@@ -33,15 +33,16 @@ def path_weights(paths: Sequence[PathT], w_min: float, w_max: float) -> Mapping[
     return {path: w_min + (w_max - w_min) * (value - least) / (most - least) for path, value in raw.items()}
 
 
-"""f1: every path to a right answer, by how well its ends agree with the answers (our own). hard: those of hard path
-mining, each alike (STAR, section 4.1). single: one shortest path (STAR without hard path mining)."""
+"""f1: every path to a right answer, weighted by its ends' F1 (ours). hard: those of hard path mining, equally (STAR,
+section 4.1). single: one shortest path (STAR without hard path mining).
+"""
 
 
 def shares_of(example: Example, positives: Positives, any_weight: float) -> Floats:
-    """Return the share of each reachable path, (num_reachable,), adding up to 1; all 0 where there are no positives.
+    """Return the share of each reachable path, (num_reachable,), summing to 1; all 0 without positives.
 
-    `any_weight` is what reaching a right answer at all counts beside F1, for the positives `f1`; where an annotator
-    wrote the question's paths, these count alone, each alike.
+    `any_weight` is a bonus on F1 for reaching a right answer at all, with the positives `f1`. If an annotator wrote the
+    question's paths, only these count, equally.
     """
     if positives == "single":
         raw = np.zeros(len(example.reachable), dtype=np.float32)
@@ -65,8 +66,8 @@ def first_path_figures(ranked: Iterable[tuple[Example, Floats]]) -> Figures:
     """Return the figures of the best path of each question, given the scores of its reachable paths.
 
     hits_at_1_any: it leads to a right answer. hits_at_1_expected: the share of its ends that are right. f1: of its
-    ends. Each as mean over questions and, as ``…_by_topic``, over topics. `choose_by` is the mean of the three: each
-    alone can be raised by paths that are too wide or too narrow.
+    ends. Each as mean over questions and, as ``…_by_topic``, over topics. The selection metric `choose_by` is the mean
+    of the three: each alone rewards paths that are too wide or too narrow.
     """
     rows: list[tuple[float, float, float]] = []
     topics: dict[tuple[str, ...], list[tuple[float, float, float]]] = {}
@@ -105,7 +106,7 @@ def mix_scores(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
 def best_mix(
     ranked: Sequence[tuple[Example, Floats, Floats, Rows]], mixes: Sequence[float] = MIXES
 ) -> tuple[float, Figures]:
-    """Return the λ of the best figures on these dev examples, and the figures; of equal ones the smallest λ."""
+    """Return the λ with the best figures on these dev examples, and the figures; ties go to the smallest λ."""
     figures = {
         mix: first_path_figures((example, mix_scores(stop, cross, rows, mix)) for example, stop, cross, rows in ranked)
         for mix in mixes

@@ -1,11 +1,11 @@
-"""STAR's networks: the dual encoder and the cross-attentive scorer.
+"""Define STAR's networks: the dual encoder and the cross-attentive scorer.
 
-A path is encoded hop by hop: the encoder sees each hop's words once, whatever paths it is part of, and a small network
-composes them, so that all paths of a graph can be scored. The composition is our own, no paper's:
+A path is encoded hop by hop. The encoder sees each hop's words once, whatever paths contain it, and a small network
+composes them, so that all paths of a graph can be scored. The composition is ours, not from a paper:
 
     z_1 = h_1,   z_l = norm( norm(z_(l−1) + h_l) + MLP([z_(l−1); h_l; z_(l−1) ∘ h_l]) )
     stop(q, p)   = e^a · cos(q, z_L) + (L − 1) · (b + w·q)          the path, followed by END
-    extend(q, p) = e^a · cos(q, norm(z_L + MLP'(z_L))) + (L − 1) · (b + w·q)    the path as the beginning of another
+    extend(q, p) = e^a · cos(q, norm(z_L + MLP'(z_L))) + (L − 1) · (b + w·q)    the path as a prefix
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ INITIAL_HOP_COST = -3.0
 class DualBatch:
     """Questions, the distinct hops of their candidates, and which question is scored with which path.
 
-    hops: in parts of like length, one after the other in the order of `levels`' numbers through `hop_rows`, which has
-    for each hop its row in the parts joined. levels: see `PathSlice`. paths and owners, (num_pairs,): the row of the
-    path in the levels joined, the row of the question.
+    hops: in parts of similar length. hop_rows: for each hop, in the order of `levels`' numbers, its row in the
+    concatenated parts. levels: see `PathSlice`. paths and owners, (num_pairs,): the row of the path in the concatenated
+    levels, the row of the question.
     """
 
     questions: TextBatch
@@ -65,7 +65,7 @@ class PathStates:
 class DualEncoder(nn.Module):
     """Scores paths by the cosine of their encoding with the question's; see the module's formula.
 
-    hop_cost: what b begins as; 0 beside a similarity that weighs hops itself.
+    hop_cost: initial value of b; 0 when a similarity that weighs hops is added.
     """
 
     def __init__(self, backbone: Backbone, hop_cost: float = INITIAL_HOP_COST) -> None:
@@ -87,7 +87,7 @@ class DualEncoder(nn.Module):
         return normalize((hidden * mask).sum(dim=1) / mask.sum(dim=1), dim=-1)
 
     def step(self, before: Tensor, hop: Tensor) -> Tensor:
-        """Return the states of paths that go on by one hop; all (num_paths, dimension)."""
+        """Return the states of paths extended by one hop; all (num_paths, dimension)."""
         change = self.compose(torch.cat([before, hop, before * hop], dim=-1))
         return normalize(normalize(before + hop, dim=-1) + change, dim=-1)
 
@@ -102,8 +102,8 @@ class DualEncoder(nn.Module):
             lengths.append(torch.full((len(last),), depth, device=hops.device))
         return PathStates(torch.cat(found), torch.cat(lengths))
 
-    def promised(self, states: Tensor) -> Tensor:
-        """Return what paths promise as beginnings, unit vectors, (num_paths, dimension)."""
+    def encode_prefixes(self, states: Tensor) -> Tensor:
+        """Return the encodings of paths as prefixes, unit vectors, (num_paths, dimension)."""
         return normalize(states + self.promise(states), dim=-1)
 
     def hop_costs(self, questions: Tensor, num_hops: Tensor) -> Tensor:
@@ -119,12 +119,12 @@ class DualEncoder(nn.Module):
         cost = self.hop_costs(questions, paths.num_hops[batch.paths])
         scale = self.log_scale.exp()
         stop = scale * (paths.states[batch.paths] * questions).sum(dim=-1) + cost
-        extend = scale * (self.promised(paths.states)[batch.paths] * questions).sum(dim=-1) + cost
+        extend = scale * (self.encode_prefixes(paths.states)[batch.paths] * questions).sum(dim=-1) + cost
         return stop, extend
 
 
 def _mlp(inputs: int, outputs: int) -> nn.Sequential:
-    """A network that begins as zero: what it changes has to be learned."""
+    """A network that starts as zero."""
     last = nn.Linear(outputs, outputs)
     nn.init.zeros_(last.weight)
     nn.init.zeros_(last.bias)
@@ -133,8 +133,9 @@ def _mlp(inputs: int, outputs: int) -> nn.Sequential:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What the special tokens attended to: question, that of `[QSP]` over the question's tokens, and path, that of
-    `[PSP]` over the path's; (num_pairs, length) each, 0 outside, rows add up to 1."""
+    """The special tokens' attention: question, of `[QSP]` over the question's tokens, and path, of `[PSP]` over the
+    path's; (num_pairs, length) each, 0 outside, rows sum to 1.
+    """
 
     question: Tensor
     path: Tensor
@@ -142,7 +143,7 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class CrossBatch:
-    """Pairs in parts of like length; rows, (num_pairs,), is where in the parts joined each pair stands."""
+    """Pairs in parts of similar length; rows, (num_pairs,), is each pair's row in the concatenated parts."""
 
     parts: Sequence[PairBatch]
     rows: Tensor
@@ -159,8 +160,8 @@ class CrossAttentiveScorer(nn.Module):
         h'_PSP  = h_PSP + attend(h_PSP, H_path)
         s(q, p) = sigmoid( FFN( [h_CLS ; h'_QSP ; h'_PSP] ) )
 
-    W_Q and W_K are shared by both reads (our reading: the paper speaks of two linear maps). H_path begins behind
-    `[PSP]` and takes in the topic entity and `[END]`.
+    W_Q and W_K are shared by both reads (our reading: the paper speaks of two linear maps). H_path starts after `[PSP]`
+    and includes the topic entity and `[END]`.
     """
 
     def __init__(self, backbone: Backbone, *, key_dimension: int | None = None, dropout: float = 0.1) -> None:

@@ -1,6 +1,6 @@
 """Open a checkpoint of STAR and score relation paths with it.
 
-`cross/` is missing where the scorer is `similarity`.
+A checkpoint with the scorer `similarity` has no `cross/`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .texts import PairBatch, TextBatch, Texts
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint in memory, ready to score. `cross` is None where the scorer is `similarity`."""
+    """A checkpoint in memory, ready to score. `cross` is None if the scorer is `similarity`."""
 
     description: Description
     dual: DualEncoder
@@ -44,7 +44,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A trained network with its encoder, to be written."""
+    """A trained network with its encoder."""
 
     backbone: Backbone
     network: nn.Module
@@ -56,19 +56,19 @@ class Network:
 
 
 def write_checkpoint(folder: Path, description: Description, networks: Mapping[str, Network], card: str) -> None:
-    """Write a checkpoint, whole or not at all; what was in the folder's `star.json`, `dual` and `cross` is replaced."""
+    """Write a checkpoint atomically; it replaces `star.json`, `dual` and `cross` in the folder."""
     write_folder(folder, description, {name: each.write for name, each in networks.items()}, card)
 
 
 def read_description(folder: Path) -> Description:
-    """Return what a checkpoint says of itself; raise `CheckpointError` where there is none or it is damaged."""
+    """Return a checkpoint's description; raise `CheckpointError` if it is missing or damaged."""
     return load_description(folder, Description)[0]
 
 
 def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> Checkpoint:
-    """Return a checkpoint, every file of it checked against its hash; raise `CheckpointError` for a damaged one.
+    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged.
 
-    precision: the type of the encoders' weights; what is on top of them stays float32.
+    precision: the type of the encoders' weights; the layers on top stay float32.
     """
     description = check_checkpoint(folder, Description, _parts)
     with readable(folder):
@@ -92,15 +92,166 @@ def _parts(description: Description) -> tuple[str, ...]:
     return Description.parts if description.scorer == "cross" else Description.parts[:1]
 
 
+HopSequence = tuple[Hop, ...]
+MAX_KEPT_PATHS = 100_000
+MAX_KEPT_TEXTS = 50_000
+TEXTS_AT_ONCE = 256
+PATHS_AT_ONCE = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class PairAttention:
+    """The attention of one pair's special tokens: token strings with weights that sum to 1."""
+
+    score: float
+    question: tuple[tuple[str, float], ...]
+    path: tuple[tuple[str, float], ...]
+
+
+class StarModel:
+    """Scores paths with a checkpoint. Deterministic up to the order in which texts are batched (the last digits).
+
+    Batches that do not fit into memory are split (`Splitting`). `encoding_s` counts the seconds spent in encoders.
+    Threads take turns.
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
+        self.encoding_s = 0.0
+        self._device = device_of(checkpoint.dual)
+        self._turn = threading.RLock()
+        self._of_texts, self._of_pairs, self._of_paths = Splitting(), Splitting(), Splitting(PATHS_AT_ONCE)
+        self._texts: LRUCache[str, Tensor] = LRUCache(MAX_KEPT_TEXTS)
+        self._paths: LRUCache[HopSequence, Tensor] = LRUCache(MAX_KEPT_PATHS)
+
+    def encode_ahead(self, questions: Iterable[str], paths: Iterable[HopSequence]) -> None:
+        """Encode what is not cached in a few batches: questions, hops, and paths composed of them."""
+        with self._turn:
+            missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
+            hops = {hop for path in missing for hop in path}
+            self._encode_texts([*questions, *sorted(map(verbalise_hop, hops))])
+            self._compose(missing)
+
+    def _encode_texts(self, texts: Sequence[str]) -> None:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
+        started = time.perf_counter()
+        for at in range(0, len(missing), TEXTS_AT_ONCE):
+            some = missing[at : at + TEXTS_AT_ONCE]
+            parts, rows = split_batches(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
+            with torch.inference_mode():
+                encoded = torch.cat([self._of_texts(part, self._encode) for part in parts])
+            for text, row in zip(some, rows.tolist(), strict=True):
+                self._texts[text] = encoded[row].clone()
+        self.encoding_s += time.perf_counter() - started
+
+    def _compose(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
+        """Return the state of each path, composed from its parent's unless cached."""
+        wanted = dict.fromkeys(paths)
+        states = {path: self._paths[path] for path in wanted if path in self._paths}
+        missing: dict[int, list[HopSequence]] = {}
+        unknown = [path for path in wanted if path not in states]
+        for part in dict.fromkeys(path[:length] for path in unknown for length in range(1, len(path) + 1)):
+            if part in self._paths:
+                states[part] = self._paths[part]
+            else:
+                missing.setdefault(len(part), []).append(part)
+        for _, some in sorted(missing.items()):
+            with torch.inference_mode():
+                composed = self._of_paths(some, lambda part: self._extend(part, states))
+            for path, state in zip(some, composed, strict=True):
+                states[path] = state
+                self._paths[path] = state.clone()
+        return states
+
+    def _extend(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
+        """Return the states of paths of one length, composed from their parents'."""
+        last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
+        if len(paths[0]) == 1:
+            return last
+        return self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in paths]), last)
+
+    def _encode(self, texts: TextBatch) -> Tensor:
+        return self.checkpoint.dual.encode(texts.to(self._device))
+
+    def _text(self, text: str) -> Tensor:
+        if text not in self._texts:
+            self._encode_texts([text])
+        return self._texts[text]
+
+    def dual(self, question: str, paths: Sequence[HopSequence]) -> tuple[Floats, Floats]:
+        """Return stop and extend of the dual encoder, (num_paths,) each; `question` has no topic mention."""
+        network = self.checkpoint.dual
+        with self._turn, torch.inference_mode():
+            composed = self._compose(paths)
+            vector = self._text(question)
+            scale = network.log_scale.exp()
+
+            def scored(some: Sequence[HopSequence]) -> Tensor:
+                states = torch.stack([composed[path] for path in some])
+                num_hops = torch.tensor([len(path) for path in some], device=self._device)
+                cost = network.hop_costs(vector.expand(len(some), -1), num_hops)
+                stop = scale * (states @ vector) + cost
+                extend = scale * (network.encode_prefixes(states) @ vector) + cost
+                return torch.stack([stop, extend], dim=1).float()
+
+            both = self._of_paths(paths, scored).cpu().numpy()
+        return both[:, 0], both[:, 1]
+
+    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
+        """Return the logits of the cross-attentive scorer, (num_pairs,), for (question, mention of the topic, path).
+
+        Equal pairs are computed once.
+        """
+        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
+        if network is None or texts is None or not pairs:
+            return np.zeros(len(pairs), dtype=np.float32)
+        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
+        row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
+        with self._turn, torch.inference_mode():
+            started = time.perf_counter()
+            batch = cross_batch(texts, list(row))
+            logits = torch.cat([self._of_pairs(part, self._read) for part in batch.parts])
+            scores: Floats = logits.cpu()[batch.rows].numpy()[[row[pair] for pair in read]]
+            self.encoding_s += time.perf_counter() - started
+        return scores
+
+    def _read(self, pairs: PairBatch) -> Tensor:
+        assert self.checkpoint.cross
+        return self.checkpoint.cross.read(pairs.to(self._device))[0].float()
+
+    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
+        """Return the attention of the cross-attentive scorer; raise `ValueError` if the checkpoint has none."""
+        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
+        if network is None or texts is None:
+            raise ValueError("the checkpoint has no cross-attentive scorer")
+        tokens, at = texts.pair(question, path_words(mention, path))
+        batch = texts.pairs([(tokens, at)])
+        with torch.inference_mode():
+            logits, attention = network.read(batch.to(self._device))
+        strings = [str(each) for each in texts.tokenizer.convert_ids_to_tokens(list(tokens))]
+        return PairAttention(
+            float(logits.sigmoid()[0]),
+            _pair_weights(strings, batch.is_question[0], attention.question[0]),
+            _pair_weights(strings, batch.is_path[0], attention.path[0]),
+        )
+
+
+def _pair_weights(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:
+    return tuple((strings[int(at)], float(weights[at])) for at in torch.nonzero(chosen)[:, 0].tolist())
+
+
 TAIL = 0.2
-"""The least frequent 20 % of training paths are the long tail, and with them all that are as rare as the last of these:
-where most paths are met once, most are in it."""
+"""The least frequent 20 % of training paths, and those that tie with the last of them, are the long tail. If most paths
+occur once, most are in it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorShares:
-    """error: the first path leads to no right answer. shortcut: and its words are at least as similar to the question
-    as those of the best right path. long_tail: or the best right path is one of the long tail. union: either."""
+    """error: the first path leads to no right answer. shortcut: in addition its words are at least as similar to the
+    question as those of the best right path. long_tail: in addition the best right path is in the long tail. union:
+    either.
+    """
 
     error: float
     shortcut: float
@@ -110,13 +261,13 @@ class ErrorShares:
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """How often each path is a positive in training, and up to which count it belongs to the long tail."""
+    """How often each path is a positive in training, and the highest count in the long tail."""
 
     counts: Mapping[Hops, int]
     tail_count: int
 
     def is_tail(self, path: Hops) -> bool:
-        """Whether a path is of the long tail; one that was never met is."""
+        """Whether a path is in the long tail; unseen paths are."""
         return self.counts.get(path, 0) <= self.tail_count
 
 
@@ -133,10 +284,10 @@ def frequencies(examples: ExampleSet) -> Frequencies:
 def error_shares(
     ranked: Iterable[tuple[Example, Floats]], examples: ExampleSet, vectors: TextVectors, known: Frequencies
 ) -> ErrorShares:
-    """Return the shares, given the scores of each example's reachable paths.
+    """Return the error shares, given the scores of each example's reachable paths.
 
-    Our reading, the paper's threshold of a high similarity being lost: it is high where it is not below that of the
-    best right path, by F1. Similarity is the cosine of the question without its topic and the verbalised path.
+    Our reading, as the paper does not give its threshold of high similarity: at least that of the best right path, by
+    F1. Similarity is the cosine of the question without its topic and the verbalised path.
     """
     rows: list[tuple[bool, bool, bool]] = []
     for example, scores in ranked:
@@ -160,152 +311,3 @@ def _cosine(example: Example, row: int, examples: ExampleSet, vectors: TextVecto
     question = example.masked[int(example.reachable.topics[row])]
     vectors.encode([question, path])
     return float(vectors.sentence(question) @ vectors.sentence(path))
-
-
-HopSequence = tuple[Hop, ...]
-
-MAX_KEPT_PATHS = 100_000
-MAX_KEPT_TEXTS = 50_000
-TEXTS_AT_ONCE = 256
-PATHS_AT_ONCE = 16_384
-
-
-@dataclass(frozen=True, slots=True)
-class PairAttention:
-    """What one pair's special tokens attended to: token strings with weights that add up to 1."""
-
-    score: float
-    question: tuple[tuple[str, float], ...]
-    path: tuple[tuple[str, float], ...]
-
-
-class StarModel:
-    """Scores paths with a checkpoint. Deterministic up to the order in which texts are batched (the last digits).
-
-    Batches that a device has no memory for are computed in parts (`Splitting`). `encoding_s` counts the seconds spent
-    in encoders. Threads take turns.
-    """
-
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        self.checkpoint = checkpoint
-        self.encoding_s = 0.0
-        self._device = device_of(checkpoint.dual)
-        self._turn = threading.RLock()
-        self._of_texts, self._of_pairs, self._of_paths = Splitting(), Splitting(), Splitting(PATHS_AT_ONCE)
-        self._texts: LRUCache[str, Tensor] = LRUCache(MAX_KEPT_TEXTS)
-        self._paths: LRUCache[HopSequence, Tensor] = LRUCache(MAX_KEPT_PATHS)
-
-    def encode_ahead(self, questions: Iterable[str], paths: Iterable[HopSequence]) -> None:
-        """Encode what was not met before in a few batches: questions, hops, and paths composed of them."""
-        with self._turn:
-            missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
-            hops = {hop for path in missing for hop in path}
-            self._encode_texts([*questions, *sorted(map(verbalise_hop, hops))])
-            self._composed(missing)
-
-    def _encode_texts(self, texts: Sequence[str]) -> None:
-        missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
-        started = time.perf_counter()
-        for at in range(0, len(missing), TEXTS_AT_ONCE):
-            some = missing[at : at + TEXTS_AT_ONCE]
-            parts, rows = split_batches(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
-            with torch.inference_mode():
-                encoded = torch.cat([self._of_texts(part, self._encoded) for part in parts])
-            for text, row in zip(some, rows.tolist(), strict=True):
-                self._texts[text] = encoded[row].clone()
-        self.encoding_s += time.perf_counter() - started
-
-    def _composed(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
-        """Return the state of each path, composed from that of the path it begins with where it is not kept."""
-        wanted = dict.fromkeys(paths)
-        states = {path: self._paths[path] for path in wanted if path in self._paths}
-        missing: dict[int, list[HopSequence]] = {}
-        unknown = [path for path in wanted if path not in states]
-        for part in dict.fromkeys(path[:length] for path in unknown for length in range(1, len(path) + 1)):
-            if part in self._paths:
-                states[part] = self._paths[part]
-            else:
-                missing.setdefault(len(part), []).append(part)
-        for _, some in sorted(missing.items()):
-            with torch.inference_mode():
-                composed = self._of_paths(some, lambda part: self._stepped(part, states))
-            for path, state in zip(some, composed, strict=True):
-                states[path] = state
-                self._paths[path] = state.clone()
-        return states
-
-    def _stepped(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
-        """Return the states of paths of one length, composed from those without their last hops."""
-        last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
-        if len(paths[0]) == 1:
-            return last
-        return self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in paths]), last)
-
-    def _encoded(self, texts: TextBatch) -> Tensor:
-        return self.checkpoint.dual.encode(texts.to(self._device))
-
-    def _text(self, text: str) -> Tensor:
-        if text not in self._texts:
-            self._encode_texts([text])
-        return self._texts[text]
-
-    def dual(self, question: str, paths: Sequence[HopSequence]) -> tuple[Floats, Floats]:
-        """Return stop and extend of the dual encoder, (num_paths,) each; `question` is without its topic's mention."""
-        network = self.checkpoint.dual
-        with self._turn, torch.inference_mode():
-            composed = self._composed(paths)
-            vector = self._text(question)
-            scale = network.log_scale.exp()
-
-            def scored(some: Sequence[HopSequence]) -> Tensor:
-                states = torch.stack([composed[path] for path in some])
-                num_hops = torch.tensor([len(path) for path in some], device=self._device)
-                cost = network.hop_costs(vector.expand(len(some), -1), num_hops)
-                stop = scale * (states @ vector) + cost
-                extend = scale * (network.promised(states) @ vector) + cost
-                return torch.stack([stop, extend], dim=1).float()
-
-            both = self._of_paths(paths, scored).cpu().numpy()
-        return both[:, 0], both[:, 1]
-
-    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
-        """Return the logits of the cross-attentive scorer, (num_pairs,), for (question, mention of the topic, path).
-
-        Equal pairs are read once.
-        """
-        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
-        if network is None or texts is None or not pairs:
-            return np.zeros(len(pairs), dtype=np.float32)
-        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
-        row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
-        with self._turn, torch.inference_mode():
-            started = time.perf_counter()
-            batch = cross_batch(texts, list(row))
-            logits = torch.cat([self._of_pairs(part, self._read) for part in batch.parts])
-            scores: Floats = logits.cpu()[batch.rows].numpy()[[row[pair] for pair in read]]
-            self.encoding_s += time.perf_counter() - started
-        return scores
-
-    def _read(self, pairs: PairBatch) -> Tensor:
-        assert self.checkpoint.cross
-        return self.checkpoint.cross.read(pairs.to(self._device))[0].float()
-
-    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
-        """Return what the cross-attentive scorer attended to; raise `ValueError` where the checkpoint has none."""
-        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
-        if network is None or texts is None:
-            raise ValueError("the checkpoint has no cross-attentive scorer")
-        tokens, at = texts.pair(question, path_words(mention, path))
-        batch = texts.pairs([(tokens, at)])
-        with torch.inference_mode():
-            logits, attention = network.read(batch.to(self._device))
-        strings = [str(each) for each in texts.tokenizer.convert_ids_to_tokens(list(tokens))]
-        return PairAttention(
-            float(logits.sigmoid()[0]),
-            _pair_weights(strings, batch.is_question[0], attention.question[0]),
-            _pair_weights(strings, batch.is_path[0], attention.path[0]),
-        )
-
-
-def _pair_weights(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:
-    return tuple((strings[int(at)], float(weights[at])) for at in torch.nonzero(chosen)[:, 0].tolist())

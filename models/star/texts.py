@@ -1,4 +1,4 @@
-"""Texts as token ids: tokenised once, batched by length, padded."""
+"""Tokenise texts once, and batch them by length with padding."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_KEPT = 200_000
 
 @dataclass(frozen=True, slots=True)
 class TextBatch:
-    """Padded texts: ids, (num_texts, length), and mask, the same shape, true where there is a token."""
+    """Padded texts: ids, (num_texts, length), and mask, the same shape, true for tokens."""
 
     ids: Tensor
     mask: Tensor
@@ -40,8 +40,9 @@ class TextBatch:
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """Padded sequences of question and path. is_question and is_path, (num_pairs, length) bool, tell whose tokens are
-    read; question_at and path_at, (num_pairs,), are where `[QSP]` and `[PSP]` stand."""
+    """Padded sequences of question and path. is_question and is_path, (num_pairs, length) bool, mark their tokens;
+    question_at and path_at, (num_pairs,), are the places of `[QSP]` and `[PSP]`.
+    """
 
     text: TextBatch
     is_question: Tensor
@@ -68,7 +69,7 @@ Tokens = tuple[int, ...]
 
 
 class Texts:
-    """A tokenizer that keeps the ids of what it has seen, of `MAX_KEPT` texts."""
+    """A tokenizer with a cache of the ids of `MAX_KEPT` texts."""
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
         self.tokenizer = tokenizer
@@ -82,14 +83,14 @@ class Texts:
         )
 
     def tokens(self, text: str) -> Tokens:
-        """Return the ids of a text, without those a tokenizer adds; at least one."""
+        """Return the ids of a text without special tokens; at least one."""
         if text not in self._kept:
             ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
             self._kept[text] = tuple(ids) or (self._unknown,)
         return self._kept[text]
 
     def alone(self, text: str) -> Tokens:
-        """Return the ids of a text as an encoder gets it alone."""
+        """Return the ids of a text as the only input of an encoder."""
         return (self._first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self._last)
 
     def batch(self, texts: Sequence[Tokens]) -> TextBatch:
@@ -103,9 +104,9 @@ class Texts:
         return TextBatch(ids, mask)
 
     def pair(self, question: str, path: str) -> tuple[Tokens, int]:
-        """Return ``[CLS] [QSP] question [SEP] [PSP] path [END] [SEP]`` (STAR, section 4.1), and where `[PSP]` stands.
+        """Return ``[CLS] [QSP] question [SEP] [PSP] path [END] [SEP]`` (STAR, section 4.1), and the place of `[PSP]`.
 
-        Our reading: the paper's relation END is a token of its own behind the path.
+        Our reading: the paper's relation END is a token of its own after the path.
         """
         before = (self._first, self._question, *self.tokens(question)[:MAX_QUESTION_TOKENS], self._last)
         return (*before, self._path, *self.tokens(path)[:MAX_PATH_TOKENS], self._end, self._last), len(before)

@@ -1,4 +1,4 @@
-"""Train STAR: the dual encoder first, then the cross-attentive scorer over its shortlist."""
+"""Train STAR: first the dual encoder, then the cross-attentive scorer over its shortlist."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .scoring import Network
 from .texts import Texts
 
 UNANSWERABLE = 0.2
-"""Of the questions, by weight, those taken to have no answer (docs/decisions/0021-some-questions-have-no-answer.md)."""
+"""The weight of the questions taken as unanswerable (docs/decisions/0021-some-questions-have-no-answer.md)."""
 DUAL, CROSS = "dual encoder", "cross-attentive scorer"
-"""The phases, by the names they are shown with."""
+"""The phases, by their display names."""
 
 
 def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
-    """Return the training: the dual encoder, and after it the cross-attentive scorer where `config` asks for both.
+    """Return the training: the dual encoder, then the cross-attentive scorer if `config` asks for it.
 
-    `inputs.beside`: pairs of question and relation that the dual encoder learns beside, or None.
+    `inputs.beside`: additional pairs of question and relation for the dual encoder, or None.
     """
     pairs: RelationPairs | None = inputs.beside
     star = _Star(config, inputs, pairs)
@@ -65,7 +65,7 @@ def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
 
 
 class _Star:
-    """Both networks with what they learn from: the second's shortlists are the first's."""
+    """Both networks and their data: the dual encoder makes the cross-attentive scorer's shortlists."""
 
     def __init__(self, config: StarConfig, inputs: Inputs[Mined], pairs: RelationPairs | None) -> None:
         self.networks: dict[str, Network] = {}
@@ -75,7 +75,7 @@ class _Star:
         self._cross: PoolObjective | None = None
 
     def dual_objective(self) -> DualObjective:
-        """Return what the dual encoder is to learn."""
+        """Return the dual encoder's objective."""
         config = self._config
         self._train, self._dev = (
             [examples_of(mined) for mined in files] for files in (self._inputs.train, self._inputs.dev)
@@ -101,7 +101,7 @@ class _Star:
         return self._dual
 
     def cross_objective(self) -> PoolObjective:
-        """Return what the cross-attentive scorer is to learn, the dual encoder being trained."""
+        """Return the cross-attentive scorer's objective; the dual encoder must be trained."""
         config = self._config
         backbone = open_pretrained(config.encoder)
         network = CrossAttentiveScorer(backbone).to(self._inputs.device)
@@ -122,7 +122,7 @@ class _Star:
         return self._cross
 
     def ranked(self, mix: float) -> Iterator[tuple[Example, Floats]]:
-        """Yield each dev example with the scores of its paths by all that was trained."""
+        """Yield each dev example with the scores of its paths by all trained networks."""
         if self._cross:
             for example, stop, scores, rows in self._cross.shortlisted():
                 yield example, mix_scores(stop, scores, rows, mix)
@@ -131,8 +131,9 @@ class _Star:
                 yield from self._dual.scored(examples)
 
     def calibration(self, mix: float) -> tuple[float, float]:
-        """Return slope and intercept of the first path's probability, of the dev questions and, a fifth by weight, of
-        the same without what leads to their answers."""
+        """Return slope and intercept of the first path's probability, fitted on the dev questions and, with a fifth of
+        the weight, on the same questions without the relations that lead to their answers.
+        """
         tables = {id(example): examples.table for examples in self._dev for example in examples.examples}
         answerable: list[tuple[float, float]] = []
         bare: list[tuple[float, float]] = []
@@ -142,7 +143,7 @@ class _Star:
             left = remaining(example, tables[id(example)])
             if left.any():
                 bare.append((float(scores[left].max()), 0.0))
-        if not bare:  # a graph of one relation: without it there is no path, and so no answer
+        if not bare:  # in a graph of one relation nothing is left to answer with
             return fit_calibration(answerable)
         weights = [(1 - UNANSWERABLE) / len(answerable)] * len(answerable)
         weights += [UNANSWERABLE / len(bare)] * len(bare)

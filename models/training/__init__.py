@@ -1,1 +1,1 @@
-"""What the training of any model needs: phases, the loop, exact resume, processes, checkpoints, mined records."""
+"""Train models of any kind: phases, the loop, exact resume, checkpoints and model cards."""

@@ -1,10 +1,10 @@
 """Write checkpoints, and resume a training exactly.
 
-    KIND.json     the resolved configuration, what it was trained on, its figures, SHA-256 of each file of its parts
+    KIND.json     the resolved configuration, its training data, its figures, SHA-256 of each file of its parts
     README.md     the model card
     PART/         the files of a network, model.safetensors among them
 
-Description and parts are those of the kind (`star`). No pickle is ever read or written.
+The kind defines description and parts. No pickle is ever read or written.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Writer = Callable[[Path], None]
 
 
 def write_folder(folder: Path, description: ModelDescription, parts: Mapping[str, Writer], card: str) -> None:
-    """Write a checkpoint, whole or not at all, in the place of the one before: its description, its parts, its card.
+    """Write a checkpoint atomically in place of the one before: its description, its parts, its card.
 
-    Raises `OSError` where it cannot be written, `ValueError` for a description with a number that is none.
+    Raises `OSError` if it cannot be written, `ValueError` for a description with NaN or infinity.
     """
     draft = folder / DRAFT
     shutil.rmtree(draft, ignore_errors=True)
@@ -51,12 +51,12 @@ def write_folder(folder: Path, description: ModelDescription, parts: Mapping[str
                 writer(draft / name)
         written = sorted(path for path in draft.rglob("*") if path.is_file())
         hashes = {path.relative_to(draft).as_posix(): file_sha256(path) for path in written}
-        said = {"format": FORMAT, "kind": description.kind, **asdict(description), "files": hashes}
-        text = json.dumps(said, indent=2, ensure_ascii=False, allow_nan=False)
+        fields = {"format": FORMAT, "kind": description.kind, **asdict(description), "files": hashes}
+        text = json.dumps(fields, indent=2, ensure_ascii=False, allow_nan=False)
         name = f"{description.kind}.json"
         (draft / name).write_text(text + "\n", encoding="utf-8")
         (draft / CARD).write_text(card, encoding="utf-8")
-        remove_checkpoint(folder, type(description))  # from here to the last line there is no checkpoint
+        remove_checkpoint(folder, type(description))  # from here until the last rename there is no checkpoint
         for path in sorted(draft.iterdir(), key=lambda path: path.name == name):
             path.replace(folder / path.name)
     finally:
@@ -64,7 +64,7 @@ def write_folder(folder: Path, description: ModelDescription, parts: Mapping[str
 
 
 def remove_checkpoint(folder: Path, kind: type[ModelDescription]) -> None:
-    """Remove the checkpoint of a folder, if there is one: first what says that it is one."""
+    """Remove a folder's checkpoint, if there is one, its description first."""
     (folder / f"{kind.kind}.json").unlink(missing_ok=True)
     (folder / CARD).unlink(missing_ok=True)
     for part in kind.parts:
@@ -74,9 +74,9 @@ def remove_checkpoint(folder: Path, kind: type[ModelDescription]) -> None:
 def check_checkpoint(
     folder: Path, kind: type[DescriptionT], parts: Callable[[DescriptionT], Collection[str]]
 ) -> DescriptionT:
-    """Return the description of a checkpoint, every file of it checked against its hash, those of all `parts` there.
+    """Return a checkpoint's description after checking every file's hash; all `parts` must be there.
 
-    Raises `CheckpointError` for a file that is missing, damaged, or cannot be read.
+    Raises `CheckpointError` for a missing, damaged or unreadable file.
     """
     description, hashes = load_description(folder, kind)
     for name in sorted({*hashes, *(f"{part}/{WEIGHTS}" for part in parts(description))}):
@@ -91,7 +91,7 @@ def check_checkpoint(
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Raise `CheckpointError` for what can go wrong in the block, which reads files of a checkpoint."""
+    """Raise `CheckpointError` for any error in the block, which reads files of a checkpoint."""
     try:
         yield
     except CheckpointError:
@@ -103,7 +103,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def write_weights(weights: Mapping[str, Tensor], part: Path) -> None:
-    """Write the weights of a network into the folder of its part, or raise `OSError`."""
+    """Write a network's weights into the folder of its part, or raise `OSError`."""
     path = part / WEIGHTS
     try:
         save_file({name: each.detach().cpu().contiguous() for name, each in weights.items()}, path, {"format": "pt"})
@@ -112,11 +112,11 @@ def write_weights(weights: Mapping[str, Tensor], part: Path) -> None:
 
 
 def read_weights(part: Path) -> dict[str, Tensor]:
-    """Return the weights in the folder of a part; raise `ValueError` where one of them is no number."""
+    """Return the weights in the folder of a part; raise `ValueError` for a weight that is not finite."""
     weights = load_file(part / WEIGHTS)
     for name, tensor in weights.items():
         if not torch.isfinite(tensor).all():
-            raise ValueError(f"{name} has a weight that is no number")
+            raise ValueError(f"{name} has a weight that is not finite")
     return weights
 
 
@@ -124,15 +124,15 @@ STATE_FORMAT = 1
 
 
 class TrainingStateError(Exception):
-    """The state on disk is damaged, or of another training; the message says which."""
+    """The stored state is damaged, or belongs to another training; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingState:
-    """What a training continues from: the epoch and the step to do next, and whatever was decided before.
+    """What a training resumes from: the next epoch and step, and the weights and state so far.
 
     best: the weights of the best epoch so far, empty before the first. history: the figures of each finished epoch.
-    scaler: of the gradients, empty but for fp16.
+    scaler: of the gradients, empty except in fp16.
     """
 
     epoch: int
@@ -150,8 +150,8 @@ _PARTS = ("weights", "optimizer", "objective", "best")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
-    """What a state says beside its tensors; `resolved` is the configuration that a resume must have as well."""
+class _StateFields:
+    """The fields of a state beside its tensors; a resume must have the same `resolved` configuration."""
 
     format: int = STATE_FORMAT
     epoch: Annotated[int, Field(ge=0)]
@@ -163,14 +163,13 @@ class _Said:
 
 
 def write_state(path: Path, state: TrainingState, resolved: Mapping[str, Any]) -> None:
-    """Write a state, whole or not at all, or raise `OSError`; `resolved` is the configuration that a resume must have
-    as well."""
+    """Write a state atomically, or raise `OSError`; a resume must have the same `resolved` configuration."""
     tensors = {
         f"{part}/{name}": tensor.detach().cpu().contiguous()
         for part in _PARTS
         for name, tensor in getattr(state, part).items()
     }
-    said = _Said(
+    fields = _StateFields(
         epoch=state.epoch,
         step=state.step,
         history=state.history,
@@ -180,19 +179,20 @@ def write_state(path: Path, state: TrainingState, resolved: Mapping[str, Any]) -
     )
     try:
         with atomic_write(path) as draft:
-            save_file(tensors, draft, {"training": json.dumps(asdict(said))})
+            save_file(tensors, draft, {"training": json.dumps(asdict(fields))})
     except SafetensorError as error:
         raise OSError(f"{path}: {error}") from error
 
 
 def read_state(path: Path, resolved: Mapping[str, Any]) -> TrainingState | None:
-    """Return the state to continue from, None where there is none; raise `TrainingStateError` for one of another
-    configuration or a damaged one."""
+    """Return the state to resume from, None if there is none; raise `TrainingStateError` for a damaged one, or one of
+    another configuration.
+    """
     if not path.exists():
         return None
     try:
         with safe_open(path, framework="pt") as file:
-            said = decode_dataclass(_Said, file.metadata()["training"])
+            fields = decode_dataclass(_StateFields, file.metadata()["training"])
             parts: dict[str, dict[str, Tensor]] = {part: {} for part in _PARTS}
             for key in file.keys():  # noqa: SIM118 - it is no mapping
                 part, _, name = key.partition("/")
@@ -200,17 +200,18 @@ def read_state(path: Path, resolved: Mapping[str, Any]) -> TrainingState | None:
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise TrainingStateError(f"{path} is damaged ({one_line(error)}): give --fresh to begin anew") from error
     now = json.loads(json.dumps(resolved))
-    if said.format != STATE_FORMAT or said.resolved != now:
-        differing = next((name for name in now if said.resolved.get(name) != now[name]), "its format")
+    if fields.format != STATE_FORMAT or fields.resolved != now:
+        differing = next((name for name in now if fields.resolved.get(name) != now[name]), "its format")
         raise TrainingStateError(
-            f"{path} is of another training ({differing} differs): name another --out, or give --fresh to begin anew"
+            f"{path} belongs to another training ({differing} differs): name another --out, or give --fresh to begin "
+            "anew"
         )
     return TrainingState(
-        said.epoch,
-        said.step,
-        history=said.history,
-        seconds=said.seconds,
-        scaler=said.scaler,
+        fields.epoch,
+        fields.step,
+        history=fields.history,
+        seconds=fields.seconds,
+        scaler=fields.scaler,
         **parts,
     )
 
@@ -224,7 +225,7 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Give an optimizer the state that `optimizer_tensors` returned."""
+    """Restore an optimizer's state from `optimizer_tensors`."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         number, _, name = key.partition("/")
@@ -237,10 +238,14 @@ def copy_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().cpu().clone() for name, tensor in weights.items()}
 
 
-def restore_weights(weights: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
-    """Give the weights of a network the values that were kept; raise `TrainingStateError` where they are of another."""
-    if {name: tensor.shape for name, tensor in weights.items()} != {name: each.shape for name, each in kept.items()}:
-        raise TrainingStateError("the state is of another network: name another --out, or give --fresh to begin anew")
+def restore_weights(weights: Mapping[str, Tensor], saved_weights: Mapping[str, Tensor]) -> None:
+    """Copy saved weights into a network; raise `TrainingStateError` if they belong to another network."""
+    if {name: tensor.shape for name, tensor in weights.items()} != {
+        name: each.shape for name, each in saved_weights.items()
+    }:
+        raise TrainingStateError(
+            "the state belongs to another network: name another --out, or give --fresh to begin anew"
+        )
     with torch.no_grad():
         for name, tensor in weights.items():
-            tensor.copy_(kept[name])
+            tensor.copy_(saved_weights[name])

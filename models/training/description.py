@@ -1,4 +1,4 @@
-"""Describe a checkpoint: its kind, its data, its options."""
+"""Describe a checkpoint: its kind, its data and its options."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ T = TypeVar("T")
 
 
 def decode_dataclass(kind: type[T], text: str | bytes) -> T:
-    """Return what a text describes; raise `ValueError` for the first field that is missing, unknown, of another type
-    or out of its range."""
+    """Return the dataclass that a JSON text describes; raise `ValueError` for the first field that is missing, unknown,
+    of another type or out of range.
+    """
     try:
         found: T = _adapter(kind).validate_json(text, strict=True, extra="forbid")  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = one_line(".".join(map(str, first["loc"])), 80)
-        said = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
-        raise ValueError(one_line(f"{place}: {said}".removeprefix(": "))) from error
+        message = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
+        raise ValueError(one_line(f"{place}: {message}".removeprefix(": "))) from error
     return found
 
 
@@ -35,7 +36,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 FORMAT = 2
-"""Format 1 named no kind: all were STAR's."""
+"""Format 1 named no kind: all checkpoints were STAR's."""
 STAR = "star"
 
 QuestionKey = tuple[str, str, frozenset[str]]
@@ -45,12 +46,12 @@ Coefficient = Annotated[float, Field(ge=-1e9, le=1e9)]
 
 
 class CheckpointError(Exception):
-    """A checkpoint is missing, damaged, or not fit for what is asked of it; the message says what to do."""
+    """A checkpoint is missing, damaged, or unfit for its use; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedOn:
-    """A mined file that a checkpoint learned from, or was chosen on: the question set, its hash, the graph."""
+    """A file that a checkpoint was trained or selected on: the question set, its hash, the graph."""
 
     questions: str
     questions_sha256: str
@@ -62,12 +63,12 @@ class TrainedOn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDescription:
-    """What a checkpoint of any kind says of itself beside its files' hashes; `parts` are the folders of its networks.
+    """The description of a checkpoint of any kind, beside its files' hashes; `parts` are the folders of its networks.
 
-    `calibration`: slope and intercept of a score's probability, see `calibration`. `figures` are of the dev questions,
-    by the phase of the training; `revision` is of the code that trained it. `any_graph`: it is meant for graphs that it
-    has never seen, too. `encoder` is the name of the encoder of its texts, empty where it reads none; `encoder_digest`
-    tells its weights from others of that name, and is empty where they are not known.
+    `calibration`: slope and intercept of a score's probability, see `calibration`. `figures`: on the dev questions, by
+    phase. `revision`: of the code that trained it. `any_graph`: it is meant for unseen graphs, too. `encoder`: name of
+    its text encoder, empty if it reads no texts; `encoder_digest` tells its weights from others of that name, and is
+    empty if unknown.
     """
 
     kind: ClassVar[str]
@@ -94,7 +95,7 @@ DescriptionT = TypeVar("DescriptionT", bound=ModelDescription)
 
 
 def kind_of(folder: Path, kinds: Collection[str]) -> str:
-    """Return which of the kinds the checkpoint in a folder is; raise `CheckpointError` where there is none."""
+    """Return the kind of the checkpoint in a folder; raise `CheckpointError` if there is none."""
     try:
         for kind in kinds:
             if (folder / f"{kind}.json").exists():
@@ -105,22 +106,22 @@ def kind_of(folder: Path, kinds: Collection[str]) -> str:
 
 
 def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dict[str, str]]:
-    """Return what a checkpoint says of itself, and the hash of each file of its parts.
+    """Return a checkpoint's description, and the hash of each file of its parts.
 
-    Raises `CheckpointError` where there is none, or it is damaged.
+    Raises `CheckpointError` if it is missing or damaged.
     """
     path = folder / f"{kind.kind}.json"
     again = "train or fetch the checkpoint again"
     try:
-        said = json.loads(path.read_bytes())
+        fields = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise _missing(folder, [kind.kind]) from None
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: the checkpoint cannot be read ({one_line(error)}): {again}") from error
-    if not isinstance(said, dict):
+    if not isinstance(fields, dict):
         raise CheckpointError(f"{path}: damaged: expected an object: {again}")
-    form = said.pop("format", None)
-    named = said.pop("kind", STAR if form == 1 else None)
+    form = fields.pop("format", None)
+    named = fields.pop("kind", STAR if form == 1 else None)
     if form not in (1, FORMAT) or named != kind.kind:
         found = f"{one_line(repr(form), 40)} and {one_line(repr(named), 40)}"
         raise CheckpointError(
@@ -128,12 +129,12 @@ def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[Descriptio
             "update Lodestar"
         )
     try:
-        files = decode_dataclass(dict[str, str], json.dumps(said.pop("files", None)))
+        files = decode_dataclass(dict[str, str], json.dumps(fields.pop("files", None)))
         for name in files:
             place = PurePosixPath(name)
             if len(place.parts) < 2 or place.parts[0] not in kind.parts or ".." in place.parts:
-                raise ValueError(f"{one_line(repr(name), 80)} is no file of a part")
-        return decode_dataclass(kind, json.dumps(said, allow_nan=False)), files
+                raise ValueError(f"{one_line(repr(name), 80)} is not a file of a part")
+        return decode_dataclass(kind, json.dumps(fields, allow_nan=False)), files
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: damaged: {one_line(error)}: {again}") from error
 

@@ -1,7 +1,7 @@
 """Describe a kind of trained model by one value, and find kinds by their names.
 
 A kind is a `ModelKind` in the module `kind.py` of its folder. Training, checkpoints, `lodestar train`, recipes and
-`lodestar doctor` work from it. A kind of your own is named as ``module:KIND``, or by an entry point of the group
+`lodestar doctor` work from it. Name your own kind as ``module:KIND``, or by an entry point of the group
 ``lodestar.kinds``.
 """
 
@@ -37,11 +37,11 @@ LINKS: LearnsFrom = "links"
 
 
 class LearningSet(Protocol):
-    """What a model learns from, or its epoch is selected on: one question set."""
+    """A question set that a model is trained on, or its epoch is selected on."""
 
     @property
     def trained_on(self) -> TrainedOn:
-        """What a checkpoint says of the set."""
+        """The training data's description in a checkpoint."""
         ...
 
     @property
@@ -51,7 +51,7 @@ class LearningSet(Protocol):
 
     @property
     def question_keys(self) -> Sequence[QuestionKey]:
-        """The questions, to hold train and dev apart."""
+        """The questions, to hold dev out of train."""
         ...
 
 
@@ -71,10 +71,10 @@ ModelT_co = TypeVar("ModelT_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Inputs(Generic[SetT]):
-    """What a training is given.
+    """The inputs of a training.
 
-    device: the PyTorch device. vectors_of: the text vectors of an encoder, by its name. beside: what the data source
-    knows beside the sets (see `engine/training/sources.py`). any_graph: the model is meant for unseen graphs, too.
+    device: the PyTorch device. vectors_of: the text vectors of an encoder, by its name. beside: further data of the
+    source (see `engine/training/sources.py`). any_graph: the model is meant for unseen graphs, too.
     """
 
     train: Sequence[SetT]
@@ -89,8 +89,8 @@ class Inputs(Generic[SetT]):
 class Phase:
     """The training of one network, after the phases before it.
 
-    name: as it is shown. part: the folder of its files. depends_on: what its weights depend on beside its options and
-    the data. objective: called when its turn comes, with the seed set.
+    name: for display. part: the folder of its files. depends_on: what its weights depend on beside its options and the
+    data. objective: called when the phase starts, with the seed set.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the phases of a training led to.
+    """The result of a training's phases.
 
     parts: writers of the checkpoint's parts. calibration: slope and intercept of a score's probability. fields: fields
     of the description that only the finished training knows.
@@ -117,8 +117,8 @@ class Outcome:
 class Training:
     """A training of a kind, ready to run.
 
-    identity: fields of the description that are known before, and tell this training from others. data: hashes of what
-    it learns from beside the sets. sources: counts of such data, for the model card.
+    identity: fields of the description that are known before, and tell this training from others. data: hashes of its
+    data beside the sets. sources: counts of such data, for the model card.
     """
 
     phases: Sequence[Phase]
@@ -130,9 +130,9 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a checkpoint is opened with: a device, the type of its encoders' weights, the vectors of the encoder of one.
+    """What a checkpoint is opened with: a device, the type of its encoders' weights, and the vectors of its encoder.
 
-    language_model: where the language model of a LoRA is, if not where it was trained.
+    language_model: where the language model of a LoRA is, if it has moved since training.
     """
 
     device: str
@@ -143,9 +143,9 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class TrainingOption:
-    """An option of `lodestar train KIND` beside those that every kind has.
+    """An option of `lodestar train KIND` beside the common ones.
 
-    sets: the key of the configuration that takes its value, or, of a flag, the values that it sets.
+    sets: the configuration key that takes its value; of a flag, the values that it sets.
     """
 
     flag: str
@@ -161,11 +161,10 @@ class ModelKind(Generic[ConfigT, DescriptionT, SetT, ModelT_co]):
 
     name: of the kind, of `lodestar train NAME` and of the checkpoint's ``NAME.json``. title, about: of the model card.
     summary, examples: of the help text. learns_from: the data source. config: options and their defaults. presets:
-    other defaults by name, for ``--preset``. train: phases and outcome of a training. open: a checkpoint's folder, to
-    what scores. figures: names of dev figures, in the order they are shown. options: command-line options of its own.
-    with_option: kinds that another option of the command line selects instead. from_graph: what questions that were
-    made from the graph change in the configuration. epochs_of: trainings in the configuration that ``--epochs`` sets;
-    empty for all.
+    other defaults by name, for ``--preset``. train: phases and outcome of a training. open: opens a checkpoint's folder
+    and returns its scorer. figures: names of dev figures, in display order. options: its own command-line options.
+    with_option: kinds that another command-line option selects instead. from_graph: configuration values for questions
+    made from the graph. epochs_of: trainings in the configuration that ``--epochs`` sets; empty for all.
     """
 
     name: str
@@ -200,18 +199,21 @@ KINDS = {
     ),
     "reg-triple": (
         "lodestar.models.reg_triple.kind:KIND",
-        "Train ReG's scorer of triples on the subgraphs of questions.",
+        "Train ReG's triple scorer on the subgraphs of questions.",
     ),
     "reg-entity": (
         "lodestar.models.reg_entity.kind:KIND",
-        "Train ReG's scorer of entities on the subgraphs of questions.",
+        "Train ReG's entity scorer on the subgraphs of questions.",
     ),
     "reg-path": ("lodestar.models.reg_path.kind:KIND", "Train ReG's decoder of relation paths on candidate pools."),
     "reg-path-lm": ("lodestar.models.reg_path_lm.kind:KIND", "Train a language model's LoRA to write relation paths."),
-    "gril": ("lodestar.models.gril.kind:KIND", "Train GRIL's retriever, and with --reader what answers from it."),
-    "linker": ("lodestar.models.linker.kind:KIND", "Train how likely a question is about what its words may mean."),
+    "gril": (
+        "lodestar.models.gril.kind:KIND",
+        "Train GRIL's retriever, and with --reader the reader that answers from it.",
+    ),
+    "linker": ("lodestar.models.linker.kind:KIND", "Train the entity linker on questions with topics."),
 }
-"""Where each kind is, and what `lodestar train` says of it. The modules are imported when they are used."""
+"""The place of each kind, and its line in the help of `lodestar train`. Modules are imported at first use."""
 
 ENTRY_POINTS = "lodestar.kinds"
 
@@ -225,7 +227,7 @@ def installed_kinds() -> dict[str, str]:
 
 
 def load_kind(name: str) -> AnyKind:
-    """Return a kind by its name, or by ``module:KIND``; raise `LookupError` where there is none."""
+    """Return a kind by its name, or by ``module:KIND``; raise `LookupError` if there is none."""
     known = installed_kinds()
     place = known.get(name, name)
     if not _PLACE.fullmatch(place):
@@ -241,9 +243,9 @@ def load_kind(name: str) -> AnyKind:
 
 
 def kind_in(folder: Path, kinds: Sequence[AnyKind] = ()) -> AnyKind:
-    """Return the kind of the checkpoint in a folder: one of `kinds`, or of all that are installed.
+    """Return the kind of the checkpoint in a folder: one of `kinds`, or of all installed kinds.
 
-    Raises `CheckpointError` where the folder has no checkpoint of these.
+    Raises `CheckpointError` if the folder has no such checkpoint.
     """
     by_name = {kind.name: kind for kind in kinds}
     name = kind_of(folder, by_name or installed_kinds())

@@ -33,7 +33,7 @@ ExampleT = TypeVar("ExampleT")
 
 
 class Shuffled(Generic[NetworkT, ExampleT]):
-    """An `Objective` but for its `loss` and `evaluate`. All that learns does so at the head's rate."""
+    """An `Objective` except for `loss` and `evaluate`. All parameters use the head's learning rate."""
 
     def __init__(
         self, network: NetworkT, examples: Sequence[ExampleT], training: TrainingOptions, batch_size: int
@@ -46,7 +46,7 @@ class Shuffled(Generic[NetworkT, ExampleT]):
         self._order = list(range(len(examples)))
 
     def groups(self) -> list[ParameterGroup]:
-        """Return the parameters that learn."""
+        """Return the trainable parameters."""
         learning = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
         return [ParameterGroup(learning, self.training.head_learning_rate)]
 
@@ -56,21 +56,21 @@ class Shuffled(Generic[NetworkT, ExampleT]):
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches of examples."""
+        """Batches per epoch."""
         return -(-len(self._examples) // self.batch_size)
 
     def begin(self, epoch: int) -> None:
-        """Order the examples anew."""
+        """Shuffle the examples."""
         self.epoch = epoch
         rng = np.random.default_rng((self.training.seed, epoch))
         self._order = rng.permutation(len(self._examples)).tolist()
 
     def state(self) -> dict[str, Tensor]:
-        """Return nothing: an epoch depends on its number alone."""
+        """Return nothing: an epoch depends only on its number."""
         return {}
 
     def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Order the examples as `begin` did."""
+        """Shuffle the examples as `begin` did."""
         del state
         self.begin(epoch)
 
@@ -82,9 +82,9 @@ class Shuffled(Generic[NetworkT, ExampleT]):
 
 @contextmanager
 def process_group() -> Iterator[bool]:
-    """Join the group that torchrun describes in the environment, if it does; yield whether this process is its first.
+    """Join the group that torchrun describes in the environment, if any; yield whether this process is its first.
 
-    On GPUs each process takes the one of its local rank.
+    On GPUs each process uses the one of its local rank.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield True
@@ -100,7 +100,7 @@ def process_group() -> Iterator[bool]:
 
 
 def is_first_process() -> bool:
-    """Whether this is the first of the processes that torchrun started, or the only one."""
+    """Whether this is the first of torchrun's processes, or the only process."""
     return int(os.environ.get("RANK", "0")) == 0
 
 
@@ -113,20 +113,20 @@ def shard() -> tuple[int, int]:
 
 
 def wait_for_all() -> None:
-    """Return when every process of the group is here; at once outside of one."""
+    """Return when every process of the group is here; at once outside of a group."""
     if shard()[1] > 1:
         torch.distributed.barrier()
 
 
 Report = Callable[[int, int, int, float], None]
-"""Called after each step with the epoch (from 0), the steps done and of all in the epoch, and the mean loss of it."""
+"""Called after each step with the epoch (from 0), the steps done and in total, and the mean loss of the epoch."""
 EpochReport = Callable[[int, Mapping[str, float]], None]
 """Called after each epoch with its figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The figures of each epoch, which of them was best (its weights are those the network has), and the seconds."""
+    """The figures of each epoch, the best epoch (the network has its weights), and the seconds."""
 
     history: list[dict[str, float]]
     best_epoch: int
@@ -148,9 +148,9 @@ def train(
 ) -> Trained:
     """Train the objective's network and leave it with the weights of its best epoch.
 
-    Takes up the state at `state_path` where there is one of the same `resolved` configuration. In a process group
-    (torchrun) every rank takes its part of each batch and evaluates, what rank 0 found counts, and rank 0 writes.
-    Raises `FloatingPointError` when the loss is no number.
+    Resumes the state at `state_path` if it has the same `resolved` configuration. In a process group (torchrun) every
+    rank takes its part of each batch and evaluates; rank 0's figures count, and rank 0 writes. Raises
+    `FloatingPointError` when the loss is not finite.
     """
     return _Training(objective, options, state_path, resolved, report, report_epoch).run()
 
@@ -179,14 +179,14 @@ class _Training:
         )
         self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
         self.scaler = torch.amp.GradScaler(enabled=options.precision == "fp16" and torch.cuda.is_available())
-        self.wrapped = self._wrapped()
+        self.wrapped = self._wrap()
         self.history: list[dict[str, float]] = []
         self.best: dict[str, torch.Tensor] = {}
         self.seconds_before = 0.0
         self.started_s = self.saved_s = time.monotonic()
 
     def run(self) -> Trained:
-        epoch, step = self._resumed()
+        epoch, step = self._resume()
         for number in range(epoch, self.options.epochs):
             if self._is_over():
                 break
@@ -209,9 +209,9 @@ class _Training:
             self.scaler.scale(loss / self.options.accumulate).backward()  # type: ignore[no-untyped-call]
             losses.append(float(loss.detach()))
             if not math.isfinite(losses[-1]):
-                raise FloatingPointError(f"epoch {epoch + 1}: the loss is no number: lower the learning rate")
+                raise FloatingPointError(f"epoch {epoch + 1}: the loss is not finite: lower the learning rate")
             if (step + 1) % self.options.accumulate == 0 or step + 1 == steps:
-                self._update((epoch * steps + step + 1) / (self.options.epochs * steps + 1))  # above 0 at the last
+                self._update((epoch * steps + step + 1) / (self.options.epochs * steps + 1))  # above 0 at the last step
                 if step + 1 < steps and time.monotonic() - self.saved_s >= self.options.save_every_s:
                     self._save(epoch, step + 1)
             self.report(epoch, step + 1, steps, sum(losses) / len(losses))
@@ -229,15 +229,15 @@ class _Training:
 
     def _finish_epoch(self, epoch: int) -> None:
         self.network.eval()
-        figures = self._agreed(dict(self.objective.evaluate()))
+        figures = self._share_figures(dict(self.objective.evaluate()))
         self.history.append(figures)
         if self._best_epoch() == epoch:
             self.best = copy_weights(self.objective.saved())
         self.report_epoch(epoch, figures)
         self._save(epoch + 1, 0)
 
-    def _agreed(self, figures: dict[str, float]) -> dict[str, float]:
-        """Return the figures of rank 0, so that all ranks decide alike."""
+    def _share_figures(self, figures: dict[str, float]) -> dict[str, float]:
+        """Return rank 0's figures, so that all ranks decide alike."""
         if self.shard[1] == 1:
             return figures
         device = next(self.network.parameters()).device
@@ -246,14 +246,14 @@ class _Training:
         return dict(zip(figures, values.tolist(), strict=True))
 
     def _best_epoch(self) -> int:
-        """The first of those with the best figures."""
+        """The first epoch with the best figures."""
         return max(range(len(self.history)), key=lambda at: (self.history[at]["choose_by"], -at))
 
     def _is_over(self) -> bool:
-        """Whether the last `patience` epochs brought nothing better."""
+        """Whether the last `patience` epochs brought no improvement."""
         return bool(self.history) and len(self.history) - 1 - self._best_epoch() >= self.options.patience
 
-    def _resumed(self) -> tuple[int, int]:
+    def _resume(self) -> tuple[int, int]:
         state = read_state(self.state_path, self.resolved)
         if state is None:
             return 0, 0
@@ -285,7 +285,7 @@ class _Training:
     def _seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self.started_s
 
-    def _wrapped(self) -> nn.Module:
+    def _wrap(self) -> nn.Module:
         network = self.network
         if self.options.compile:
             network.compile()

@@ -1,4 +1,4 @@
-"""Define what a training minimises and its options."""
+"""Define training objectives and their options."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def check_ranges(options: Any, **ranges: tuple[float, float]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
-    """How to train. learning_rate is of what was trained before, an encoder, head_learning_rate of what is new on top
-    of it; both rise over the share `warmup` of all steps and then fall to zero linearly. accumulate: batches a step.
-    patience: epochs without a better dev figure after which to stop. save_every_s: seconds between saved states.
+    """How to train. learning_rate: of pretrained parameters, an encoder's; head_learning_rate: of new ones. Both rise
+    over the share `warmup` of all steps and then fall linearly to zero. accumulate: batches per step. patience: epochs
+    without a better dev figure before stopping. save_every_s: seconds between saved states.
     """
 
     epochs: int = 4
@@ -61,13 +61,13 @@ class TrainingOptions:
 
     @property
     def dtype(self) -> torch.dtype | None:
-        """What a network computes in where that is not the type of its weights."""
+        """The autocast type; None for the type of the network's weights."""
         import torch
 
         return getattr(torch, _DTYPES[self.precision]) if self.precision in _DTYPES else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the weights depend on, as plain data."""
+        """Return the options that the weights depend on, as plain data."""
         values = asdict(self)
         del values["save_every_s"]
         return values
@@ -78,8 +78,9 @@ ALL_LINEAR = "all-linear"
 
 @dataclass(frozen=True, slots=True)
 class LoraOptions:
-    """rank: of a factor. alpha: alpha / rank is what the product counts. dropout: of what the factors are given.
-    targets: the layers that have factors: all linear ones but the output, or a regular expression of their names."""
+    """rank: of a factor. alpha: the product is scaled by alpha / rank. dropout: on the input of the factors. targets:
+    the layers with factors: all linear ones but the output, or a regular expression of their names.
+    """
 
     rank: int = 8
     alpha: int = 16
@@ -94,49 +95,50 @@ Figures = Mapping[str, float]
 
 
 class NothingToLearnError(Exception):
-    """No question of a set has what a training learns from, or chooses by; the message says which."""
+    """A set has no question to train or select on; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterGroup:
-    """Parameters that learn at one rate, the highest they are given."""
+    """Parameters with a common peak learning rate."""
 
     parameters: Sequence[Tensor]
     learning_rate: float
 
 
 class Objective(Protocol):
-    """A network with the batches it learns from. What a batch holds depends on the seed, the epoch, the step and
-    `state` alone, so that training can be taken up anywhere."""
+    """A network with its training batches. A batch depends only on the seed, the epoch, the step and `state`, so that
+    training can resume anywhere.
+    """
 
     @property
     def network(self) -> nn.Module:
-        """What is trained."""
+        """The network in training."""
         ...
 
     def groups(self) -> Sequence[ParameterGroup]:
-        """Return the parameters that learn, in the same order each time."""
+        """Return the trainable parameters, in the same order each time."""
         ...
 
     def saved(self) -> Mapping[str, Tensor]:
-        """Return the weights that a training changes, themselves: what a state keeps and a checkpoint is made of."""
+        """Return the trained weights, not copies, for states and checkpoints."""
         ...
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches of one epoch."""
+        """Batches per epoch."""
         ...
 
     def begin(self, epoch: int) -> None:
-        """Prepare an epoch, by the network as it is."""
+        """Prepare an epoch with the current network."""
         ...
 
     def state(self) -> dict[str, Tensor]:
-        """Return what `begin` made of the network, so that an epoch can be taken up in its middle."""
+        """Return what `begin` computed from the network, so that an epoch can resume midway."""
         ...
 
     def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Prepare an epoch as `begin` did when it returned this state."""
+        """Prepare an epoch from a stored state, as `begin` did."""
         ...
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
@@ -147,12 +149,12 @@ class Objective(Protocol):
         ...
 
     def evaluate(self) -> Figures:
-        """Return the figures on the dev examples; ``choose_by`` is the one to choose by, higher is better."""
+        """Return the figures on the dev examples; ``choose_by`` is the selection metric, higher is better."""
         ...
 
 
 def encoder_and_heads(network: nn.Module, options: TrainingOptions) -> list[ParameterGroup]:
-    """Return the parameters of a network's `encoder`, and all others of it, each with the rate that options say."""
+    """Return the parameters of a network's `encoder`, and all others, each with its learning rate."""
     inside = {id(parameter) for parameter in network.get_submodule("encoder").parameters()}
     parts = [[p for p in network.parameters() if (id(p) in inside) is within] for within in (True, False)]
     rates = (options.learning_rate, options.head_learning_rate)
@@ -160,6 +162,6 @@ def encoder_and_heads(network: nn.Module, options: TrainingOptions) -> list[Para
 
 
 def learned_weights(network: nn.Module) -> dict[str, Tensor]:
-    """Return a network's weights but those that are frozen: of a LoRA its deltas alone."""
+    """Return a network's weights except frozen ones: of a LoRA only its factors."""
     frozen = {name for name, parameter in network.named_parameters() if not parameter.requires_grad}
     return {name: tensor for name, tensor in network.state_dict().items() if name not in frozen}

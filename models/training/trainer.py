@@ -17,7 +17,7 @@ from .loop import Trained, shard, train
 
 MAX_ITERATIONS = 200
 PENALTY = 1e-3
-"""Keeps the slope finite where the scores part right from wrong without an exception."""
+"""Keeps the slope finite when the scores separate right from wrong perfectly."""
 
 
 def fit_calibration(
@@ -25,8 +25,8 @@ def fit_calibration(
 ) -> tuple[float, float]:
     """Return slope and intercept of P = σ(slope · score + intercept), by logistic regression (Platt 1999).
 
-    scored: the score of each question's first path, and 1 where it is right, else 0. weights: of each, adding up to 1;
-    None for all the same.
+    scored: the score of each question's first path, and 1 if it is right, else 0. weights: sum to 1; None for equal
+    weights.
     """
     scores, right = torch.tensor(list(scored), dtype=torch.float64).T
     weight = torch.full_like(right, 1 / len(right)) if weights is None else right.new_tensor(list(weights))
@@ -57,8 +57,9 @@ def model_card(
     figures: Sequence[str],
     beside: Mapping[str, int],
 ) -> str:
-    """Return the card as Markdown. about: paragraphs. figures: which are shown. beside: how many pieces of what else
-    it learned from."""
+    """Return the card as Markdown. about: paragraphs. figures: the displayed ones. beside: counts of further training
+    data.
+    """
     return "\n\n".join(
         [
             f"# {title}",
@@ -67,8 +68,8 @@ def model_card(
             "\n".join(_sources(description, beside)),
             "## Dev figures of each epoch",
             "\n".join(_epochs(trained, figures)),
-            "The dev questions chose the epoch, so these figures flatter. `lodestar eval` measures on questions that "
-            "chose nothing.",
+            "The dev questions selected the epoch, so these figures are optimistic. Measure on other questions with "
+            "`lodestar eval`.",
             f"Training took: {_minutes(description)}. Every option is in `{description.kind}.json`.\n",
         ]
     )
@@ -108,9 +109,9 @@ OTHERWISE = "name another --out, or give --fresh to begin anew"
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Callbacks of a training under way.
+    """Callbacks of a running training.
 
-    step: the phase's name, the epoch, steps done and of all, the mean loss. epoch: the phase's name, the epoch, its
+    step: the phase's name, the epoch, steps done and in total, the mean loss. epoch: the phase's name, the epoch, its
     figures.
     """
 
@@ -129,9 +130,9 @@ def train_model(
 ) -> DescriptionT:
     """Train, write the checkpoint to `folder`, and return its description.
 
-    Run again in the same folder it continues where it was stopped, and does nothing where it was finished. revision: of
-    the code. Raises `TrainingStateError` when the folder has another training or its checkpoint, or files that a
-    checkpoint would replace.
+    A second run in the same folder resumes a stopped training, and does nothing for a finished one. revision: of the
+    code. Raises `TrainingStateError` if the folder has another training or its checkpoint, or files that a checkpoint
+    would replace.
     """
     watcher = watcher or Watcher()
     training = kind.train(config, inputs)
@@ -186,7 +187,7 @@ def _encoder_digest(config: Config, inputs: Inputs[Any]) -> str:
 
 
 def begin_anew(folder: Path, kind: type[ModelDescription]) -> None:
-    """Remove the checkpoint of a folder and what is under way there; files that are no checkpoint's stay."""
+    """Remove a folder's checkpoint and the states of its training; other files stay."""
     if (folder / f"{kind.kind}.json").exists():
         remove_checkpoint(folder, kind)
     forget_states(folder)
@@ -203,7 +204,7 @@ def _state_path(folder: Path, part: str) -> Path:
 
 
 def _find_finished(folder: Path, kind: type[DescriptionT], identity: Mapping[str, Any]) -> DescriptionT | None:
-    """Return the description of the checkpoint that this training would come to, None where there is none yet."""
+    """Return the description of this training's finished checkpoint; None if there is none yet."""
     path = folder / f"{kind.kind}.json"
     if not path.exists():
         _check_free(folder, kind)
@@ -227,9 +228,11 @@ def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_free(folder: Path, kind: type[ModelDescription]) -> None:
-    """Check that a checkpoint would replace nothing but what a stopped training left while it wrote its own."""
+    """Check that a checkpoint would replace only what an interrupted write of this training left."""
     if any(folder.glob(_state_path(folder, "*").name)) or (folder / DRAFT).exists():
         return
     for name in (CARD, *kind.parts):
         if (folder / name).exists():
-            raise TrainingStateError(f"{folder / name} is of no checkpoint, and would be replaced: name another --out")
+            raise TrainingStateError(
+                f"{folder / name} belongs to no checkpoint and would be replaced: name another --out"
+            )

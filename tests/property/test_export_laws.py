@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.statements import HeadTriples, StatedTail
-from lodestar.loaders.export.output import appearing
+from lodestar.loaders.export.output import publish_all
 from lodestar.loaders.export.writers import NTriples, TsvNames, TsvTriples
 from lodestar.loaders.formats.by_name import source_class
 from lodestar.loaders.parsers.parser import parser
@@ -95,7 +95,7 @@ def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, StatedTail]]) -
     assume(not is_plain_string(graph))
     path = tmp_path / "kg.tsv"
     try:
-        with appearing(str(path)) as (output,):
+        with publish_all(str(path)) as (output,):
             writer = TsvTriples(output.stream)
             for triples in heads(graph):
                 writer.add_triples(triples)
@@ -114,7 +114,7 @@ def test_ntriples_are_read_back(
     assume(not is_plain_string(graph))
     path = tmp_path / "kg.nt.gz"
     try:
-        with appearing(str(path)) as (output,):
+        with publish_all(str(path)) as (output,):
             writer = NTriples(output.stream, id_names=True)
             for id_, several in named.items():
                 writer.add_names(id_, several)
@@ -142,7 +142,7 @@ def test_names_in_tsv_are_read_back(tmp_path: Path, named: dict[str, list[Name]]
     kg.write_text("a\tr\tb\n")
     assume(named)
     try:
-        with appearing(str(path)) as (output,):
+        with publish_all(str(path)) as (output,):
             writer = TsvNames(output.stream)
             for id_, several in sorted(named.items()):
                 writer.add_names(id_, several)

@@ -68,8 +68,8 @@ def test_relabelled_nodes_leave_scores_unchanged(
     )
     with torch.no_grad():
         before, after = network(pruning)(inputs), network(pruning)(relabelled)
-    torch.testing.assert_close(after.probabilities, before.probabilities[order])
-    torch.testing.assert_close(after.reached, before.reached[old])
+    torch.testing.assert_close(after.path_probability, before.path_probability[order])
+    torch.testing.assert_close(after.entity_probability, before.entity_probability[old])
     torch.testing.assert_close(after.entities, before.entities[old])
     assert torch.equal(after.is_kept, before.is_kept[order])
 
@@ -83,7 +83,7 @@ def test_a_batch_is_each_question_alone(
     with torch.no_grad():
         together = network(pruning)(joined(*alone))
         apart = [network(pruning)(each) for each in alone]
-    for name in ("probabilities", "reached", "entities", "is_kept"):
+    for name in ("path_probability", "entity_probability", "entities", "is_kept"):
         torch.testing.assert_close(getattr(together, name), torch.cat([getattr(each, name) for each in apart]))
 
 
@@ -93,9 +93,9 @@ def test_probabilities_are_some_and_those_of_a_source_sum_to_one(triples: list[t
     with torch.no_grad():
         inputs = one(triples, [0])
         grown = network("none")(inputs)
-    assert bool(((grown.probabilities >= 0) & (grown.probabilities <= 1)).all())
-    assert bool((grown.probabilities[grown.is_seen] > 0).all())
-    assert bool((grown.probabilities[~grown.is_seen] == 0).all())
+    assert bool(((grown.path_probability >= 0) & (grown.path_probability <= 1)).all())
+    assert bool((grown.path_probability[grown.is_seen] > 0).all())
+    assert bool((grown.path_probability[~grown.is_seen] == 0).all())
     for layer in grown.layers:
         sources = torch.where(layer.is_inverse, inputs.tails[layer.triples], inputs.heads[layer.triples])
         for source in set(sources.tolist()):

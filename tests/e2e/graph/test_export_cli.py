@@ -99,7 +99,7 @@ def test_parquet_to_standard_output(lodestar: Lodestar, environment: dict[str, s
     [
         (["kg.xyz"], 2, "kg.xyz: expected a name that ends with .tsv, .txt, .nt, .parquet, or a --format"),
         (["kg.nt", "--names", "n.tsv"], 2, "N-Triples has the names among the triples: leave out --names"),
-        (["kg.parquet", "--names", "n.gz"], 2, "parquet is packed already: give a name without .gz"),
+        (["kg.parquet", "--names", "n.gz"], 2, "parquet is compressed already: give a name without .gz"),
         (["kg.tsv", "--names", "./kg.tsv"], 2, "triples and names cannot both go to kg.tsv: give --names another file"),
         (["--json"], 2, "the data and the report of --json cannot both go to standard output: give a FILE"),
         (["kg.nt", "--base", "kg"], 2, "--base: expected an absolute IRI as http://rdf.freebase.com/ns/, found 'kg'"),

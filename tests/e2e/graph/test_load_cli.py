@@ -49,7 +49,7 @@ def test_tsv_loads_once(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> 
     start, *_, end = ran.stderr.splitlines()
     assert start == "loading kg.tsv …"
     assert end.startswith("2 triples, 2 entities, 2 relations in ")
-    assert end.endswith(" online); 1 duplicate stored once; 1 name of unknown ids or said twice ignored")
+    assert end.endswith(" online); 1 duplicate stored once; 1 name of unknown ids or repeated ignored")
     assert num_triples(driver) == 2
     again = lodestar("tsv", str(kg), "--names", str(names), "--json")
     assert "already loaded" in again.stderr

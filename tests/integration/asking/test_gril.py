@@ -95,7 +95,7 @@ def test_what_is_asked_is_what_was_trained_on(
     for number, (batched, single) in enumerate(zip(together, alone, strict=True)):
         with torch.no_grad():
             grown = network(encoded.inputs([number]))
-        seen = grown.probabilities[grown.is_seen].double().clamp(1e-6, 1 - 1e-6)
+        seen = grown.path_probability[grown.is_seen].double().clamp(1e-6, 1 - 1e-6)
         expected = sorted((seen / (1 - seen)).log().tolist(), reverse=True)
         assert 0 < len(batched.items) == int(grown.is_seen.sum())
         np.testing.assert_allclose([item.score for item in batched.items], expected, rtol=1e-3, atol=1e-3)
@@ -134,14 +134,14 @@ def test_retrieval_augmentation_is_the_union_with_paths_of_a_decoder(
     train, dev = pools
     train_in(PATH_KIND, config, train, dev, folder, vectors=vectors, beside=graph_vocabulary(settings))
     paths = RegPath(checkpoint=str(folder), beam_width=3)
-    asked_of = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
+    build_question = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
     with Engine(settings, recipe=Gril(checkpoint=checkpoint), options={"top_k": 100}) as one:
-        grown = one.retrieve_batch(asked_of)
+        grown = one.retrieve_batch(build_question)
     with Engine(settings, recipe=paths, options={"top_k": 100}) as one:
-        planned = one.retrieve_batch(asked_of)
+        planned = one.retrieve_batch(build_question)
     recipe = Gril(checkpoint=checkpoint) | paths
     with Engine(settings, recipe=recipe, options={"top_k": 1_000, "answerer.min_probability": 0.0}) as both:
-        united = both.retrieve_batch(asked_of)
+        united = both.retrieve_batch(build_question)
         answers = both.answered(united)
     for whole, triples, chains in zip(united, grown, planned, strict=True):
         assert whole.items
@@ -193,12 +193,12 @@ def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: E
     folder = str(tmp_path / "gril")
     train_in(KIND, config, train, dev, Path(folder), vectors=engine.resources.vectors, beside=labels_of_sets(sets))
     answering = {"answerer.kind": "gril", "answerer.checkpoint": folder}
-    with Engine(settings, recipe=Gril(checkpoint=folder), options=answering) as asked_of:
-        answer = asked_of.ask(Question("What is the capital of Chile?", ("m.chile",), options=options))
+    with Engine(settings, recipe=Gril(checkpoint=folder), options=answering) as build_question:
+        answer = build_question.ask(Question("What is the capital of Chile?", ("m.chile",), options=options))
         assert answer.text in options
         assert len(answer.evidence.items) > 10  # more than top_k: as many as the reader reads
         with pytest.raises(UsageError, match="expected a question with options"):
-            asked_of.ask(Question("What is the capital of Chile?", ("m.chile",)))
+            build_question.ask(Question("What is the capital of Chile?", ("m.chile",)))
 
 
 def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ import pytest
 from lodestar.engine.errors import GraphError, UsageError
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.loaders.loads.loading import LoadOptions, Mode, Plan, choose_writer
+from lodestar.loaders.loads.loading import LoadOptions, LoadPlan, Mode, choose_writer
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.stage.stage import Counts
 from lodestar.loaders.writing import relations as relation_counts
-from lodestar.loaders.writing.relations import counts_in_graph
+from lodestar.loaders.writing.relations import count_in_graph
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
@@ -50,7 +50,7 @@ def test_others_nodes_called_load_or_relation_are_neither(gateway: Gateway, driv
 
 def test_a_database_with_other_nodes_is_not_exchanged() -> None:
     counts = Counts(1_000_000, 1, 0, 1, 0, 0, 0, 0)
-    plan = Plan(1, replaces=True, num_other_nodes=7)
+    plan = LoadPlan(1, replaces=True, num_other_nodes=7)
     assert choose_writer(LoadOptions(), plan, counts) == (
         "online",
         "the database has 7 nodes that are not Lodestar's, which stay",
@@ -69,7 +69,7 @@ def test_relationships_between_other_nodes_are_no_triples(
     relations = gateway.fetch(read_catalogue()).relations
     assert {r.name: r.count for r in relations}[CAPITAL] == 2
     driver.execute_query("MATCH (e:Entity {id: 'm.lima'}) CREATE (:Person)-[:$($type)]->(e)", type=CAPITAL)
-    assert counts_in_graph(gateway, relations) == {r.name: r.count for r in relations}
+    assert count_in_graph(gateway, relations) == {r.name: r.count for r in relations}
     assert verify(gateway).faults == ()
     load(TripleSource([("m.peru", CAPITAL, "m.cusco")]), gateway, mode="append")
     assert {r.name: r.count for r in gateway.fetch(read_catalogue()).relations}[CAPITAL] == 3

@@ -42,7 +42,7 @@ def test_what_it_cannot_read_is_a_failure_of_that_prompt_alone(tmp_path: Path) -
     chat = of(write_tiny_causal_lm(tmp_path, max_length=64))
     long, short = chat.complete([Prompt("lima " * 100, max_tokens=2), Prompt("lima", max_tokens=2)])
     assert isinstance(long, LLMError)
-    assert "more than the 64" in str(long)
+    assert "exceed the 64" in str(long)
     assert isinstance(short, Completion)
     chat.close()
 

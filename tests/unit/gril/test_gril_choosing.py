@@ -22,7 +22,7 @@ from lodestar.models.gril.choosing import ChoosingReader
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions, ReaderDescription, Reads
 from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
 from lodestar.models.gril.network import EncodedQuestions, GraphRetriever, HopModel, HopPredictor
-from lodestar.models.gril.passages import Asked, JointReader, Passage, Wanted
+from lodestar.models.gril.passages import JointReader, Passage, ReaderQuestion, ReaderTarget
 from lodestar.models.gril.reader_training import JointNetwork
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge
@@ -96,14 +96,14 @@ def test_triples_of_the_option_come_first() -> None:
 def test_the_loss_by_hand() -> None:
     choosing = reader()
     asked = [
-        Asked(PASSAGE, (), 0, Wanted(("Lima",), OPTIONS, 1)),
-        Asked(PASSAGE, (), 0, Wanted(("Sol",), OPTIONS[:2], 0)),
+        ReaderQuestion(PASSAGE, (), 0, ReaderTarget(("Lima",), OPTIONS, 1)),
+        ReaderQuestion(PASSAGE, (), 0, ReaderTarget(("Sol",), OPTIONS[:2], 0)),
     ]
     with torch.no_grad():
         first, second = choosing([PASSAGE, PASSAGE], [OPTIONS, OPTIONS[:2]])
         torch.testing.assert_close(choosing.loss(asked, None), -(first[1] + second[0]) / 2)
-        judged = choosing.judged(asked, None)
-    assert [each.is_right.tolist() for each in judged] == [[False, True, False], [True, False]]
+        outputs = choosing.outputs(asked, None)
+    assert [each.is_right.tolist() for each in outputs] == [[False, True, False], [True, False]]
 
 
 def joint(encoder: str, **changes: object) -> JointOptions:
@@ -119,9 +119,9 @@ def joint(encoder: str, **changes: object) -> JointOptions:
     return replace(given, **changes)  # type: ignore[arg-type]
 
 
-def wanted(first: int, after: int) -> dict[str, Wanted]:
+def wanted(first: int, after: int) -> dict[str, ReaderTarget]:
     """Options of which none is in a graph; the right one is told by the question."""
-    return {f"q{n}": Wanted((ANSWERS[n % 3],), ANSWERS, n % 3) for n in range(first, after)}
+    return {f"q{n}": ReaderTarget((ANSWERS[n % 3],), ANSWERS, n % 3) for n in range(first, after)}
 
 
 @pytest.mark.parametrize("token", [True, False])
@@ -255,9 +255,9 @@ def test_the_right_option_is_the_answers_name() -> None:
     values = {"joint.reader": "x", "joint.reads": "choosing", **OPEN_DOMAIN}
     chosen = training_config(KIND, [], values=values)
     assert (chosen.joint.reads, chosen.joint.open_domain, chosen.joint.num_triples) == ("choosing", True, 20)
-    assert reader_targets(labels_of_sets([question("b", "a")]), chosen) == {"q": Wanted(("a",), ("b", "a"), 1)}
+    assert reader_targets(labels_of_sets([question("b", "a")]), chosen) == {"q": ReaderTarget(("a",), ("b", "a"), 1)}
     for wrong in (question(), question("b", "c"), question("a", "a")):
         with pytest.raises(NothingToLearnError, match="expected options with the right answer among them"):
             reader_targets(labels_of_sets([wrong]), chosen)
-    with pytest.raises(UsageError, match="expected a reader that learns"):
+    with pytest.raises(UsageError, match="expected a reader to train"):
         training_config(KIND, [], values={"joint.reads": "choosing"})

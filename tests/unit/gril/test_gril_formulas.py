@@ -94,7 +94,7 @@ class TestAttention:
         inputs = inputs_of([(0, 0, 1), (0, 1, 2), (1, 1, 3), (1, 0, 4)], topics=[0])
         other = replace(inputs, questions=-inputs.questions)
         with torch.no_grad():
-            difference = network(inputs).probabilities - network(other).probabilities
+            difference = network(inputs).path_probability - network(other).path_probability
         assert bool((difference.abs() > 1e-4).any()) is changes
 
     def test_nothing_is_walked_from_a_literal_and_a_self_loop_once(self) -> None:
@@ -103,7 +103,7 @@ class TestAttention:
             grown = retriever(pruning="none")(inputs)
         assert grown.is_seen.tolist() == [True, True, False]
         assert [len(layer.triples) for layer in grown.layers] == [2, 2, 2]
-        assert grown.reached[2] == 0
+        assert grown.entity_probability[2] == 0
 
 
 class TestPruning:
@@ -161,7 +161,7 @@ class TestGrowing:
         set_attention(monkeypatch, [0.5], [0.5, 0.4, 0.6])  # 0→1; then 0→1, 1→2, and 1→0 against the first
         with torch.no_grad():
             found = network(inputs)
-        return [found.probabilities.tolist(), found.reached.tolist()]
+        return [found.path_probability.tolist(), found.entity_probability.tolist()]
 
     def test_the_product_along_the_way(self, monkeypatch: pytest.MonkeyPatch) -> None:
         probabilities, reached = self.grown(monkeypatch)

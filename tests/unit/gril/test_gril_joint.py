@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.choosing import Pointed, PointingReader, reading_loss
+from lodestar.models.gril.choosing import PointingOutput, PointingReader, reading_loss
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
-from lodestar.models.gril.passages import Judged, Passage, write_passage
-from lodestar.models.gril.reader_training import JointNetwork, choose_triples, f1_at, is_answer, passage_of
+from lodestar.models.gril.passages import Passage, ReaderOutput, encode_passage
+from lodestar.models.gril.reader_training import JointNetwork, build_passage, choose_triples, f1_at, is_answer
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge, mask_of
 from lodestar.models.gril.training import read_bridge, read_graph_retriever, read_reader
@@ -92,7 +92,7 @@ class TestGradients:
         cut = network_of(entity_update=False)
         inputs = encoded().inputs([0, 1])
         grown = cut.retriever(inputs)
-        cut.bridge(grown, inputs, torch.ones_like(grown.probabilities)).sum().backward()
+        cut.bridge(grown, inputs, torch.ones_like(grown.path_probability)).sum().backward()
         assert "retriever.score_out.weight" not in gradients(cut)
 
     def test_separate_no_token_nothing_of_the_reader_reaches_the_retriever(self) -> None:
@@ -151,7 +151,7 @@ class TestReading:
             return [words.index(word) for word in text.split()]
 
         def text_of(max_tokens: int, *, has_text: bool = True) -> tuple[str, list[tuple[int, int, int]]]:
-            found = write_passage(PASSAGE, tokenise, 0, 1, max_tokens, has_text=has_text)
+            found = encode_passage(PASSAGE, tokenise, 0, 1, max_tokens, has_text=has_text)
             return " ".join(words[each] for each in found.ids), found.mentions
 
         whole = "[ what ] Peru → capital → Lima ; Peru → of → ? ; ? → used → Sol ; ]"
@@ -175,7 +175,7 @@ class TestReading:
 
     def test_the_loss_by_hand(self) -> None:
         """Of three questions the second has no right candidate and does not count."""
-        pointed = Pointed(torch.tensor([0.5, 0.3, 0.2, 1.0, 0.25, 0.75]), torch.tensor([0, 0, 0, 1, 2, 2]))
+        pointed = PointingOutput(torch.tensor([0.5, 0.3, 0.2, 1.0, 0.25, 0.75]), torch.tensor([0, 0, 0, 1, 2, 2]))
         right = torch.tensor([1.0, 1.0, 0.0, 0.0, 1.0, 0.0])
         expected = -(torch.tensor(0.8).log() + torch.tensor(0.25).log()) / 2
         torch.testing.assert_close(reading_loss(pointed, right, 3), expected)
@@ -185,9 +185,9 @@ class TestReading:
         scores = torch.tensor([0.6, 0.3, 0.1, 0.0]).numpy()
         right = torch.tensor([True, True, False, False]).numpy()
         assert is_answer(scores, 0.5).tolist() == [True, True, False, False]
-        assert f1_at(0.5, [Judged(scores, right, 2)]) == 1
-        assert f1_at(1.0, [Judged(scores, right, 2)]) == pytest.approx(2 / 3)
-        assert f1_at(0.5, [Judged(scores[:0], right[:0], 2)]) == 0
+        assert f1_at(0.5, [ReaderOutput(scores, right, 2)]) == 1
+        assert f1_at(1.0, [ReaderOutput(scores, right, 2)]) == pytest.approx(2 / 3)
+        assert f1_at(0.5, [ReaderOutput(scores[:0], right[:0], 2)]) == 0
 
     def test_the_given_triples_are_the_most_probable_that_were_seen(self) -> None:
         sets = encoded()
@@ -195,9 +195,9 @@ class TestReading:
             grown = network_of().retriever(sets.inputs([1, 2]))
         given = choose_triples(grown, sets, [1, 2], [2, 99])
         assert [len(rows) for rows in given] == [2, 4]
-        best = torch.argsort(grown.probabilities[:4], descending=True)[:2]
+        best = torch.argsort(grown.path_probability[:4], descending=True)[:2]
         assert sorted(given[0].tolist()) == sorted((4 + best).tolist())
-        passage, nodes = passage_of(sets, 1, given[0])
+        passage, nodes = build_passage(sets, 1, given[0])
         assert passage.question == sets.graphs.texts.questions[1]
         assert not sets.graphs.is_topic[nodes].any()
         assert len(passage.candidates) == len(nodes)
@@ -302,12 +302,12 @@ class TestTraining:
         sets = encoded(9, 12)
         joint = JointNetwork(retriever, bridge, reader, config(reader_folder).joint).eval()
         with torch.no_grad():
-            expected = joint.judged(sets, [0, 1, 2], [4, 4, 4])
+            expected = joint.outputs(sets, [0, 1, 2], [4, 4, 4])
             inputs = sets.inputs([0, 1, 2])
             grown = retriever(inputs)
             tokens = bridge(grown, inputs, mask_of(grown, 0.5, is_sampled=False))
         given = choose_triples(grown, sets, [0, 1, 2], [4, 4, 4])
-        passages = [passage_of(sets, question, rows)[0] for question, rows in enumerate(given)]
+        passages = [build_passage(sets, question, rows)[0] for question, rows in enumerate(given)]
         model = ReaderModel(description, reader)
         read = model.read(passages, tokens.tolist())
         for (scores, _), each in zip(read, expected, strict=True):

@@ -67,7 +67,7 @@ def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
     graphs = question_graphs(30, 42)
     encoded = EncodedQuestions(graphs, LetterEncoder().encode, CPU)
     with torch.no_grad():
-        found = network(encoded.inputs(range(12))).probabilities.numpy()
+        found = network(encoded.inputs(range(12))).path_probability.numpy()
     assert (found.reshape(-1, 4).argmax(axis=1) == [number % 3 for number in range(30, 42)]).all()
     assert description.calibration[0] > 0
     assert found[graphs.is_positive].mean() > found[~graphs.is_positive].mean() + 0.1
@@ -94,7 +94,7 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
     encoded = EncodedQuestions(graphs, encoder.encode, CPU)
     with torch.no_grad():
         alone = [network(encoded.inputs([question])) for question in range(len(graphs))]
-    for name in ("probabilities", "reached", "entities", "is_kept"):
+    for name in ("path_probability", "entity_probability", "entities", "is_kept"):
         torch.testing.assert_close(getattr(found, name), torch.cat([getattr(each, name) for each in alone]))
 
 
@@ -192,7 +192,7 @@ def test_graph_supervision_by_hand() -> None:
     grown = network(inputs)
     expected = []
     for question, right in ((0, 1), (1, 2)):
-        reached = grown.reached[5 * question : 5 * question + 5].clamp(1e-6, 1 - 1e-6)
+        reached = grown.entity_probability[5 * question : 5 * question + 5].clamp(1e-6, 1 - 1e-6)
         losses = [-(reached[n].log() if n == right else (1 - reached[n]).log()) for n in range(1, 5)]
         expected.append(sum(losses) / 4)
     torch.testing.assert_close(graph_supervision(grown, inputs, encoded.on_path([0, 1])), sum(expected) / 2)

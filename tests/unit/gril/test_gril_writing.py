@@ -10,7 +10,7 @@ import torch
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
-from lodestar.models.gril.passages import Wanted
+from lodestar.models.gril.passages import ReaderTarget
 from lodestar.models.gril.reader_training import JointNetwork
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge
@@ -47,7 +47,7 @@ def options(language_model: str, **changes: object) -> JointOptions:
     return replace(given, **changes)  # type: ignore[arg-type]
 
 
-def network_of(joint: JointOptions, wanted: dict[str, Wanted] | None = None) -> JointNetwork:
+def network_of(joint: JointOptions, wanted: dict[str, ReaderTarget] | None = None) -> JointNetwork:
     torch.manual_seed(0)
     reader = new_reader(joint)
     retriever = GraphRetriever(26, 8, "mlp", GrowOptions(num_layers=2))
@@ -72,7 +72,7 @@ def test_the_loss_reaches_the_retriever_the_bridge_and_the_factors_and_nothing_o
     of_reader = {name for name in found if name.startswith("reader.")}
     assert of_reader
     assert all("lora_" in name for name in of_reader)
-    assert all("lora_" in name for name in network.learned() if name.startswith("reader."))
+    assert all("lora_" in name for name in network.trained_weights() if name.startswith("reader."))
 
 
 def test_separate_without_the_token_the_factors_alone_learn(llama: str) -> None:
@@ -91,7 +91,7 @@ def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> N
         assert isinstance(reader, WritingReader)
         assert read.tokens is not None
         losses = []
-        for each, token in zip(read.asked, read.tokens, strict=True):
+        for each, token in zip(read.reader_questions, read.tokens, strict=True):
             prompt = reader._prompt(each.passage)
             answer = [*reader._ids(" | ".join(each.wanted.answers)), reader._tokenizer.eos_token_id]
             words = reader._embeddings(torch.tensor([*prompt, *answer]))
@@ -105,11 +105,11 @@ def test_what_is_read_begins_with_what_a_text_begins_with_and_the_token(llama: s
     reader = new_reader(options(llama))
     assert isinstance(reader, WritingReader)
     token = torch.full((1, reader.width), 7.0)
-    embedded, seen = reader._embedded([[5, 6, 9]], [[]], token)
+    embedded, seen = reader._embed([[5, 6, 9]], [[]], token)
     assert torch.equal(embedded[0, 0], token[0])
     reader._tokenizer.bos_token = "<user>"
     begin = reader._tokenizer.bos_token_id
-    embedded, seen = reader._embedded([[begin, 6, 9]], [[]], token)
+    embedded, seen = reader._embed([[begin, 6, 9]], [[]], token)
     assert torch.equal(embedded[0, 1], token[0])
     assert torch.equal(embedded[0, 0], reader._embeddings(torch.tensor(begin)))
     assert seen.tolist() == [[1, 1, 1, 1]]
@@ -118,7 +118,7 @@ def test_what_is_read_begins_with_what_a_text_begins_with_and_the_token(llama: s
 def test_triples_are_read_whole_as_many_as_fit(llama: str) -> None:
     network = network_of(options(llama))
     with torch.no_grad():
-        asked = network(encoded(), [0], [4]).asked[0]
+        asked = network(encoded(), [0], [4]).reader_questions[0]
     texts = []
     for max_tokens, has_text in ((400, True), (100, True), (400, False)):
         reader = new_reader(options(llama, max_tokens=max_tokens, text=has_text))
@@ -158,7 +158,7 @@ def config(language_model: str, **joint: object) -> GrilConfig:
 
 
 def train(
-    folder: Path, chosen: GrilConfig, watcher: Watcher | None = None, wanted: dict[str, Wanted] | None = None
+    folder: Path, chosen: GrilConfig, watcher: Watcher | None = None, wanted: dict[str, ReaderTarget] | None = None
 ) -> GrilDescription:
     encode = LetterEncoder().encode
     sets = [question_graphs(0, 6)], [question_graphs(9, 12)]
@@ -189,7 +189,7 @@ def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_pa
     model = ReaderModel(description, reader)
     network = network_of(config(llama).joint)
     with torch.no_grad():
-        asked = network(encoded(), [0, 1], [4, 4]).asked
+        asked = network(encoded(), [0, 1], [4, 4]).reader_questions
     tokens = [[0.1] * reader.width, [0.2] * reader.width]
     replies = model.write([each.passage for each in asked], tokens)
     assert [model.write([each.passage], [tokens[place]])[0] for place, each in enumerate(asked)] == replies
@@ -199,7 +199,7 @@ def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_pa
 
 def test_in_the_open_domain_it_learns_answers_that_no_graph_has(llama: str, tmp_path: Path) -> None:
     graphs = question_graphs(0, 6)
-    wanted = {id_: Wanted(("nowhere",)) for id_ in (*graphs.texts.ids, *question_graphs(9, 12).texts.ids)}
+    wanted = {id_: ReaderTarget(("nowhere",)) for id_ in (*graphs.texts.ids, *question_graphs(9, 12).texts.ids)}
     description = train(tmp_path, config(llama, graph_supervision=False, prior_weight=0.1), wanted=wanted)
     assert description.figures.keys() == {"hops", "reader"}
 

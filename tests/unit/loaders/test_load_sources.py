@@ -648,7 +648,7 @@ def test_a_file_that_does_not_tell_its_format(tmp_path: Path, content: bytes) ->
 
 
 def test_what_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="stdin: cannot be looked at before it is read: name one of csv, "):
+    with pytest.raises(InputError, match="stdin: the format of a stream cannot be detected: name one of csv, "):
         detect("-")
     with pytest.raises(InputError, match="kg: the file is empty"):
         detect(written(tmp_path, "", "kg"))

@@ -42,7 +42,7 @@ def eager(lm: CausalLM, text: str) -> Any:
 
 class TestReplies:
     def test_tokens_add_up_to_the_text_and_are_the_most_probable(self, lm: CausalLM) -> None:
-        text = lm.rendered(asked(TEXTS[0]))
+        text = lm.render(asked(TEXTS[0]))
         (reply,) = lm.replies([asked(TEXTS[0])], 6)
         assert "".join(piece for piece, _ in reply.tokens) == reply.text
         tokenizer = AutoTokenizer.from_pretrained(lm.name)
@@ -68,7 +68,7 @@ class TestReplies:
         assert chat.replies([], 3) == []
 
     def test_a_prompt_that_is_too_long_is_refused(self, chat: CausalLM) -> None:
-        with pytest.raises(CausalLMError, match=r"a prompt of 5\d\d tokens and 20 of reply are more than the 512"):
+        with pytest.raises(CausalLMError, match=r"a prompt of 5\d\d tokens and 20 of reply exceed the 512"):
             chat.replies([asked("x" * 500)], 20)
 
 
@@ -76,13 +76,13 @@ class TestAttention:
     @pytest.mark.parametrize("layer", [0, 3])
     def test_it_is_the_last_row_of_the_whole(self, lm: CausalLM, layer: int) -> None:
         found = lm.attention(asked(TEXTS[2]), layer)
-        whole = eager(lm, lm.rendered(asked(TEXTS[2]))).attentions[layer][0, :, -1]
+        whole = eager(lm, lm.render(asked(TEXTS[2]))).attentions[layer][0, :, -1]
         np.testing.assert_allclose(found.weights, whole.numpy(), atol=1e-5)
         assert len(found.offsets) == found.weights.shape[1]
 
     def test_offsets_are_those_of_the_content(self, chat: CausalLM) -> None:
         content = "  lima is the capital\n"
-        assert chat.rendered(asked(content)) == "<user>lima is the capital<end><assistant>"
+        assert chat.render(asked(content)) == "<user>lima is the capital<end><assistant>"
         offsets = chat.attention(asked(content), 1).offsets.tolist()
         pieces = [content[first:after] for first, after in offsets if first >= 2 and after <= len(content.rstrip())]
         assert "".join(pieces) == content.strip()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.models.graphrag_fi import (
-    Answered,
+    AnsweredQuestion,
     Claim,
     Priorities,
     Thresholds,
@@ -124,8 +124,8 @@ class TestIntegration:
         assert self.kept([], []) == []
 
 
-def answered(graph: dict[str, float], model: dict[str, float], right: set[str], num_gold: int) -> Answered:
-    return Answered(
+def answered(graph: dict[str, float], model: dict[str, float], right: set[str], num_gold: int) -> AnsweredQuestion:
+    return AnsweredQuestion(
         tuple(Claim(key, c) for key, c in graph.items()),
         tuple(Claim(key, c) for key, c in model.items()),
         frozenset(right),
@@ -160,7 +160,7 @@ class TestThresholds:
     asked = st.builds(answered, claims, claims, st.sets(st.sampled_from("abcde"), max_size=3), st.just(3))
 
     @given(st.lists(asked, max_size=5))
-    def test_the_figures_are_those_of_integration(self, questions: list[Answered]) -> None:
+    def test_the_figures_are_those_of_integration(self, questions: list[AnsweredQuestion]) -> None:
         best = best_thresholds(questions)
 
         def mean(thresholds: Thresholds) -> float:

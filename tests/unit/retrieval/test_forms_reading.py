@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.forms.plan import Range, date_range, is_value, number_of
+from lodestar.models.forms.plan import Range, date_range, is_value, parse_number
 from lodestar.models.forms.reading import read
 
 from tests.forms_of_geonames import form_questions
@@ -95,7 +95,7 @@ def test_orders() -> None:
 
 
 def test_numbers_and_dates() -> None:
-    assert [number_of(text) for text in ("40 million", "1,000,000", "five", "2.5 billion")] == [4e7, 1e6, 5, 2.5e9]
+    assert [parse_number(text) for text in ("40 million", "1,000,000", "five", "2.5 billion")] == [4e7, 1e6, 5, 2.5e9]
     assert date_range("2016") == (20_160_101, 20_161_231)
     assert date_range("2016-07-16") == (20_160_716, 20_160_716)
     values = {

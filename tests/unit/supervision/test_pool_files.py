@@ -56,7 +56,9 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
             read_pool(path)
         assert message in str(told.value)
     path.write_text(f"{lines[0]}\n{lines[1]}\n", encoding="utf-8")
-    with pytest.raises(MinedFileError, match=r"expected 2 questions, found 1: the file was cut: mine the pool again"):
+    with pytest.raises(
+        MinedFileError, match=r"expected 2 questions, found 1: the file is truncated: mine the pool again"
+    ):
         read_pool(path)
     with pytest.raises(MinedFileError, match="kind pool in the first line"):
         read_pool(mined_file(tmp_path / "mined.jsonl"))

@@ -68,13 +68,13 @@ def line(folder: Path, read: Callable[..., object] = Resources.model) -> str:
         ({"shortlist": -1}, "damaged: shortlist: input should be greater than or equal to 1, found -1"),
         ({"shortlist": 2.5}, "damaged: shortlist: input should be a valid integer, found 2.5"),
         ({"scorer": "oracle"}, "damaged: scorer: input should be 'cross' or 'similarity', found 'oracle'"),
-        ({"scorer": "similarity"}, "mix: expected 0 of the scorer similarity, found 0.5"),
+        ({"scorer": "similarity"}, "mix: expected 0 for the scorer similarity, found 0.5"),
         ({"train": [{"graph": 3}]}, "damaged: train.0.questions: field required"),
         ({"figures": {"dual encoder": {"f1": float("inf")}}}, "damaged: Out of range float values"),
         ({"other": 1}, "damaged: other: unexpected keyword argument, found 1"),
         ({"encoder": ["x" * 5_000]}, "damaged: encoder: input should be a valid string, found ['xxx"),
-        ({"files": {"/etc/passwd": "0" * 64}}, "damaged: '/etc/passwd' is no file of a part"),
-        ({"files": {"dual/../../x": "0" * 64}}, "damaged: 'dual/../../x' is no file of a part"),
+        ({"files": {"/etc/passwd": "0" * 64}}, "damaged: '/etc/passwd' is not a file of a part"),
+        ({"files": {"dual/../../x": "0" * 64}}, "damaged: 'dual/../../x' is not a file of a part"),
         ({"files": {}}, "cross/model.safetensors: missing, or not the file that was written"),
         ({"files": [1]}, "damaged: input should be an object, found [1]"),
         ({"format": 3}, "expected format 2 and kind star, found 3 and 'star': train the checkpoint again, or update"),
@@ -125,7 +125,7 @@ def test_weights_that_are_no_numbers(folder: Path) -> None:
     weights = load_file(folder / "dual" / "model.safetensors")
     save_file(weights | {"log_scale": torch.tensor(float("nan"))}, folder / "dual" / "model.safetensors")
     sign(folder, "dual/model.safetensors")
-    assert "log_scale has a weight that is no number" in line(folder)
+    assert "log_scale has a weight that is not finite" in line(folder)
 
 
 @pytest.mark.parametrize("content", ["{}", "[1]", "nonsense", '{"model_type": "nothing"}', '{"model_type": 3}'])

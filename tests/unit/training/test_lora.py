@@ -76,7 +76,7 @@ def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: P
     restore_adapter(other, read_weights(tmp_path))
     torch.testing.assert_close(logits(again, other), expected)
     larger = with_lora(load_language_model(str(folder)), LoraOptions(rank=3))
-    with pytest.raises(ValueError, match="of another language model, or of another rank"):
+    with pytest.raises(ValueError, match="belongs to another language model or another rank"):
         restore_adapter(larger, read_weights(tmp_path))
 
 

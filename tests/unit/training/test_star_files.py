@@ -70,8 +70,8 @@ def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -
         (2, changed(second, paths=[{**answer, "hops": []}])): "a path has hops",
         (2, changed(second, paths=[{**answer, "hops": ["^spouse"]}])): "no words for spouse",
         (2, changed(second, reach=[{"capital": {"treaty → ^member": {}}}])): "no words for member",
-        (2, changed(second, reach=[])): "walked from each of its topics",
-        (2, changed(second, reach=[{}])): "walked from each of its topics",
+        (2, changed(second, reach=[])): "the paths from each of its topics",
+        (2, changed(second, reach=[{}])): "the paths from each of its topics",
     }
     for (number, line), message in wrong.items():
         (tmp_path / "wrong.jsonl").write_text(
@@ -92,7 +92,7 @@ def test_a_mined_file_cut_between_two_lines_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mined.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert len(read(tmp_path / "mined.jsonl").questions) == 4
     (tmp_path / "mined.jsonl").write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
-    with pytest.raises(MinedFileError, match=r"mined.jsonl:4: expected 4 questions, found 3: the file was cut"):
+    with pytest.raises(MinedFileError, match=r"mined.jsonl:4: expected 4 questions, found 3: the file is truncated"):
         read(tmp_path / "mined.jsonl")
 
 

@@ -216,12 +216,12 @@ def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: Texts) -
                 change = mlp(dual.compose, torch.cat([state, hop, state * hop]))
                 state = normalize(normalize(state + hop, dim=0) + change, dim=0)
             cost = len(second) * (dual.hop_cost.bias[0] + dual.hop_cost.weight[0] @ question)
-            promised = state + mlp(dual.promise, state)
+            encode_prefixes = state + mlp(dual.promise, state)
             scale = math.exp(dual.log_scale)
             assert float(stop[row]) == pytest.approx(
                 float(scale * cosine_similarity(question, state, 0) + cost), abs=1e-4
             )
-            expected = scale * cosine_similarity(question, promised, 0) + cost
+            expected = scale * cosine_similarity(question, encode_prefixes, 0) + cost
             assert float(extend[row]) == pytest.approx(float(expected), abs=1e-4)
 
 

@@ -166,7 +166,7 @@ def test_it_stops_after_epochs_without_a_better_figure(
 
 
 def test_a_loss_that_is_no_number_ends_it(tmp_path: Path) -> None:
-    with pytest.raises(FloatingPointError, match="epoch 2: the loss is no number: lower the learning rate"):
+    with pytest.raises(FloatingPointError, match="epoch 2: the loss is not finite: lower the learning rate"):
         train(LineObjective(spoiled_at=1), OPTIONS, tmp_path / "state", {})
     state = read_state(tmp_path / "state", {})
     assert state
@@ -219,10 +219,11 @@ def test_a_state_of_another_configuration_is_refused_with_what_differs(tmp_path:
     path = tmp_path / "state.safetensors"
     write_state(path, state(), {"network": "dual", "encoder": "a"})
     with pytest.raises(
-        TrainingStateError, match=r"of another training \(encoder differs\): name another --out, or give --fresh"
+        TrainingStateError,
+        match=r"belongs to another training \(encoder differs\): name another --out, or give --fresh",
     ):
         read_state(path, {"network": "dual", "encoder": "b"})
-    with pytest.raises(TrainingStateError, match="of another training"):
+    with pytest.raises(TrainingStateError, match="belongs to another training"):
         read_state(path, {"network": "dual"})
 
 

@@ -209,7 +209,7 @@ def test_files_that_are_no_checkpoints_are_not_replaced(name: str, tmp_path: Pat
     training = Adaptation()
     begin_anew(tmp_path, AdaptedDescription)
     with pytest.raises(
-        TrainingStateError, match=f"{name} is of no checkpoint, and would be replaced: name another --out"
+        TrainingStateError, match=f"{name} belongs to no checkpoint and would be replaced: name another --out"
     ):
         training.run(tmp_path)
     assert training.begun == []
