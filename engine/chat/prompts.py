@@ -31,6 +31,8 @@ class Prompt:
     json: the reply is to be one JSON object. logprobs: the reply is to come with the log-probability of each of its
     tokens. max_tokens: the longest reply, None for the endpoint's own limit. An endpoint that knows none of these
     replies without them. is_read: whether its asker can read a reply; one that it cannot is not kept in a cache.
+    on_text: told the reply piece by piece as it comes, from the thread that speaks to the endpoint; a reply from the
+    cache, or of an endpoint that does not stream, in one piece or not at all.
     """
 
     content: str | tuple[Message, ...]
@@ -38,6 +40,7 @@ class Prompt:
     logprobs: bool = False
     max_tokens: int | None = None
     is_read: Callable[[str], bool] = field(default=lambda _content: True, compare=False, repr=False)
+    on_text: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -109,6 +109,12 @@ class Evidence(Generic[ItemT_co]):
         """Return the evidence with more costs, added to those of the same stage."""
         return replace(self, trace=merged_costs((*self.trace, *costs)))
 
+    def _repr_html_(self) -> str:
+        """Return the evidence as a notebook shows it."""
+        from .drawing import evidence_html
+
+        return evidence_html(self)
+
 
 def merged_costs(costs: Iterable[Cost]) -> tuple[Cost, ...]:
     """Return one cost for each stage, in the order in which stages first come."""

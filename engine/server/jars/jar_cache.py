@@ -24,10 +24,11 @@ from .pinned import NEO4J_VERSION, Jar, pinned
 
 
 class JarCache:
-    """The folder ``<cache>/neo4j-<version>`` with the pinned jars."""
+    """A folder of the cache with pinned jars: Neo4j's in ``neo4j-<version>``, or others under a name of their own."""
 
-    def __init__(self, cache_dir: Path, jars: tuple[Jar, ...] | None = None) -> None:
-        self.folder = cache_dir.absolute() / f"neo4j-{NEO4J_VERSION}"
+    def __init__(self, cache_dir: Path, jars: tuple[Jar, ...] | None = None, name: str = "Neo4j") -> None:
+        self.name = f"Neo4j {NEO4J_VERSION}" if name == "Neo4j" else name
+        self.folder = cache_dir.absolute() / self.name.lower().replace(" ", "-")
         self.jars = pinned() if jars is None else jars
 
     @property
@@ -51,7 +52,7 @@ class JarCache:
             return self.class_path
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with locked(self.folder / ".lock", "another lodestar is downloading Neo4j"):
+            with locked(self.folder / ".lock", f"another lodestar is downloading {self.name}"):
                 if missing := self.missing():
                     self._sweep()
                     self._download(missing, progress=progress)
@@ -69,7 +70,7 @@ class JarCache:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         done: list[Jar] = []
         try:
-            with ByteProgress(f"Neo4j {NEO4J_VERSION}", total_bytes, shown=progress) as bar:
+            with ByteProgress(self.name, total_bytes, shown=progress) as bar:
                 fetch_all(wanted, self.folder, bar, done.append)
         finally:
             self._record(done)
@@ -100,7 +101,7 @@ class JarCache:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             needed_mb = sum(jar.size_bytes for jar in self.missing()) / 1e6
             return DownloadError(
-                f"no room in {self.folder}: Neo4j needs {needed_mb:.0f} MB more there ({error.strerror}); "
+                f"no room in {self.folder}: {self.name} needs {needed_mb:.0f} MB more there ({error.strerror}); "
                 "make room or name another folder in LODESTAR_CACHE"
             )
         return DownloadError(

@@ -35,7 +35,12 @@ class Jar:
 @cache
 def pinned() -> tuple[Jar, ...]:
     """Return the jars of ``jars.tsv``."""
-    lines = Path(__file__).with_name("jars.tsv").read_text(encoding="utf-8").splitlines()
+    return pins_in(Path(__file__).with_name("jars.tsv"))
+
+
+def pins_in(path: Path) -> tuple[Jar, ...]:
+    """Return the jars that a file pins."""
+    lines = path.read_text(encoding="utf-8").splitlines()
     return tuple(_parsed(line) for line in lines if line and not line.startswith("#"))
 
 
