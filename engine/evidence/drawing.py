@@ -264,7 +264,8 @@ def _edge(drawing: Drawing, edge: DrawnEdge, bend: float) -> list[str]:
     x, y = near[0] + 14 * side, near[1] + (bend + 4 if bend else -5 - 12 * (len(words) - 1))
     text = "".join(
         f'<text x="{x:.1f}" y="{y + 12 * line:.1f}" font-size="10.5" text-anchor="{"start" if side > 0 else "end"}" '
-        f'fill="{DIM}" stroke="#ffffff" stroke-width="3" paint-order="stroke">{_markup(_cut(word, _CHARS_OF_LINE))}</text>'
+        f'fill="{DIM}" stroke="#ffffff" stroke-width="3" paint-order="stroke">'
+        f"{_markup(_cut(word, _CHARS_OF_LINE))}</text>"
         for line, word in enumerate(words)
     )
     return [

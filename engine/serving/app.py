@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 
 from ..errors import (
     DatabaseError,
-    DatabaseUnavailableError,
+    EntityNotFoundError,
     GraphError,
     InputError,
     LodestarError,
@@ -40,11 +40,13 @@ from .batches import OverloadedError, TooLateError
 from .chat_form import chat_completion, chat_stream, models_listed
 from .guard import Doors, Guard, error_body
 from .page import Assets, page_routes
-from .service import Service
-from .telemetry import Metrics
+from .service import Service, Variant
+from .telemetry import Metrics, own_version
 from .watching import Watch
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 HEARTBEAT_S = 10.0
 RETRY_AFTER_S = 2
@@ -102,7 +104,7 @@ def make_app(make_service: Callable[[], Service], options: AppOptions) -> Any:
 
     app = FastAPI(
         title="Lodestar",
-        version=version("lodestar-kg"),
+        version=own_version(),
         description="Reasoning paths from a knowledge graph in Neo4j, ranked and explained.",
         lifespan=lifespan,
         docs_url=None,
@@ -225,58 +227,62 @@ def _add_questions(app: FastAPI) -> None:
         """Answer a question as server-sent events: `topics`, a `path` each, `token`s of a language model, `answer`."""
         service = service_of(request)
         variant = service.variant(body.recipe, body.options)
-        question = Question(body.question, tuple(body.topics))
-        service.batches.check_room(client_of(request), 1)
-        loop = asyncio.get_running_loop()
-        events: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-
-        def tell(event: str, data: Any) -> None:
-            def put() -> None:
-                if event != "token" or events.qsize() < MOST_EVENTS:
-                    events.put_nowait((event, data))
-
-            loop.call_soon_threadsafe(put)
-
-        def tell_found(evidence: Any) -> None:
-            for index in range(len(evidence.items)):
-                tell("path", item_data(evidence, index))
-
-        watch = Watch(
-            linked=lambda topics: tell("topics", [topic_data(topic) for topic in topics]),
-            found=tell_found,
-            said=lambda text: tell("token", {"text": text}),
-        )
-
-        async def answer() -> None:
-            try:
-                (found,) = await service.ask(
-                    [question], variant, client=client_of(request), deadline_s=body.timeout_s, watch=watch
-                )
-                tell("answer", _answer(found, body.drawing))
-            except LodestarError as error:
-                tell("error", json.loads(error_body(status_of(error), str(error))))
-            except Exception:
-                tell("error", json.loads(error_body(500, "the server has failed: see its log")))
-                raise
-
-        async def lines() -> AsyncIterator[bytes]:
-            task = asyncio.create_task(answer())
-            try:
-                while True:
-                    try:
-                        async with asyncio.timeout(HEARTBEAT_S):
-                            event, data = await events.get()
-                    except TimeoutError:
-                        yield b": still here\n\n"
-                        continue
-                    yield b"event: " + event.encode() + b"\ndata: " + to_json(data) + b"\n\n"
-                    if event in ("answer", "error"):
-                        return
-            finally:
-                task.cancel()
-
+        client = client_of(request)
+        service.batches.check_room(client, 1)
+        events = answer_events(service, body, variant, client)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(lines(), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+
+async def answer_events(
+    service: Service, body: forms.StreamForm, variant: Variant, client: Hashable
+) -> AsyncIterator[bytes]:
+    """Yield server-sent events as a question goes along; closed, the question is given up."""
+    loop = asyncio.get_running_loop()
+    events: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+
+    def tell(event: str, data: Any) -> None:
+        def put() -> None:
+            if event != "token" or events.qsize() < MOST_EVENTS:
+                events.put_nowait((event, data))
+
+        loop.call_soon_threadsafe(put)
+
+    def tell_found(evidence: Any) -> None:
+        for index in range(len(evidence.items)):
+            tell("path", item_data(evidence, index))
+
+    watch = Watch(
+        linked=lambda topics: tell("topics", [topic_data(topic) for topic in topics]),
+        found=tell_found,
+        said=lambda text: tell("token", {"text": text}),
+    )
+
+    async def answer() -> None:
+        try:
+            question = Question(body.question, tuple(body.topics))
+            (found,) = await service.ask([question], variant, client=client, deadline_s=body.timeout_s, watch=watch)
+            tell("answer", _answer(found, body.drawing))
+        except LodestarError as error:
+            tell("error", json.loads(error_body(status_of(error), str(error))))
+        except Exception:
+            tell("error", json.loads(error_body(500, "the server has failed: see its log")))
+            _log.exception("a stream failed")
+
+    task = asyncio.create_task(answer())
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(HEARTBEAT_S):
+                    event, data = await events.get()
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            yield b"event: " + event.encode() + b"\ndata: " + to_json(data) + b"\n\n"
+            if event in ("answer", "error"):
+                return
+    finally:
+        task.cancel()
 
 
 def _add_lookups(app: FastAPI) -> None:
@@ -418,18 +424,20 @@ def relation_data(relation: Any, score: float) -> dict[str, Any]:
     }
 
 
+_STATUS: tuple[tuple[type[LodestarError], int], ...] = (
+    (UsageError, 400),
+    (InputError, 400),
+    (OverloadedError, 429),
+    (TooLateError, 504),
+    (QueryTimeoutError, 504),
+    (DatabaseError, 503),
+    (EntityNotFoundError, 404),
+    (UnknownRelationError, 404),
+    (GraphError, 503),
+)
+"""Of a kind of error and what derives from it; the first that fits."""
+
+
 def status_of(error: LodestarError) -> int:
     """Return the HTTP status of an error."""
-    if isinstance(error, UsageError | InputError):
-        return 400
-    if isinstance(error, OverloadedError):
-        return 429
-    if isinstance(error, TooLateError | QueryTimeoutError):
-        return 504
-    if isinstance(error, DatabaseUnavailableError | DatabaseError):
-        return 503
-    if isinstance(error, UnknownRelationError):
-        return 404
-    if isinstance(error, GraphError):
-        return 404 if type(error) is not GraphError else 503
-    return 500
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)

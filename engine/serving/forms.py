@@ -107,7 +107,7 @@ class Message(BaseModel):
 
 
 class ChatForm(BaseModel):
-    """A chat completion in OpenAI's form: the last message of the user is the question; what is not known is ignored."""
+    """A chat completion in OpenAI's form: the user's last message is the question; what is not known is ignored."""
 
     model: str = Field(default="lodestar", max_length=200)
     messages: list[Message] = Field(min_length=1, max_length=200)

@@ -1,7 +1,7 @@
 """Answer agents by the Model Context Protocol: six tools that only read, over stdio or streamable HTTP.
 
-Every reply has the same content twice: as structured output with a schema, and as lines that a language model reads. What
-does not fit the budget of tokens is left out as whole items, and that is said. No tool takes Cypher.
+Every reply has the same content twice: as structured output with a schema, and as lines that a language model reads.
+What does not fit the budget of tokens is left out as whole items, and that is said. No tool takes Cypher.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from importlib.metadata import version
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeVar
 
 from mcp.server.mcpserver import MCPServer
@@ -24,6 +24,7 @@ from ..evidence.evidence import Evidence, Item
 from ..evidence.text import item_text, one_line, relation_words, run_text
 from ..values import Entity, Question
 from .service import Service
+from .telemetry import own_version
 
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)
@@ -35,11 +36,11 @@ MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS = 200, 2_000, 20_000
 Status = Literal["found", "nothing linked", "no relation fits", "not in the graph", "not answered"]
 
 INSTRUCTIONS = (
-    "A knowledge graph in Neo4j. Call `ask` for a question in plain words; its answer rests on paths of the graph alone, "
-    "with a confidence. Call `retrieve_paths` to read evidence and answer yourself. `status` tells apart: nothing linked "
-    "(no entity of the question is known: try `find_entities`), no relation fits (the graph has no such kind of fact: try "
-    "`list_relations`), not in the graph (it has the kind of fact, not for this entity). Check what you conclude with "
-    "`verify_path`."
+    "A knowledge graph in Neo4j. Call `ask` for a question in plain words; its answer rests on paths of the graph "
+    "alone, with a confidence. Call `retrieve_paths` to read evidence and answer yourself. `status` tells apart: "
+    "nothing linked (no entity of the question is known: try `find_entities`), no relation fits (the graph has no such "
+    "kind of fact: try `list_relations`), not in the graph (it has the kind of fact, not for this entity). Check what "
+    "you conclude with `verify_path`."
 )
 
 QuestionText = Annotated[str, Field(min_length=1, max_length=10_000, description="A question in plain words.")]
@@ -182,7 +183,7 @@ class McpTools:
             "lodestar",
             title="Lodestar",
             instructions=INSTRUCTIONS,
-            version=version("lodestar-kg"),
+            version=own_version(),
             log_level="ERROR",
         )
         for tool in (
@@ -377,9 +378,7 @@ class McpTools:
             CheckedOut(head=head, relation=relation, tail=tail, in_graph=is_there)
             for (head, relation, tail), is_there in zip(triples, there, strict=True)
         ]
-        meets = all(
-            {left.head, left.tail} & {right.head, right.tail} for left, right in zip(rows, rows[1:], strict=False)
-        )
+        meets = all({left.head, left.tail} & {right.head, right.tail} for left, right in pairwise(rows))
         out = VerifyOut(
             status="found" if all(there) else "not in the graph", in_graph=all(there), connected=meets, triples=rows
         )

@@ -72,9 +72,8 @@ def run_server(
     port = listening.getsockname()[1]
     app = application(settings, recipes, options)
     host = f"[{options.host}]" if ":" in options.host else options.host
-    say(
-        f"lodestar: http://{host}:{port}/ (documentation at /docs{', MCP at /mcp' if mcp_tools() else ''}); Ctrl-C ends it"
-    )
+    mcp = ", MCP at /mcp" if mcp_tools() else ""
+    say(f"lodestar: http://{host}:{port}/ (documentation at /docs{mcp}); Ctrl-C ends it")
     if not is_loopback(options.host):
         say(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
     config = uvicorn.Config(

@@ -11,12 +11,15 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from ..evidence.evidence import Cost, Evidence, Item
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+
+DISTRIBUTION = "lodestar-kg"
 
 STAGES = ("link", "expand", "score", "rerank", "answer")
 _STAGE_OF = (
@@ -136,6 +139,14 @@ class BatchSpan:
     def finish(self, evidence: Sequence[Evidence[Item]]) -> None:
         """Record the stages of a batch as its evidence has them."""
         self._telemetry._finish(self._span, self._started_ns, evidence)
+
+
+def own_version() -> str:
+    """Return Lodestar's version, "0" where it runs from a folder that was never installed."""
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:
+        return "0"
 
 
 def stage_of(name: str) -> str:
