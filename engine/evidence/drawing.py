@@ -11,11 +11,12 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any, Literal
 
-from ..values import Entity
+from ..values import Entity, Topic
 from .answer import Answer
 from .bridges import to_chains
+from .chain import Chain
 from .evidence import Evidence, Item
-from .text import one_line, relation_words
+from .text import item_text, one_line, relation_words
 
 MAX_PATHS = 6
 MAX_INSTANCES = 4
@@ -175,9 +176,9 @@ def evidence_html(evidence: Evidence[Item], answer: Answer | None = None) -> str
     if answer is not None:
         sure = "" if answer.confidence is None else f" <small>confidence {answer.confidence:.2f}</small>"
         head.append(f'<div style="font-size:1.2em">{_markup(answer.text)}{sure}</div>')
-    if evidence.topics:
+    if topics := _started_from(evidence):
         about = ", ".join(
-            dict.fromkeys(topic.entity.label + (f" ({topic.kind})" if topic.kind else "") for topic in evidence.topics)
+            dict.fromkeys(each.entity.label + (f" ({each.kind})" if each.kind else "") for each in topics)
         )
         head.append(f"<small>about {_markup(one_line(about))}</small>")
     if evidence.note:
@@ -192,9 +193,13 @@ def evidence_html(evidence: Evidence[Item], answer: Answer | None = None) -> str
     return f"<div>{''.join(head)}{svg}{table if rows else ''}{said}</div>"
 
 
-def _item_line(item: Item) -> str:
-    from .text import item_text
+def _started_from(evidence: Evidence[Item]) -> list[Topic]:
+    """Return the topics that the chains start from; of triples the best one."""
+    starts = {each.value.topic.id for each in evidence.items if isinstance(each.value, Chain)}
+    return [topic for topic in evidence.topics if topic.entity.id in starts] or list(evidence.topics[:1])
 
+
+def _item_line(item: Item) -> str:
     return " · ".join(item_text(item, max_names=5).splitlines())
 
 
@@ -244,23 +249,26 @@ def _node(node: DrawnNode) -> list[str]:
 def _edge(drawing: Drawing, edge: DrawnEdge, bend: float) -> list[str]:
     (x1, y1), (x2, y2) = _place(drawing.nodes[edge.source]), _place(drawing.nodes[edge.target])
     forward = x2 > x1
+    level = x1 == x2
     half1, half2 = (
         (8.0 if node.kind == "mediator" else BOX / 2)
         for node in (drawing.nodes[edge.source], drawing.nodes[edge.target])
     )
-    x1, x2 = (x1 + half1, x2 - half2) if forward else (x1 - half1, x2 + half2)
+    x1, x2 = (x1 + half1, x2 + half2) if level else (x1 + half1, x2 - half2) if forward else (x1 - half1, x2 + half2)
     y1, y2 = y1 + bend / 2, y2 + bend / 2
-    middle = (x1 + x2) / 2
+    middle = x1 + 60 if level else (x1 + x2) / 2
     weight = 2.2 if 1 in edge.ranks else 1.3
     colour = "#2f6fd0" if 1 in edge.ranks else LINE
-    way = 1.0 if forward else -1.0
-    arrow = _arrow(x1, y1, -way, colour) if edge.inverse else _arrow(x2, y2, way, colour)
+    way = -1.0 if level or not forward else 1.0
+    arrow = _arrow(x1, y1, -1.0 if level else -way, colour) if edge.inverse else _arrow(x2, y2, way, colour)
     words = list(edge.relations[:MAX_RELATIONS])
     if more := len(edge.relations) - len(words):
         words[-1] += f" +{more}"
     fans_in = sum(e.target == edge.target for e in drawing.edges) > sum(e.source == edge.source for e in drawing.edges)
     near, side = ((x1, y1), 1.0) if fans_in else ((x2, y2), -1.0)
     side = side if forward else -side
+    if level:
+        near, side = (x1 + 36, (y1 + y2) / 2), 1.0
     x, y = near[0] + 14 * side, near[1] + (bend + 4 if bend else -5 - 12 * (len(words) - 1))
     text = "".join(
         f'<text x="{x:.1f}" y="{y + 12 * line:.1f}" font-size="10.5" text-anchor="{"start" if side > 0 else "end"}" '

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import zipfile
-from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -43,6 +42,7 @@ class Assets:
     def __init__(self, cache_dir: Path) -> None:
         jars = pins_in(Path(__file__).with_name("webjars.tsv"))
         self._jars = JarCache(cache_dir, jars, name="webjars")
+        self._read: dict[str, bytes] = {}
 
     def fetch(self, *, progress: bool = True) -> bool:
         """Fetch the jars, unless they are there; return whether they are."""
@@ -53,13 +53,15 @@ class Assets:
             return False
         return True
 
-    @cache  # noqa: B019 - as long as the server
     def content(self, name: str) -> bytes | None:
         """Return a file, None where there is none of this name, or its jar is not there."""
         if name in _OWN:
             return resources.files(serving).joinpath("page", name).read_bytes()
-        if name not in _IN_JARS or self._jars.missing():
-            return None
+        if name in _IN_JARS and name not in self._read and not self._jars.missing():
+            self._read[name] = self._in_jar(name)
+        return self._read.get(name)
+
+    def _in_jar(self, name: str) -> bytes:
         artifact, inner = _IN_JARS[name]
         jar = next(jar for jar in self._jars.jars if jar.artifact == artifact)
         with zipfile.ZipFile(self._jars.folder / jar.file_name) as opened:

@@ -1,10 +1,9 @@
 // The page: asks, shows the answer and what it rests on. All text of the graph goes in as text, never as markup.
-"use strict";
 
 const MAX_HISTORY = 30;
 const MAX_RIVALS = 3;
 const CLOSE = 0.3; // of a topic's score, what another entity of the same words needs to be offered
-const COLUMN = 300, ROW = 62, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18;
+const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18;
 
 const at = (id) => document.getElementById(id);
 const make = (tag, text = "", name = "") => {
@@ -39,12 +38,13 @@ async function post(path, body, signal) {
 }
 
 async function* eventsOf(response) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
   let rest = "";
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    rest += value;
+    rest += decoder.decode(value, { stream: true });
     const parts = rest.split("\n\n");
     rest = parts.pop();
     for (const part of parts) {
@@ -59,7 +59,7 @@ function wanted() {
   return recipe.hidden ? {} : { recipe: recipe.value };
 }
 
-async function ask(question, topics = [], remembered = true) {
+async function ask(question, topics = [], keep = true) {
   asking?.abort();
   const own = (asking = new AbortController());
   at("question").value = question;
@@ -76,7 +76,7 @@ async function ask(question, topics = [], remembered = true) {
       if (name === "error") throw new Error(data.error.message);
       if (name === "answer") show(data, topics, performance.now() - started);
     }
-    if (remembered) remember(question, topics);
+    if (keep) remember(question, topics);
   } catch (error) {
     if (own.signal.aborted) return;
     say("");
@@ -230,17 +230,26 @@ function draw(drawing) {
     ...drawing.nodes.map((node, place) => ({
       data: { id: `n${place}`, label: node.label, ranks: node.ranks },
       classes: node.kind,
-      position: { x: MARGIN + BOX / 2 + column * node.column, y: MARGIN + BOX_HEIGHT / 2 + ROW * node.row },
+      position: position(node, column),
     })),
     ...drawing.edges.map((edge, place) => {
       const pair = `${edge.source} ${edge.target}`;
       const bent = twice.has(pair);
       twice.add(pair);
-      const words = edge.relations.slice(0, 2).map((word) => (word.length > 30 ? `${word.slice(0, 29)}…` : word)).join("\n");
+      const words = edge.relations.slice(0, 2).map((word) => (word.length > 26 ? `${word.slice(0, 25)}…` : word)).join("\n");
+      const into = drawing.edges.filter((other) => other.target === edge.target).length;
+      const out = drawing.edges.filter((other) => other.source === edge.source).length;
       const more = edge.relations.length > 2 ? ` +${edge.relations.length - 2}` : "";
       return {
-        data: { id: `e${place}`, source: `n${edge.source}`, target: `n${edge.target}`, label: words + more, ranks: edge.ranks, full: edge.relations.join(", ") },
-        classes: `${edge.inverse ? "inverse" : "straight"} ${edge.ranks.includes(1) ? "best" : ""} ${bent ? "bent" : ""}`,
+        data: {
+          id: `e${place}`, source: `n${edge.source}`, target: `n${edge.target}`, label: words + more, ranks: edge.ranks,
+          ...curve(position(drawing.nodes[edge.source], column), position(drawing.nodes[edge.target], column), bent ? 14 : 0),
+        },
+        classes: [
+          edge.inverse ? "inverse" : "straight",
+          edge.ranks.includes(1) ? "best" : "",
+          into > out ? "fan-in" : "fan-out",
+        ].join(" "),
       };
     }),
   ];
@@ -251,6 +260,29 @@ function draw(drawing) {
   picture.on("mouseover", "node, edge", (event) => mark(event.target.data("ranks")));
   picture.on("mouseout", "node, edge", () => mark([]));
   picture.on("tap", "node, edge", (event) => mark(event.target.data("ranks")));
+}
+
+function position(node, column) {
+  return {
+    x: MARGIN + BOX / 2 + column * node.column, y: MARGIN + BOX_HEIGHT / 2 + ROW * node.row,
+    half: node.kind === "mediator" ? 6 : BOX / 2,
+  };
+}
+
+// An edge leaves a box at its side and arrives at one, both level; within a column it goes round the right side.
+function curve(from, to, down) {
+  const way = to.x >= from.x ? 1 : -1;
+  const level = to.x === from.x;
+  const start = { x: from.x + way * from.half, y: from.y + down };
+  const end = { x: to.x - (level ? -1 : way) * to.half, y: to.y + down };
+  const reach = level ? 46 : Math.abs(end.x - start.x) * 0.45;
+  const controls = [{ x: start.x + way * reach, y: start.y }, { x: end.x - (level ? -1 : way) * reach, y: end.y }];
+  const dx = end.x - start.x, dy = end.y - start.y, length = Math.hypot(dx, dy) || 1;
+  return {
+    weights: controls.map((c) => ((c.x - start.x) * dx + (c.y - start.y) * dy) / length ** 2),
+    distances: controls.map((c) => ((c.y - start.y) * dx - (c.x - start.x) * dy) / length),
+    leaves: `${start.x - from.x}px ${down}px`, arrives: `${end.x - to.x}px ${down}px`,
+  };
 }
 
 function styles() {
@@ -270,14 +302,17 @@ function styles() {
     { selector: ".mediator", style: {
       shape: "ellipse", width: 12, height: 12, label: "", "background-color": colour("mediator"), "border-width": 0 } },
     { selector: "edge", style: {
-      width: 1.3, "line-color": colour("edge"), "curve-style": "unbundled-bezier", "control-point-distances": 0, "control-point-weights": 0.5,
-      label: "data(label)", "font-family": font, "font-size": 10.5, color: colour("dim"), "text-wrap": "wrap",
+      width: 1.3, "line-color": colour("edge"), "curve-style": "unbundled-bezier", "edge-distances": "endpoints",
+      "control-point-distances": "data(distances)", "control-point-weights": "data(weights)",
+      "source-endpoint": "data(leaves)", "target-endpoint": "data(arrives)",
+      "font-family": font, "font-size": 10.5, color: colour("dim"), "text-wrap": "wrap",
       "text-background-color": colour("card"), "text-background-opacity": 0.9, "text-background-padding": 2,
       "target-arrow-color": colour("edge"), "source-arrow-color": colour("edge"), "arrow-scale": 0.9,
     } },
+    { selector: ".fan-out", style: { "target-label": "data(label)", "target-text-offset": LABEL_AT } },
+    { selector: ".fan-in", style: { "source-label": "data(label)", "source-text-offset": LABEL_AT } },
     { selector: ".straight", style: { "target-arrow-shape": "triangle" } },
     { selector: ".inverse", style: { "source-arrow-shape": "triangle" } },
-    { selector: ".bent", style: { "control-point-distances": 26, "text-margin-y": 10 } },
     { selector: ".best", style: {
       width: 2.4, "line-color": colour("best"), "target-arrow-color": colour("best"), "source-arrow-color": colour("best") } },
     { selector: "node.on", style: { "border-width": 3, "border-color": colour("on") } },
@@ -302,7 +337,7 @@ function mark(ranks) {
 
 // History
 
-function history() {
+function remembered() {
   try {
     return JSON.parse(localStorage.getItem("history")) || [];
   } catch {
@@ -311,20 +346,20 @@ function history() {
 }
 
 function remember(question, topics) {
-  const rest = history().filter((each) => each.question !== question || String(each.topics) !== String(topics));
+  const rest = remembered().filter((each) => each.question !== question || String(each.topics) !== String(topics));
   localStorage.setItem("history", JSON.stringify([{ question, topics }, ...rest].slice(0, MAX_HISTORY)));
   const url = new URL(location.href);
   url.searchParams.set("q", question);
   url.searchParams.delete("topic");
   for (const topic of topics) url.searchParams.append("topic", topic);
-  if (url.href !== location.href) window.history.pushState(null, "", url);
+  if (url.href !== location.href) history.pushState(null, "", url);
   showHistory();
 }
 
 function showHistory() {
   const list = at("history");
   list.replaceChildren();
-  for (const { question, topics } of history()) {
+  for (const { question, topics } of remembered()) {
     const button = make("button", question);
     button.type = "button";
     if (topics.length) button.title = `about ${topics.join(", ")}`;
