@@ -28,6 +28,7 @@ MIN_TOKEN_CHARS = 16
 PATIENCE_S = 10.0
 BACKLOG = 512
 MAX_CONNECTIONS = 1_000
+KEEP_ALIVE_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,11 @@ def run_server(
     say(f"lodestar: http://{host}:{port}/ (documentation at /docs{mcp}); Ctrl-C ends it")
     if not is_loopback(options.host):
         say(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
+    server_over(app).run(sockets=[listening])
+
+
+def server_over(app: Any) -> uvicorn.Server:
+    """Return uvicorn over an application, with bounds on connections and on slow clients."""
     config = uvicorn.Config(
         app,
         http=PatientProtocol,
@@ -87,10 +93,10 @@ def run_server(
         proxy_headers=False,
         backlog=BACKLOG,
         limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=30,
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=int(PATIENCE_S),
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    return uvicorn.Server(config)
 
 
 def application(settings: Settings, recipes: Mapping[str, Recipe], options: ServerOptions) -> Any:
