@@ -136,7 +136,6 @@ def make_app(make_service: Callable[[], Service], options: AppOptions) -> Any:
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type"],
         )
-    guarded.app = app  # type: ignore[attr-defined] # for what documents or inspects it
     return guarded
 
 
