@@ -74,9 +74,10 @@ async function ask(question, topics = [], keep = true) {
       if (name === "topics" && data.length) say(`about ${named(data[0])} …`, true);
       if (name === "path") say(`${++paths} paths; answering …`, true);
       if (name === "error") throw new Error(data.error.message);
-      if (name === "answer") show(data, topics, performance.now() - started);
+      if (name !== "answer") continue;
+      if (keep) remember(question, topics);
+      show(data, topics, performance.now() - started);
     }
-    if (keep) remember(question, topics);
   } catch (error) {
     if (own.signal.aborted) return;
     say("");
@@ -144,10 +145,9 @@ function showTopics(answer, given) {
   place.replaceChildren();
   const starts = new Set(answer.items.map((item) => item.topic?.id).filter(Boolean));
   const taken = answer.topics.filter((topic) => starts.has(topic.id) || given.includes(topic.id) || !starts.size);
-  if (taken.length) place.append("about");
-  for (const topic of starts.size ? taken : taken.slice(0, 1)) {
-    place.append(make("span", described(topic), "chip"));
-  }
+  const about = starts.size ? taken : taken.slice(0, 1);
+  if (about.length) place.append("about");
+  for (const topic of about) place.append(about.length > 1 ? chooser(topic, "chip") : make("span", described(topic), "chip"));
   if (given.length) {
     const undo = make("button", "let Lodestar choose", "rival");
     undo.type = "button";
@@ -156,15 +156,16 @@ function showTopics(answer, given) {
     return;
   }
   const over = (a, b) => a.span && b.span && a.span[0] < b.span[1] && b.span[0] < a.span[1];
-  const rivals = answer.topics.filter(
-    (topic) => !taken.slice(0, starts.size || 1).includes(topic)
-      && taken.some((other) => over(topic, other) && topic.score >= CLOSE * other.score));
-  for (const rival of rivals.slice(0, MAX_RIVALS)) {
-    const button = make("button", `or ${described(rival)}?`, "rival");
+  const rivals = answer.topics.filter((topic) => !about.includes(topic)
+    && about.some((other) => over(topic, other) && topic.score >= CLOSE * other.score));
+  for (const rival of rivals.slice(0, MAX_RIVALS)) place.append(chooser(rival, "rival"));
+
+  function chooser(topic, name) {
+    const button = make("button", name === "rival" ? `or ${described(topic)}?` : described(topic), name);
     button.type = "button";
-    button.title = `Ask about ${described(rival)}, ${rival.id}`;
-    button.addEventListener("click", () => ask(answer.question, [rival.id]));
-    place.append(button);
+    button.title = `Ask about ${described(topic)} alone, ${topic.id}`;
+    button.addEventListener("click", () => ask(answer.question, [topic.id]));
+    return button;
   }
 }
 

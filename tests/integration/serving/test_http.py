@@ -136,7 +136,10 @@ def test_langchains_chat_model_asks(url: str) -> None:
     from langchain_openai import ChatOpenAI
 
     model = ChatOpenAI(
-        base_url=f"{url}/v1", api_key="none", model="lodestar", http_client=httpx.Client(trust_env=False)  # type: ignore[arg-type]
+        base_url=f"{url}/v1",
+        api_key="none",
+        model="lodestar",
+        http_client=httpx.Client(trust_env=False),  # type: ignore[arg-type]
     )
     assert str(model.invoke(QUESTION).content).startswith("Peruvian sol")
     assert "".join(str(chunk.content) for chunk in model.stream(LIMA)).startswith("Lima")
@@ -359,7 +362,11 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(guard, "compare_digest", compare)
     doors = guard.Doors.of("127.0.0.1", token="secret-secret-secret")
-    scope = {"path": "/v1/ask", "method": "POST", "headers": [(b"host", b"localhost"), (b"authorization", b"Bearer \xe9")]}
+    scope = {
+        "path": "/v1/ask",
+        "method": "POST",
+        "headers": [(b"host", b"localhost"), (b"authorization", b"Bearer \xe9")],
+    }
     assert doors.refusal(scope) is not None
     assert len(compared) == 1
 
