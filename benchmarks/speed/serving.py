@@ -1,8 +1,8 @@
 """What serving costs and brings: HTTP clients against the library's batches, closed loop and overload, as ratios.
 
-Run ``python -m benchmarks.speed.serving --data FOLDER`` with FB15k-237 loaded. The clients run in a process of their own
-and share the machine with the server and the database: their processor time is said. All ratios are to what the same run
-measures of the library; milliseconds do not travel.
+Run ``python -m benchmarks.speed.serving --data FOLDER`` with FB15k-237 loaded. The clients run in a process of their
+own and share the machine with the server and the database: their processor time is said. All ratios are to what the
+same run measures of the library; milliseconds do not travel.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from typing import Any
 
 import openai
 
+from .streaming import tell
+
 MAX_BODY_BYTES = 8_000_000
 
 _ends_s: ContextVar[float] = ContextVar("ends_s")
@@ -84,11 +86,13 @@ async def unpacked(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
     async for piece in pieces:
         num_read += len(piece)
         try:
-            body += piece if unpack is None else unpack.decompress(piece, MAX_BODY_BYTES + 1 - len(body))
+            more = piece if unpack is None else unpack.decompress(piece, MAX_BODY_BYTES + 1 - len(body))
+            body += more
         except zlib.error:
             raise UnreadableReplyError("a body that cannot be unpacked") from None
         if max(num_read, len(body)) > MAX_BODY_BYTES:
             raise UnreadableReplyError(f"a body of more than {MAX_BODY_BYTES / 1e6:g} MB")
+        tell(more)
     return bytes(body)
 
 

@@ -16,6 +16,7 @@ from .address import checked_key, place
 from .body import completion_in
 from .cache import key_of
 from .prompts import Completion, Prompt
+from .streaming import STREAM_OPTIONS, listening, whole_body
 
 if TYPE_CHECKING:
     import openai
@@ -117,19 +118,21 @@ class ChatEndpoint:
         import openai
 
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        options = {name: value for name, value in self._options(prompt).items() if name not in self._unknown}
+        wanted = self._options(prompt) | ({} if prompt.on_text is None else STREAM_OPTIONS)
+        options = {name: value for name, value in wanted.items() if name not in self._unknown}
         while True:
             request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
             try:
-                raw = await self._opened().chat.completions.with_raw_response.create(**request)
+                with listening(prompt.on_text):
+                    raw = await self._opened().chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
                 next_step = self._after_failure(error, options)
                 if isinstance(next_step, Completion):
                     return next_step
                 options = next_step
             else:
-                self._unknown |= self._options(prompt).keys() - options.keys()
-                return completion_in(raw.content, prompt, self.model, self._name)
+                self._unknown |= wanted.keys() - options.keys()
+                return completion_in(whole_body(raw.content), prompt, self.model, self._name)
 
     def _opened(self) -> openai.AsyncOpenAI:
         """The client, opened at the first call: importing it is slow."""
