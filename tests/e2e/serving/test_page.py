@@ -116,17 +116,15 @@ def test_hovering_over_a_line_or_a_node_joins_both(page: Page, url: str) -> None
     body = {"question": QUESTION, "drawing": True}
     drawing = httpx.post(f"{url}/v1/ask", json=body, timeout=60, trust_env=False).json()["drawing"]
     topic = next(node for node in drawing["nodes"] if node["label"] == "Peru")
-    page.locator("#paths li").first.hover()
-    assert page.locator("#paths li.on").count() == 1
     box = page.locator("#picture").bounding_box()
     assert box is not None
-    page.mouse.move(10, 10)
-    assert page.locator("#paths li.on").count() == 0
-    page.mouse.move(
-        box["x"] + 40, box["y"] + box["height"] / 2, steps=8
-    )  # the topic, at the left, which all paths are on
+    page.mouse.move(box["x"] + 60, box["y"] + 35 + 62 * topic["row"], steps=8)
     page.locator("#paths li.on").first.wait_for()
     assert page.locator("#paths li.on").count() == len(topic["ranks"])
+    page.locator("#paths li").first.hover()
+    assert page.locator("#paths li.on").count() == 1
+    page.locator("#question").hover()
+    assert page.locator("#paths li.on").count() == 0
 
 
 @pytest.mark.browser
