@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--checkpoint", default="", help="folder of a trained scorer (default: similarity)")
     parser.add_argument("--questions", type=int, default=256, help="questions of each measurement")
     parser.add_argument("--overload-s", type=float, default=10.0, help="seconds of overload, 0 for none")
-    parser.add_argument("--max-batch", type=int, default=16, help="questions that the server asks together")
+    parser.add_argument("--max-batch", type=int, default=32, help="questions that the server asks together")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     recipe = Star(checkpoint=arguments.checkpoint) if arguments.checkpoint else Similarity()

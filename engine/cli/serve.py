@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "--allow-origin", "origins", metavar="ORIGIN", multiple=True, help="A site whose pages may ask, as https://a.b."
 )
 @click.option(
-    "--max-batch", type=click.IntRange(1, 1_000), default=16, show_default=True, help="Questions asked together."
+    "--max-batch", type=click.IntRange(1, 1_000), default=32, show_default=True, help="Questions asked together."
 )
 @click.option(
     "--max-queue", type=click.IntRange(1, 100_000), default=256, show_default=True, help="Questions that may wait."

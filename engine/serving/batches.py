@@ -17,6 +17,7 @@ from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+POLL_S = 0.005
 FIRST_RETRY_S, LAST_RETRY_S = 0.1, 1.0
 """Waits between attempts while the database is away."""
 
@@ -36,13 +37,15 @@ class TooLateError(LodestarError):
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
     """max_batch: items asked together. max_wait_s: how long a batch is waited for to fill. max_queue: items that wait.
-    max_share: the part of the queue that one client may fill. workers: batches under way at a time."""
+    max_share: the part of the queue that one client may fill. workers: batches under way at a time. beside_s: how long
+    the first in the queue waits before a batch that is not full is sent beside another."""
 
-    max_batch: int = 16
+    max_batch: int = 32
     max_wait_s: float = 0.010
     max_queue: int = 256
     max_share: float = 0.5
     workers: int = 2
+    beside_s: float = 1.0
 
 
 class Observer(Protocol):
@@ -184,6 +187,8 @@ class MicroBatches(Generic[Item, Result]):
                 await self._arrived.wait()
             if self._away_s:
                 await asyncio.sleep(self._away_s)
+            while self._is_early(loop.time()):
+                await asyncio.sleep(POLL_S)
             if self._last_size > 1 and self._num_waiting < min(self._last_size, self.limits.max_batch):
                 await self._gather(loop.time() + self.limits.max_wait_s)
             batch = self._take()
@@ -193,6 +198,12 @@ class MicroBatches(Generic[Item, Result]):
                     await self._send(batch, loop)
                 finally:
                     self._under_way -= len(batch)
+
+    def _is_early(self, now: float) -> bool:
+        """Return whether to wait for the batch under way, rather than to send one that is not full beside it."""
+        if not self._under_way or not 0 < self._num_waiting < self.limits.max_batch:
+            return False
+        return all(queue[0].since + self.limits.beside_s > now for queue in self._queues.values())
 
     async def _gather(self, until: float) -> None:
         """Wait for as many as the last batch had."""

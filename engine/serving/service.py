@@ -1,7 +1,7 @@
 """What every face of the server calls: questions asked in micro-batches, and single looks into the graph.
 
 One engine for each recipe with its options, all over the same connection and the same opened models. The engines block,
-in threads: the asynchronous driver takes twice the time to decode what the database sends (docs/serving.md).
+in threads, of which there are as many as batches may be under way (docs/serving.md).
 """
 
 from __future__ import annotations

@@ -95,6 +95,31 @@ async def test_clients_take_turns() -> None:
     await batches.close(1)
 
 
+async def test_a_batch_is_sent_beside_another_when_it_is_full_or_has_waited() -> None:
+    asker = Asker()
+    asker.gate.clear()
+    batches = made(asker, workers=2, max_batch=2, beside_s=0.1)
+    first = put(batches, 0)
+    await asyncio.sleep(0.02)
+    late = put(batches, 1)
+    await asyncio.sleep(0.03)
+    assert [items for _, items in asker.batches] == [[0]]
+    full = put(batches, 2)
+    await asyncio.sleep(0.03)
+    assert [items for _, items in asker.batches] == [[0], [1, 2]]
+    asker.gate.set()
+    await asyncio.gather(*first, *late, *full)
+    asker.gate.clear()
+    first = put(batches, 3)
+    await asyncio.sleep(0.03)
+    late = put(batches, 4)
+    await asyncio.sleep(0.3)
+    assert [items for _, items in asker.batches[2:]] == [[3], [4]]
+    asker.gate.set()
+    await asyncio.gather(*first, *late)
+    await batches.close(1)
+
+
 async def test_items_of_different_keys_are_asked_apart() -> None:
     asker = Asker()
     asker.gate.clear()
