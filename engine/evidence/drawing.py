@@ -35,9 +35,9 @@ FILLS: dict[NodeKind, tuple[str, str]] = {
     "mediator": ("#c5ccd4", "#8a96a3"),
 }
 """Of each kind of node: its ground and its border."""
-COLUMN, ROW, BOX, BOX_HEIGHT, MARGIN = 300, 62, 168, 34, 18
+COLUMN, ROW, BOX, BOX_HEIGHT, MARGIN, TOP = 300, 62, 168, 34, 18, 36
 FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
-_CHARS_OF_BOX, _CHARS_OF_LINE = 23, 26
+_CHARS_OF_BOX, _CHARS_OF_LINE = 23, 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def answer_drawing(answer: Answer) -> Drawing:
 def drawing_svg(drawing: Drawing, title: str) -> str:
     """Return the drawing as SVG that stands alone: no script, no style sheet, no font of its own."""
     width = 2 * MARGIN + BOX + COLUMN * (drawing.num_columns - 1)
-    height = 2 * MARGIN + BOX_HEIGHT + ROW * (drawing.num_rows - 1)
+    height = 2 * TOP + BOX_HEIGHT + ROW * (drawing.num_rows - 1)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" style="max-width:100%;height:auto" font-family="{FONT}">',
@@ -163,7 +163,7 @@ def drawing_svg(drawing: Drawing, title: str) -> str:
     ]
     crowded = {(edge.source, edge.target) for edge in drawing.edges if not edge.inverse}
     for edge in drawing.edges:
-        lines += _edge(drawing, edge, bend=14.0 if edge.inverse and (edge.source, edge.target) in crowded else 0.0)
+        lines += _edge(drawing, edge, bend=16.0 if edge.inverse and (edge.source, edge.target) in crowded else 0.0)
     for node in drawing.nodes:
         lines += _node(node)
     return "\n".join((*lines, "</svg>"))
@@ -180,7 +180,7 @@ def evidence_html(evidence: Evidence[Item], answer: Answer | None = None) -> str
         about = ", ".join(
             dict.fromkeys(each.entity.label + (f" ({each.kind})" if each.kind else "") for each in topics)
         )
-        head.append(f"<small>about {_markup(one_line(about))}</small>")
+        head.append(f"<div><small>about {_markup(one_line(about))}</small></div>")
     if evidence.note:
         head.append(f"<div>{_markup(evidence.note)}</div>")
     rows = "".join(
@@ -269,7 +269,7 @@ def _edge(drawing: Drawing, edge: DrawnEdge, bend: float) -> list[str]:
     side = side if forward else -side
     if level:
         near, side = (x1 + 36, (y1 + y2) / 2), 1.0
-    x, y = near[0] + 14 * side, near[1] + (bend + 4 if bend else -5 - 12 * (len(words) - 1))
+    x, y = near[0] + 14 * side, near[1] + (bend - 3 if bend else -5 - 12 * (len(words) - 1))
     text = "".join(
         f'<text x="{x:.1f}" y="{y + 12 * line:.1f}" font-size="10.5" text-anchor="{"start" if side > 0 else "end"}" '
         f'fill="{DIM}" stroke="#ffffff" stroke-width="3" paint-order="stroke">'
@@ -287,7 +287,7 @@ def _arrow(x: float, y: float, way: float, colour: str) -> str:
 
 
 def _place(node: DrawnNode) -> tuple[float, float]:
-    return MARGIN + BOX / 2 + COLUMN * node.column, MARGIN + BOX_HEIGHT / 2 + ROW * node.row
+    return MARGIN + BOX / 2 + COLUMN * node.column, TOP + BOX_HEIGHT / 2 + ROW * node.row
 
 
 def _cut(text: str, length: int) -> str:

@@ -3,7 +3,7 @@
 const MAX_HISTORY = 30;
 const MAX_RIVALS = 3;
 const CLOSE = 0.3; // of a topic's score, what another entity of the same words needs to be offered
-const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18;
+const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18, TOP = 34;
 
 const at = (id) => document.getElementById(id);
 const make = (tag, text = "", name = "") => {
@@ -222,7 +222,7 @@ function draw(drawing) {
   const kinds = new Set(drawing.nodes.map((node) => node.kind));
   for (const entry of at("legend").children) entry.hidden = !kinds.has(entry.className);
   const width = 2 * MARGIN + BOX + COLUMN * (drawing.columns - 1);
-  const height = 2 * MARGIN + BOX_HEIGHT + ROW * (drawing.rows - 1);
+  const height = 2 * TOP + BOX_HEIGHT + ROW * (drawing.rows - 1);
   const room = at("scroll").clientWidth - 2 * MARGIN - BOX;
   const column = drawing.columns > 1 ? Math.max(COLUMN, Math.min(COLUMN * 1.4, room / (drawing.columns - 1))) : COLUMN;
   Object.assign(at("picture").style, { width: `${width + (column - COLUMN) * (drawing.columns - 1)}px`, height: `${height}px` });
@@ -244,18 +244,19 @@ function draw(drawing) {
       return {
         data: {
           id: `e${place}`, source: `n${edge.source}`, target: `n${edge.target}`, label: words + more, ranks: edge.ranks,
-          ...curve(position(drawing.nodes[edge.source], column), position(drawing.nodes[edge.target], column), bent ? 14 : 0),
+          ...curve(position(drawing.nodes[edge.source], column), position(drawing.nodes[edge.target], column), bent ? 16 : 0),
         },
         classes: [
           edge.inverse ? "inverse" : "straight",
           edge.ranks.includes(1) ? "best" : "",
+          bent ? "below" : drawing.edges.some((other) => other !== edge && `${other.source} ${other.target}` === pair) ? "above" : "",
           into > out ? "fan-in" : "fan-out",
         ].join(" "),
       };
     }),
   ];
   picture = cytoscape({
-    container: at("picture"), elements, style: styles(), layout: { name: "preset" }, zoom: 1, pan: { x: 0, y: 0 },
+    container: at("picture"), elements, style: styles(), layout: { name: "preset", fit: false }, zoom: 1, pan: { x: 0, y: 0 },
     userZoomingEnabled: false, userPanningEnabled: false, boxSelectionEnabled: false, autoungrabify: true,
   });
   picture.on("mouseover", "node, edge", (event) => mark(event.target.data("ranks")));
@@ -265,7 +266,7 @@ function draw(drawing) {
 
 function position(node, column) {
   return {
-    x: MARGIN + BOX / 2 + column * node.column, y: MARGIN + BOX_HEIGHT / 2 + ROW * node.row,
+    x: MARGIN + BOX / 2 + column * node.column, y: TOP + BOX_HEIGHT / 2 + ROW * node.row,
     half: node.kind === "mediator" ? 6 : BOX / 2,
   };
 }
@@ -312,6 +313,8 @@ function styles() {
     } },
     { selector: ".fan-out", style: { "target-label": "data(label)", "target-text-offset": LABEL_AT } },
     { selector: ".fan-in", style: { "source-label": "data(label)", "source-text-offset": LABEL_AT } },
+    { selector: ".above", style: { "source-text-margin-y": -9, "target-text-margin-y": -9 } },
+    { selector: ".below", style: { "source-text-margin-y": 13, "target-text-margin-y": 13 } },
     { selector: ".straight", style: { "target-arrow-shape": "triangle" } },
     { selector: ".inverse", style: { "source-arrow-shape": "triangle" } },
     { selector: ".best", style: {

@@ -118,7 +118,7 @@ def test_hovering_over_a_line_or_a_node_joins_both(page: Page, url: str) -> None
     topic = next(node for node in drawing["nodes"] if node["label"] == "Peru")
     box = page.locator("#picture").bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + 60, box["y"] + 35 + 62 * topic["row"], steps=8)
+    page.mouse.move(box["x"] + 60, box["y"] + 51 + 62 * topic["row"], steps=8)
     page.locator("#paths li.on").first.wait_for()
     assert page.locator("#paths li.on").count() == len(topic["ranks"])
     page.locator("#paths li").first.hover()
