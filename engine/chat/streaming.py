@@ -45,7 +45,8 @@ def whole_body(body: bytes) -> bytes:
     if not body.lstrip().startswith(b"data:"):
         return body
     said: dict[str, str] = {"content": "", "refusal": ""}
-    finish, usage, logprobs = None, None, []
+    finish, usage = None, None
+    logprobs: list[Any] = []
     for line in body.split(b"\n"):
         chunk = _chunk(line)
         usage = chunk.get("usage") or usage
