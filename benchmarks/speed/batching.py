@@ -53,7 +53,7 @@ def ours() -> Submit:
 def library() -> Submit | None:
     """Return those of `batched`, None where it is not installed."""
     try:
-        from batched import aio  # type: ignore[import-not-found, unused-ignore]
+        from batched import aio  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
         return None
     called: Submit = aio.dynamically(ask, batch_size=16, timeout_ms=10)

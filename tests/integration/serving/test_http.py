@@ -25,6 +25,7 @@ from lodestar.engine.serving.running import ServerOptions
 from lodestar.engine.settings import Settings
 from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
+from pydantic import SecretStr
 
 from tests.conftest import emptied
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -117,7 +118,7 @@ def test_a_stream_tells_topics_paths_and_the_answer(client: httpx.Client) -> Non
 
 
 def test_openais_client_lists_models_and_asks(url: str) -> None:
-    client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", http_client=httpx.Client(trust_env=False))
+    client = openai.OpenAI(base_url=f"{url}/v1", api_key="none")
     assert [model.id for model in client.models.list()] == ["lodestar", "similarity", "merged"]
     messages: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
     whole = client.chat.completions.create(model="lodestar", messages=messages)
@@ -138,12 +139,7 @@ def test_openais_client_lists_models_and_asks(url: str) -> None:
 def test_langchains_chat_model_asks(url: str) -> None:
     from langchain_openai import ChatOpenAI
 
-    model = ChatOpenAI(
-        base_url=f"{url}/v1",
-        api_key="none",
-        model="lodestar",
-        http_client=httpx.Client(trust_env=False),  # type: ignore[arg-type]
-    )
+    model = ChatOpenAI(base_url=f"{url}/v1", api_key=SecretStr("none"), model="lodestar")
     assert str(model.invoke(QUESTION).content).startswith("Peruvian sol")
     assert "".join(str(chunk.content) for chunk in model.stream(LIMA)).startswith("Lima")
 

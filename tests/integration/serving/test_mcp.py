@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -32,7 +32,7 @@ async def called(client: Client, tool: str, **arguments: Any) -> tuple[dict[str,
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     schema = next(each.output_schema for each in (await client.list_tools()).tools if each.name == tool)
-    Draft202012Validator(schema).validate(result.structured_content)  # type: ignore[arg-type]
+    Draft202012Validator(schema).validate(result.structured_content)
     return dict(result.structured_content or {}), result.content[0].text  # type: ignore[union-attr]
 
 

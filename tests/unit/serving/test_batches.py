@@ -35,7 +35,9 @@ def made(asker: Asker, **limits: float) -> MicroBatches[int, int]:
     return MicroBatches(asker, BatchLimits(**{"workers": 1, **limits}))  # type: ignore[arg-type]
 
 
-def put(batches: MicroBatches[int, int], *items: int, client: str = "a", key: str = "k", deadline_s: float = 5.0):
+def put(
+    batches: MicroBatches[int, int], *items: int, client: str = "a", key: str = "k", deadline_s: float = 5.0
+) -> list[asyncio.Future[int]]:
     return [batches.put(key, item, client=client, deadline_s=deadline_s) for item in items]
 
 
