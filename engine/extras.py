@@ -38,6 +38,14 @@ EXTRAS = (
     ),
     Extra("lora", "training of a language model by LoRA", ("peft",), ("peft",)),
     Extra("text", "concepts found by a spaCy pipeline in `load text`", ("spacy",), ("spacy",)),
+    Extra(
+        "serve",
+        "`lodestar serve`: HTTP, the page, metrics",
+        ("fastapi", "prometheus-client", "uvicorn"),
+        ("fastapi", "prometheus_client", "starlette", "uvicorn"),
+    ),
+    Extra("mcp", "`lodestar mcp`: the graph as tools of an agent", ("mcp",), ("mcp",)),
+    Extra("otel", "spans of OpenTelemetry", ("opentelemetry-api",), ("opentelemetry",)),
     Extra("rust", "a faster driver of Neo4j", ("neo4j-rust-ext",)),
     Extra("gpu", "entity and relation search on an NVIDIA GPU, on Linux", ("faiss-gpu-cu12",)),
 )

@@ -17,6 +17,7 @@ _TRAINED = re.compile(
     r"|models\.splitting$"
     r"|engine\.training\."
     r"|engine\.answering\.gril_answers$"
+    r"|engine\.serving\."
     r"|engine\.linking\.trained$"
     r"|engine\.reorganising\.(adaptive|choosing_ends)$"
     r"|engine\.retrieval\.(dual_encoder|growing|path_decoder|path_writer|triples)$"

@@ -40,6 +40,12 @@ class Answer:
         """Whether there is an answer."""
         return bool(self.entities)
 
+    def _repr_html_(self) -> str:
+        """Return the answer with its evidence as a notebook shows it."""
+        from .drawing import evidence_html
+
+        return evidence_html(self.evidence, self)
+
 
 def failed(evidence: Evidence[Item], error: LodestarError) -> Answer:
     """Return the answer to a question whose answerer failed: its text says why."""

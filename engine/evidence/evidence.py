@@ -104,6 +104,12 @@ class Evidence(Generic[ItemT_co]):
         """Return the evidence with more costs, added to those of the same stage."""
         return replace(self, trace=merge_costs((*self.trace, *costs)))
 
+    def _repr_html_(self) -> str:
+        """Return the evidence as a notebook shows it."""
+        from .drawing import evidence_html
+
+        return evidence_html(self)
+
 
 def item_order(scored: Scored[Item]) -> tuple[float, int, str, str]:
     """Return what items are sorted by: best score first; of equal ones the shorter, then by ids and names."""

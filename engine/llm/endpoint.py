@@ -19,6 +19,7 @@ from ..settings import is_loopback
 from .cache import key_of
 from .limits import UnreadableReplyError, completion_in
 from .prompts import Completion, Prompt
+from .streaming import STREAM_OPTIONS, listening, whole_body
 
 SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
 NO_KEY = "no-key"
@@ -215,19 +216,21 @@ class ChatEndpoint:
         import openai
 
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        options = {name: value for name, value in self._options(prompt).items() if name not in self._unknown}
+        wanted = self._options(prompt) | ({} if prompt.on_text is None else STREAM_OPTIONS)
+        options = {name: value for name, value in wanted.items() if name not in self._unknown}
         while True:
             request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
             try:
-                raw = await self._open_client().chat.completions.with_raw_response.create(**request)
+                with listening(prompt.on_text):
+                    raw = await self._open_client().chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
                 next_step = self._after_failure(error, options)
                 if isinstance(next_step, Completion):
                     return next_step
                 options = next_step
             else:
-                self._unknown |= self._options(prompt).keys() - options.keys()
-                return completion_in(raw.content, prompt, self.model, self._name)
+                self._unknown |= wanted.keys() - options.keys()
+                return completion_in(whole_body(raw.content), prompt, self.model, self._name)
 
     def _open_client(self) -> openai.AsyncOpenAI:
         """Return the client; the first call creates it, because importing it is slow."""

@@ -20,6 +20,7 @@ import openai
 
 from ..values import TokenUsage
 from .prompts import Completion, Prompt, UnusableReplyError
+from .streaming import tell
 
 MAX_TOKENS = 10**9
 """More tokens than any reply has."""
@@ -172,11 +173,13 @@ async def unpack_body(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
     async for piece in pieces:
         num_read += len(piece)
         try:
-            body += piece if unpack is None else unpack.decompress(piece, MAX_BODY_BYTES + 1 - len(body))
+            more = piece if unpack is None else unpack.decompress(piece, MAX_BODY_BYTES + 1 - len(body))
+            body += more
         except zlib.error:
             raise UnreadableReplyError("a body that cannot be decompressed") from None
         if max(num_read, len(body)) > MAX_BODY_BYTES:
             raise UnreadableReplyError(f"a body of more than {MAX_BODY_BYTES / 1e6:g} MB")
+        tell(more)
     return bytes(body)
 
 

@@ -101,7 +101,12 @@ class Jar:
 @cache
 def read_pinned_jars() -> tuple[Jar, ...]:
     """Read the jars of ``jars.tsv``."""
-    lines = Path(__file__).with_name("jars.tsv").read_text(encoding="utf-8").splitlines()
+    return read_pins(Path(__file__).with_name("jars.tsv"))
+
+
+def read_pins(path: Path) -> tuple[Jar, ...]:
+    """Read the jars that a file pins."""
+    lines = path.read_text(encoding="utf-8").splitlines()
     return tuple(_parse_jar(line) for line in lines if line and not line.startswith("#"))
 
 
@@ -239,10 +244,11 @@ def _reason(error: BaseException) -> str:
 
 
 class JarCache:
-    """The folder ``<cache>/neo4j-<version>`` with the pinned jars."""
+    """A folder of the cache with pinned jars: Neo4j's in ``neo4j-<version>``, or others under a name of their own."""
 
-    def __init__(self, cache_dir: Path, jars: tuple[Jar, ...] | None = None) -> None:
-        self.folder = cache_dir.absolute() / f"neo4j-{NEO4J_VERSION}"
+    def __init__(self, cache_dir: Path, jars: tuple[Jar, ...] | None = None, name: str = "Neo4j") -> None:
+        self.name = f"Neo4j {NEO4J_VERSION}" if name == "Neo4j" else name
+        self.folder = cache_dir.absolute() / self.name.lower().replace(" ", "-")
         self.jars = read_pinned_jars() if jars is None else jars
 
     @property
@@ -266,7 +272,7 @@ class JarCache:
             return self.class_path
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with lock_file(self.folder / ".lock", "another lodestar is downloading Neo4j"):
+            with lock_file(self.folder / ".lock", f"another lodestar is downloading {self.name}"):
                 if missing := self.missing():
                     self._sweep()
                     self._download(missing, progress=progress)
@@ -284,7 +290,7 @@ class JarCache:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         done: list[Jar] = []
         try:
-            with ByteProgress(f"Neo4j {NEO4J_VERSION}", total_bytes, shown=progress) as bar:
+            with ByteProgress(self.name, total_bytes, shown=progress) as bar:
                 fetch_all(wanted, self.folder, bar, done.append)
         finally:
             self._record(done)
@@ -315,7 +321,7 @@ class JarCache:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             needed_mb = sum(jar.size_bytes for jar in self.missing()) / 1e6
             return DownloadError(
-                f"no room in {self.folder}: Neo4j needs {needed_mb:.0f} MB more there ({error.strerror}); "
+                f"no room in {self.folder}: {self.name} needs {needed_mb:.0f} MB more there ({error.strerror}); "
                 "make room or name another folder in LODESTAR_CACHE"
             )
         return DownloadError(

@@ -1,0 +1,201 @@
+"""What serving costs and brings: HTTP clients against the library's batches, closed loop and overload, as ratios.
+
+Run ``python -m benchmarks.speed.serving --data FOLDER`` with FB15k-237 loaded. The clients run in a process of their
+own and share the machine with the server and the database: their processor time is said. All ratios are to what the
+same run measures of the library; milliseconds do not travel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+from lodestar.engine.api import Engine
+from lodestar.engine.recipes.retrieving import Similarity, Star
+from lodestar.engine.settings import resolve
+from lodestar.engine.values import Question
+
+from ..question_sets import gold_questions
+
+BATCH = 64
+CLIENTS = 32
+WARM_UP = 32
+
+
+def percentile_ms(seconds: Sequence[float], percent: float) -> float:
+    """Return a percentile in milliseconds."""
+    return float(np.percentile(np.array(seconds) * 1000, percent)) if seconds else float("nan")
+
+
+def bodies(questions: Sequence[Question]) -> list[dict[str, Any]]:
+    """Return the questions as requests."""
+    return [{"question": q.text, "topics": list(q.topic_entities), "timeout_s": 120} for q in questions]
+
+
+async def closed_loop(url: str, asked: Sequence[dict[str, Any]], num_clients: int) -> list[tuple[int, float]]:
+    """Ask all, each client one after the other; status and seconds of each."""
+    waiting = iter(asked)
+    outcomes: list[tuple[int, float]] = []
+
+    async def client() -> None:
+        async with httpx.AsyncClient(base_url=url, timeout=180, trust_env=False) as own:
+            for body in waiting:
+                started = time.perf_counter()
+                response = await own.post("/v1/ask", json=body)
+                outcomes.append((response.status_code, time.perf_counter() - started))
+
+    await asyncio.gather(*(client() for _ in range(num_clients)))
+    return outcomes
+
+
+async def open_loop(url: str, asked: Sequence[dict[str, Any]], rate: float, seconds: float) -> list[tuple[int, float]]:
+    """Send so many requests a second, whatever comes back; status and seconds of each."""
+    outcomes: list[tuple[int, float]] = []
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=600)
+    async with httpx.AsyncClient(base_url=url, timeout=180, trust_env=False, limits=limits) as client:
+
+        async def one(body: dict[str, Any]) -> None:
+            started = time.perf_counter()
+            response = await client.post("/v1/ask", json=body)
+            outcomes.append((response.status_code, time.perf_counter() - started))
+
+        tasks = []
+        begun = time.perf_counter()
+        for number in range(int(rate * seconds)):
+            await asyncio.sleep(max(0.0, begun + number / rate - time.perf_counter()))
+            tasks.append(asyncio.create_task(one(asked[number % len(asked)])))
+        await asyncio.gather(*tasks)
+    return outcomes
+
+
+def in_process(connection: Any, loop: str, *arguments: Any) -> None:
+    """Run a loop of clients; send what came of it, and the wall and the processor seconds that it took."""
+    began, began_cpu = time.perf_counter(), time.process_time()
+    found = asyncio.run(closed_loop(*arguments) if loop == "closed" else open_loop(*arguments))
+    connection.send((found, time.perf_counter() - began, time.process_time() - began_cpu))
+
+
+def clients(loop: str, *arguments: Any) -> tuple[list[tuple[int, float]], float, float]:
+    """Run clients in a process of their own: outcomes, wall seconds, their processor seconds."""
+    here, there = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=in_process, args=(there, loop, *arguments))
+    process.start()
+    received: tuple[list[tuple[int, float]], float, float] = here.recv()
+    process.join()
+    return received
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with questions-dev.jsonl.gz")
+    parser.add_argument("--checkpoint", default="", help="folder of a trained scorer (default: similarity)")
+    parser.add_argument("--questions", type=int, default=256, help="questions of each measurement")
+    parser.add_argument("--overload-s", type=float, default=10.0, help="seconds of overload, 0 for none")
+    parser.add_argument("--max-batch", type=int, default=32, help="questions that the server asks together")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    arguments = parser.parse_args()
+    recipe = Star(checkpoint=arguments.checkpoint) if arguments.checkpoint else Similarity()
+    path = arguments.data / "questions-dev.jsonl.gz"
+    golds, sha256 = gold_questions(path)
+    questions = [gold.question for gold in golds][: arguments.questions]
+    figures: dict[str, float] = {"n": len(questions)}
+    with Engine(resolve(), recipe=recipe) as engine:
+        figures |= library(engine, questions)
+    with_checkpoint = ["--checkpoint", arguments.checkpoint] if arguments.checkpoint else []
+    command = [sys.executable, "-m", "lodestar", "serve", "--port", "0", "--max-batch", str(arguments.max_batch)]
+    with subprocess.Popen([*command, *with_checkpoint], stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            url = next(line for line in server.stderr if "http://" in line).split()[1].rstrip("/")
+            figures |= served(url, questions, arguments.overload_s)
+        finally:
+            server.terminate()
+    figures["throughput ratio"] = figures["http 32 per s"] / figures["batch of 64 per s"]
+    figures["p95 at 32 over p50 alone"] = figures["http 32 p95 ms"] / figures["http 1 p50 ms"]
+    figures["http over library, ms"] = figures["http 1 p50 ms"] - figures["blocking p50 ms"]
+    if arguments.json:
+        print(json.dumps(figures))
+        return
+    print(
+        f"{path.name} (sha256 {sha256}…), gold topic entities, recipe {'star' if with_checkpoint else 'similarity'}\n"
+    )
+    print("| figure | |\n|---|---|")
+    for name, value in figures.items():
+        print(f"| {name} | {value:,.3g} |")
+
+
+def library(engine: Engine, questions: Sequence[Question]) -> dict[str, float]:
+    """Measure the library alone: batches of 64, one asker blocking and with asyncio; each text was met once before."""
+    for start in range(0, len(questions), BATCH):
+        engine.ask_batch(questions[start : start + BATCH])
+    began = time.perf_counter()
+    for start in range(0, len(questions), BATCH):
+        engine.ask_batch(questions[start : start + BATCH])
+    per_s = len(questions) / (time.perf_counter() - began)
+    some = questions[: max(WARM_UP, len(questions) // 4)]
+    blocking = []
+    for question in some:
+        began = time.perf_counter()
+        engine.ask_batch([question])
+        blocking.append(time.perf_counter() - began)
+
+    async def alone() -> list[float]:
+        await engine.aask_batch(some[:4])
+        seconds = []
+        for question in some:
+            began = time.perf_counter()
+            await engine.aask_batch([question])
+            seconds.append(time.perf_counter() - began)
+        return seconds
+
+    asynchronous = asyncio.run(alone())
+    return {
+        "batch of 64 per s": per_s,
+        "blocking p50 ms": percentile_ms(blocking, 50),
+        "asyncio p50 ms": percentile_ms(asynchronous, 50),
+        "asyncio per s over blocking": sum(blocking) / sum(asynchronous),
+    }
+
+
+def served(url: str, questions: Sequence[Question], overload_s: float) -> dict[str, float]:
+    """Measure the server: one client, 32 in a closed loop, and four times its capacity in an open one."""
+    asked = bodies(questions)
+    clients("closed", url, asked, 8)  # every text is met once, as by the library
+    few = asked[: max(WARM_UP, len(asked) // 4)]
+    one, _, _ = clients("closed", url, few, 1)
+    many, wall_s, cpu_s = clients("closed", url, asked * 2, CLIENTS)
+    figures = {
+        "http 1 p50 ms": percentile_ms([seconds for _, seconds in one], 50),
+        "http 32 per s": len(many) / wall_s,
+        "http 32 p50 ms": percentile_ms([seconds for _, seconds in many], 50),
+        "http 32 p95 ms": percentile_ms([seconds for _, seconds in many], 95),
+        "failed of 32": float(sum(status != 200 for status, _ in many)),
+        "clients' processor s per question": cpu_s / len(many),
+    }
+    if overload_s:
+        rate = 4 * figures["http 32 per s"]
+        outcomes, wall_s, _ = clients("open", url, asked, rate, overload_s)
+        refused = [seconds for status, seconds in outcomes if status == 429]
+        figures |= {
+            "overload: offered per s": rate,
+            "overload: goodput over capacity": sum(s == 200 for s, _ in outcomes) / wall_s / figures["http 32 per s"],
+            "overload: 429 p50 ms": percentile_ms(refused, 50),
+            "overload: 429 p95 ms": percentile_ms(refused, 95),
+            "overload: neither 200 nor 429": float(sum(s not in (200, 429) for s, _ in outcomes)),
+        }
+    return figures
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""`lodestar serve`: questions over HTTP, with a page, for many askers at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import database_options, settings_and_recipe, walking_options
+from .terminal import echo
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+
+@click.command()
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen at; another needs LODESTAR_TOKEN."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="Port; 0 takes a free one."
+)
+@click.option("--also", "more", metavar="RECIPE", multiple=True, help="A further recipe that requests may name.")
+@click.option(
+    "--allow-host", "hosts", metavar="NAME", multiple=True, help="A further name that requests may call it by."
+)
+@click.option(
+    "--allow-origin", "origins", metavar="ORIGIN", multiple=True, help="A site whose pages may ask, as https://a.b."
+)
+@click.option(
+    "--max-batch", type=click.IntRange(1, 1_000), default=32, show_default=True, help="Questions asked together."
+)
+@click.option(
+    "--max-queue", type=click.IntRange(1, 100_000), default=256, show_default=True, help="Questions that may wait."
+)
+@click.option("--trace-questions", is_flag=True, help="Put the texts of questions on OpenTelemetry spans.")
+@click.option("--demo", is_flag=True, help="Start a Neo4j of its own with a small world first.")
+@walking_options
+@database_options
+def command(
+    host: str,
+    port: int,
+    more: tuple[str, ...],
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+    max_batch: int,
+    max_queue: int,
+    trace_questions: bool,
+    demo: bool,
+    **flags: Any,
+) -> None:
+    """Serve questions over HTTP, with a page at / and documentation at /docs, until Ctrl-C.
+
+    It listens on this machine alone; with LODESTAR_TOKEN set, requests need that token. MCP is at /mcp where the extra
+    mcp is installed. See docs/serving.md.
+
+    \b
+    Examples:
+      lodestar serve --demo
+      lodestar serve --recipe star --checkpoint star --also similarity
+      LODESTAR_TOKEN=… lodestar serve --host 0.0.0.0 --allow-host graph.example.org
+    """
+    from ..extras import require_extra
+
+    require_extra("serve", "lodestar serve")
+    from ..recipes.recipe import read_recipe
+    from ..serving.batches import BatchLimits
+    from ..serving.running import ServerOptions, run_server
+
+    if demo:
+        from .demo import DEMO_NAME
+
+        flags["name"] = flags["name"] or DEMO_NAME
+    settings, recipe = settings_and_recipe(flags)
+    recipes = {recipe.name: recipe}
+    for each in more:
+        further = read_recipe(each)
+        recipes[further.name] = further
+    options = ServerOptions(
+        host=host,
+        port=port,
+        hosts=hosts,
+        origins=origins,
+        limits=BatchLimits(max_batch=max_batch, max_queue=max_queue),
+        trace_questions=trace_questions,
+    )
+    options.check()
+    if demo:
+        load_world(settings)
+    run_server(settings, recipes, options, say=lambda line: echo(line, err=True))
+
+
+def load_world(settings: Settings) -> None:
+    """Start the embedded server, and load the demonstration's world unless it is there."""
+    from ...loaders.formats.by_name import source_class
+    from ...loaders.loads.loading import LoadOptions, load
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.instance import Instance, loading_connection
+    from ..progress import progress_bar
+
+    Instance.of(settings).start()
+    with Gateway(loading_connection(settings)) as gateway:
+        source = source_class("geonames")()
+        with progress_bar(source.name) as (progress, _):
+            report = load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)
+    echo(f"{report}", err=True)

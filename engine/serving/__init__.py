@@ -1,0 +1,1 @@
+"""Lodestar as a server: HTTP, a page, MCP, many askers at once."""

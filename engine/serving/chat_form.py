@@ -1,0 +1,108 @@
+"""Questions in OpenAI's form, so that chat front ends attach: models, chat completions, whole and streamed.
+
+A recipe is a model. The last message of the user is the question; what was said before is not read. The reply is the
+answer and the lines that it rests on; `lodestar` beside it has the answer as `/v1/ask` gives it.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import AsyncIterator, Hashable
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.responses import StreamingResponse
+
+from ..errors import UsageError
+from ..evidence.answer import Answer
+from ..evidence.plain import answer_data
+from ..evidence.text import item_text
+from ..values import Question
+from .forms import ChatForm
+from .service import Service, Variant
+
+DEFAULT_MODEL = "lodestar"
+MAX_LINES = 3
+_PIECE_CHARS = 24
+
+
+def models_listed(service: Service) -> dict[str, Any]:
+    """Return the recipes as a list of models; `lodestar` is the default one."""
+    names = [DEFAULT_MODEL, *service.recipes]
+    return {
+        "object": "list",
+        "data": [{"id": n, "object": "model", "created": 0, "owned_by": "lodestar"} for n in names],
+    }
+
+
+async def chat_completion(service: Service, body: ChatForm, client: Hashable) -> dict[str, Any]:
+    """Return a chat completion."""
+    question, variant = _asked(service, body)
+    (answer,) = await service.ask([question], variant, client=client)
+    message = {"role": "assistant", "content": content_of(answer)}
+    return {
+        **_head(body, "chat.completion"),
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
+        "usage": _usage(answer),
+        "lodestar": answer_data(answer),
+    }
+
+
+async def chat_stream(service: Service, body: ChatForm, client: Hashable) -> StreamingResponse:
+    """Return the same as chunks, the first when the answer is there: a failure has a status of its own."""
+    question, variant = _asked(service, body)
+    (answer,) = await service.ask([question], variant, client=client)
+    head = _head(body, "chat.completion.chunk")
+    content = content_of(answer)
+
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+        return b"data: " + to_json({**head, "choices": [choice]}) + b"\n\n"
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield chunk({"role": "assistant", "content": ""})
+        for start in range(0, len(content), _PIECE_CHARS):
+            yield chunk({"content": content[start : start + _PIECE_CHARS]})
+        yield chunk({}, "stop")
+        if (body.stream_options or {}).get("include_usage"):
+            yield b"data: " + to_json({**head, "choices": [], "usage": _usage(answer)}) + b"\n\n"
+        yield b"data: [DONE]\n\n"
+
+    return StreamingResponse(chunks(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+
+def content_of(answer: Answer) -> str:
+    """Return an answer as a reader of a chat sees it, with the first lines of what it rests on."""
+    lines = [
+        line for each in answer.evidence.items[:MAX_LINES] for line in item_text(each.value, max_names=5).splitlines()
+    ]
+    because = "\n".join(f"- {line}" for line in lines[:MAX_LINES])
+    if not answer.found:
+        note = answer.evidence.note
+        return f"{answer.text} ({note})" if note and note not in answer.text else answer.text
+    return f"{answer.text}\n\n{because}" if because else answer.text
+
+
+def _asked(service: Service, body: ChatForm) -> tuple[Question, Variant]:
+    said = [message for message in body.messages if message.role == "user"]
+    if not said:
+        raise UsageError("messages: expected one with the role user, found none")
+    content = said[-1].content
+    if isinstance(content, list):
+        content = "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
+    if not content or not content.strip():
+        raise UsageError("messages: expected a question in the last message of the user, found no text")
+    recipe = None if body.model == DEFAULT_MODEL else body.model
+    return Question(content.strip()), service.variant(recipe)
+
+
+def _head(body: ChatForm, kind: str) -> dict[str, Any]:
+    id_ = f"chatcmpl-{uuid.uuid4().hex}"
+    return {"id": id_, "object": kind, "created": int(time.time()), "model": body.model}
+
+
+def _usage(answer: Answer) -> dict[str, int]:
+    """Return the language model's tokens; none where no language model was asked."""
+    prompt, completion = (answer.usage.prompt, answer.usage.completion) if answer.usage else (0, 0)
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

@@ -1,0 +1,215 @@
+"""The forms of requests and replies: what OpenAPI documents and what comes in is checked against."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+
+from .service import DEADLINE_S, MAX_DEADLINE_S
+
+MAX_QUESTIONS = 64
+MAX_CHARS = 10_000
+Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
+Id = Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
+class Form(BaseModel):
+    """What comes in: no field that is not known."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class QuestionForm(Form):
+    """A question; `topics` are ids or names of the entities that it is about, where the asker knows them."""
+
+    question: Text = Field(examples=["What is the capital of Peru?"])
+    topics: list[Id] = Field(default=[], max_length=20)
+    id: str = Field(default="", max_length=200)
+
+
+class Choice(Form):
+    """How it is asked. options: top_k (1–100), max_hop (1–4), beam_width (1–50), forms, return_to_topic."""
+
+    recipe: str | None = Field(default=None, max_length=200, description="One that is served: see /v1/models.")
+    options: dict[str, StrictBool | StrictInt] = Field(default={}, max_length=10, examples=[{"top_k": 5}])
+    timeout_s: float = Field(default=DEADLINE_S, gt=0, le=MAX_DEADLINE_S, description="The deadline of this request.")
+
+
+class AskForm(Choice):
+    """One question, or a list."""
+
+    question: Text | None = Field(default=None, examples=["What is the capital of Peru?"])
+    topics: list[Id] = Field(default=[], max_length=20)
+    questions: list[Text | QuestionForm] | None = Field(default=None, min_length=1, max_length=MAX_QUESTIONS)
+    drawing: bool = Field(default=False, description="Add where a page draws the entities and relations.")
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> AskForm:
+        if (self.question is None) == (self.questions is None):
+            raise ValueError("expected either question or questions")
+        if self.questions is not None and self.topics:
+            raise ValueError("topics go with one question: give each of questions its own")
+        return self
+
+
+class StreamForm(Choice):
+    """One question whose answer is streamed."""
+
+    question: Text
+    topics: list[Id] = Field(default=[], max_length=20)
+    drawing: bool = False
+
+
+class EntitiesForm(Form):
+    """A text whose entities are looked for."""
+
+    text: Text = Field(examples=["the capital of Peru"])
+    limit: int = Field(default=10, ge=1, le=100)
+
+
+class RelationsForm(Form):
+    """A text whose nearest relations are looked for."""
+
+    text: Text = Field(examples=["which currency is used"])
+    limit: int = Field(default=10, ge=1, le=100)
+
+
+class NeighboursForm(Form):
+    """A page of what surrounds an entity, by id or name."""
+
+    entity: Id
+    relation: Id | None = None
+    direction: Literal["out", "in", "both"] = "both"
+    limit: int = Field(default=50, ge=1, le=200)
+    cursor: str | None = Field(default=None, max_length=200, description="That of the page before.")
+
+
+class TripleForm(Form):
+    """A triple: head and tail by id or name, the relation by name."""
+
+    head: Id
+    relation: Id
+    tail: Id
+
+
+class VerifyForm(Form):
+    """The triples of a path."""
+
+    path: list[TripleForm] = Field(min_length=1, max_length=50)
+
+
+class Message(BaseModel):
+    """A turn of a conversation; of parts, those of text are read."""
+
+    role: str = Field(max_length=40)
+    content: str | list[dict[str, Any]] | None = None
+
+
+class ChatForm(BaseModel):
+    """A chat completion in OpenAI's form: the user's last message is the question; what is not known is ignored."""
+
+    model: str = Field(default="lodestar", max_length=200)
+    messages: list[Message] = Field(min_length=1, max_length=200)
+    stream: bool = False
+    stream_options: dict[str, Any] | None = None
+
+
+class EntityReply(BaseModel):
+    """An entity; of a mediator the name is null."""
+
+    id: str
+    name: str | None
+    literal: bool = False
+
+
+class TripleReply(BaseModel):
+    """A triple with its entities."""
+
+    head: EntityReply
+    relation: str
+    tail: EntityReply
+
+
+class EvidenceReply(BaseModel):
+    """Evidence of format 1, as docs/evidence.md describes it."""
+
+    model_config = ConfigDict(extra="allow")
+    format: int
+    question: str
+    topics: list[dict[str, Any]]
+    kind: Literal["chain", "triple"]
+    items: list[dict[str, Any]]
+    cuts: list[str]
+    note: str
+
+
+class AnswerReply(EvidenceReply):
+    """An answer with its evidence."""
+
+    answer: str
+    found: bool
+    confidence: float | None
+    answers: list[dict[str, Any]]
+
+
+class Answers(BaseModel):
+    """What came of each question of a list, in order."""
+
+    results: list[AnswerReply]
+
+
+class Evidences(BaseModel):
+    """What was found for each question of a list, in order."""
+
+    results: list[EvidenceReply]
+
+
+class EntitiesReply(BaseModel):
+    """Entities that a text mentions, best first."""
+
+    entities: list[dict[str, Any]]
+
+
+class RelationsReply(BaseModel):
+    """Relations nearest to a text, best first."""
+
+    relations: list[dict[str, Any]]
+
+
+class NeighboursReply(BaseModel):
+    """A page of triples; `total` counts those of all pages."""
+
+    entity: EntityReply
+    triples: list[TripleReply]
+    total: int
+    cursor: str | None
+    cut: bool
+
+
+class VerifyReply(BaseModel):
+    """Whether the graph has every triple of a path, and which."""
+
+    in_graph: bool
+    triples: list[dict[str, Any]]
+
+
+class LinkReply(BaseModel):
+    """A link that shows evidence in Neo4j Browser."""
+
+    link: str
+
+
+class ErrorDetail(BaseModel):
+    """What was expected, what was found, what to do, in one line."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: int
+
+
+class ErrorReply(BaseModel):
+    """An error, in OpenAI's form."""
+
+    error: ErrorDetail

@@ -1,0 +1,221 @@
+"""Let in what may come in: hosts, origins, the token, bodies of bounded size that arrive in time.
+
+`Guard` stands before the application (ASGI); `PatientProtocol` is uvicorn's HTTP/1.1 with bounds on clients that send
+nothing or read nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from secrets import compare_digest
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MAX_BODY_BYTES = 2_000_000
+BODY_TIMEOUT_S = 10.0
+HEADER_TIMEOUT_S = 10.0
+UNREAD_TIMEOUT_S = 20.0
+"""How long a client may leave unread what is sent to it."""
+
+OPEN = ("/", "/healthz", "/readyz", "/docs", "/openapi.json")
+"""Paths that say nothing of the graph, and so need no token; those under `ASSETS` neither."""
+ASSETS = "/assets/"
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+Count = Callable[[str, str, int, float], None]
+"""Told method, path, status and seconds of each request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """Who may come in.
+
+    hosts: names in the header Host, without a port. origins: whole origins that pages of other sites may have. token:
+    empty where none is asked for.
+    """
+
+    hosts: frozenset[str] = frozenset(LOOPBACK)
+    origins: frozenset[str] = frozenset()
+    token: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, host: str, *, token: str = "", more_hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> Doors:
+        """Return the doors of a server that listens at a host."""
+        named = () if host in ("0.0.0.0", "::", "") else (f"[{host}]" if ":" in host else host,)  # noqa: S104
+        return cls(frozenset((*LOOPBACK, *named, *more_hosts)), frozenset(origins), token)
+
+    def refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """Return status and reason where a request may not come in, else None."""
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        host = headers.get(b"host", "")
+        name = _without_port(host)
+        if name not in self.hosts:
+            known = ", ".join(sorted(self.hosts))
+            return (
+                421,
+                f"host {host[:80]!r} is not this server's: expected one of {known}, or start it with --allow-host",
+            )
+        origin = headers.get(b"origin")
+        if origin is not None and origin not in self.origins and not _same_place(origin, host):
+            return 403, f"origin {origin[:80]!r} may not ask here: start the server with --allow-origin {origin[:80]}"
+        path = scope["path"]
+        if self.token and path not in OPEN and not path.startswith(ASSETS) and scope["method"] != "OPTIONS":
+            given = headers.get(b"authorization", "").partition(" ")[2].strip()
+            if not compare_digest(given.encode("utf-8", "replace"), self.token.encode()):
+                return 401, "expected the server's token as 'Authorization: Bearer TOKEN' (LODESTAR_TOKEN)"
+        return None
+
+
+class Guard:
+    """Refuses what may not come in, before any of its body is read."""
+
+    def __init__(self, app: ASGIApp, doors: Doors, count: Count | None = None) -> None:
+        self._app = app
+        self._doors = doors
+        self._count = count
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        status = 500
+
+        async def counting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *_SAFE]
+            await send(message)
+
+        try:
+            refusal = self._doors.refusal(scope)
+            if refusal is not None:
+                await _refuse(counting, *refusal)
+                return
+            await self._with_body(scope, receive, counting)
+        finally:
+            if self._count is not None:
+                self._count(scope["method"], scope["path"], status, time.perf_counter() - started)
+
+    async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        said = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if said.isdigit() and int(said) > MAX_BODY_BYTES:
+            await _refuse(send, 413, f"the body has {int(said):,} bytes: expected at most {MAX_BODY_BYTES:,}")
+            return
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(BODY_TIMEOUT_S):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        return  # the client is gone
+                    pieces.append(message.get("body", b""))
+                    size += len(pieces[-1])
+                    if size > MAX_BODY_BYTES:
+                        await _refuse(
+                            send, 413, f"the body has more than {MAX_BODY_BYTES:,} bytes, the most there may be"
+                        )
+                        return
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            await _refuse(send, 408, f"the body did not arrive within {BODY_TIMEOUT_S:g} s")
+            return
+        body: list[Message] = [{"type": "http.request", "body": b"".join(pieces), "more_body": False}]
+
+        async def replay() -> Message:
+            return body.pop() if body else await receive()
+
+        await self._app(scope, replay, send)
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP/1.1 that ends a connection on which no request begins in time, or whose client reads nothing."""
+
+    _waiting: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._waiting = self.loop.call_later(HEADER_TIMEOUT_S, self._give_up)
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of a request's head."""
+        super().data_received(data)
+        if self._waiting is not None:
+            self._waiting.cancel()
+        if self.cycle is None or self.cycle.response_complete:
+            self._waiting = self.loop.call_later(HEADER_TIMEOUT_S, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        for timer in (self._waiting, self._unread):
+            if timer is not None:
+                timer.cancel()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(UNREAD_TIMEOUT_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+
+    def _give_up(self) -> None:
+        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
+            self.transport.close()
+
+
+_SAFE = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+
+def error_body(status: int, message: str) -> bytes:
+    """Return an error as every endpoint has it, in OpenAI's form."""
+    kind = "invalid_request_error" if status < 500 and status != 429 else "server_error"
+    kind = {401: "authentication_error", 429: "rate_limit_error"}.get(status, kind)
+    error = {"message": message, "type": kind, "param": None, "code": status}
+    return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "replace")
+
+
+async def _refuse(send: Send, status: int, message: str) -> None:
+    body = error_body(status, message)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if status in (408, 413):
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdigit() else host).lower()
+
+
+def _same_place(origin: str, host: str) -> bool:
+    """Return whether a page at an origin came from the server that it asks."""
+    try:
+        return urlsplit(origin).netloc.lower() == host.lower() and bool(host)
+    except ValueError:
+        return False

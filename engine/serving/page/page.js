@@ -1,0 +1,443 @@
+// The page: asks, shows the answer and what it rests on. All text of the graph goes in as text, never as markup.
+
+const MAX_HISTORY = 30;
+const MAX_RIVALS = 3;
+const CLOSE = 0.3; // of a topic's score, what another entity of the same words needs to be offered
+const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18, TOP = 34;
+
+const at = (id) => document.getElementById(id);
+const make = (tag, text = "", name = "") => {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  if (name) made.className = name;
+  return made;
+};
+
+let picture = null; // cytoscape's
+let shown = null; // the answer on the page
+let asking = null; // aborts the question under way
+
+// Asking
+
+function headers() {
+  const token = sessionStorage.getItem("token");
+  return { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
+}
+
+async function post(path, body, signal) {
+  const response = await fetch(path, { method: "POST", headers: headers(), body: JSON.stringify(body), signal });
+  if (response.status === 401) {
+    at("token-form").hidden = false;
+    at("token").focus();
+  }
+  if (!response.ok) {
+    const said = await response.json().catch(() => null);
+    throw new Error(said?.error?.message || `the server answered with ${response.status}`);
+  }
+  return response;
+}
+
+async function* eventsOf(response) {
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    rest += decoder.decode(value, { stream: true });
+    const parts = rest.split("\n\n");
+    rest = parts.pop();
+    for (const part of parts) {
+      const name = /^event: (.*)$/m.exec(part), data = /^data: (.*)$/m.exec(part);
+      if (name && data) yield { name: name[1], data: JSON.parse(data[1]) };
+    }
+  }
+}
+
+function wanted() {
+  const recipe = at("recipe");
+  return recipe.hidden ? {} : { recipe: recipe.value };
+}
+
+async function ask(question, topics = [], keep = true) {
+  asking?.abort();
+  const own = (asking = new AbortController());
+  at("question").value = question;
+  at("error").hidden = true;
+  at("start").hidden = true;
+  say("asking …", true);
+  const started = performance.now();
+  let paths = 0;
+  try {
+    const response = await post("/v1/ask/stream", { question, topics, drawing: true, ...wanted() }, own.signal);
+    for await (const { name, data } of eventsOf(response)) {
+      if (name === "topics" && data.length) say(`about ${named(data[0])} …`, true);
+      if (name === "path") say(`${++paths} paths; answering …`, true);
+      if (name === "error") throw new Error(data.error.message);
+      if (name !== "answer") continue;
+      if (keep) remember(question, topics);
+      show(data, topics, performance.now() - started);
+    }
+  } catch (error) {
+    if (own.signal.aborted) return;
+    say("");
+    at("result").hidden = true;
+    at("error").hidden = false;
+    at("error").textContent = error.message || "the server does not answer";
+  }
+}
+
+function say(text, busy = false) {
+  at("status").textContent = text;
+  at("status").classList.toggle("busy", busy);
+}
+
+const named = (entity) => (entity.name || entity.id || "…").replaceAll("_", " ");
+const described = (entity) => named(entity) + (entity.kind ? ` (${entity.kind})` : "");
+
+// Showing
+
+function show(answer, topics, tookMs) {
+  shown = { ...answer, given: topics };
+  at("result").hidden = false;
+  at("asked").textContent = answer.question;
+  at("answer").textContent = answer.answer;
+  at("answer").className = answer.found ? (answer.answer.length > 120 ? "long" : "") : "none";
+  showSure(answer);
+  showTopics(answer, topics);
+  showMeant(answer);
+  showPaths(answer);
+  const left = [...new Set([...(answer.drawing?.left_out || [])])];
+  at("cuts").textContent = left.length ? `Not drawn or cut: ${left.join("; ")}.` : "";
+  at("took").textContent =
+    `${Math.round(answer.seconds * 1000)} ms in the engine, ${answer.round_trips} round trips to the database`;
+  at("browser-link").hidden = true;
+  at("browser").hidden = !answer.items.length;
+  at("paths-card").hidden = !answer.items.length;
+  draw(answer.drawing);
+  document.title = `${answer.question} – Lodestar`;
+  say(`${answer.found ? "answered" : "no answer"} in ${Math.round(tookMs)} ms`);
+}
+
+function showSure(answer) {
+  const place = at("sure");
+  place.replaceChildren();
+  if (!answer.found) {
+    place.textContent = answer.note || "";
+    return;
+  }
+  if (answer.confidence === null) {
+    place.textContent = "no confidence: these scores have no calibration";
+    return;
+  }
+  const bar = make("span", "", answer.unsure ? "bar low" : "bar");
+  const inner = make("span");
+  inner.style.width = `${Math.round(answer.confidence * 100)}%`;
+  bar.append(inner);
+  bar.setAttribute("aria-hidden", "true");
+  const on = answer.answers[0]?.evidence || [];
+  const rests = on.length ? `, resting on path ${on.slice(0, 6).join(", ")}` : "";
+  place.append(bar, `confidence ${answer.confidence.toFixed(2)}${answer.unsure ? ", unsure" : ""}${rests}`);
+}
+
+function showTopics(answer, given) {
+  const place = at("about");
+  place.replaceChildren();
+  const starts = new Set(answer.items.map((item) => item.topic?.id).filter(Boolean));
+  const taken = answer.topics.filter((topic) => starts.has(topic.id) || given.includes(topic.id) || !starts.size);
+  const about = starts.size ? taken : taken.slice(0, 1);
+  if (about.length) place.append("about");
+  for (const topic of about) place.append(about.length > 1 ? chooser(topic, "chip") : make("span", described(topic), "chip"));
+  if (given.length) {
+    const undo = make("button", "let Lodestar choose", "rival");
+    undo.type = "button";
+    undo.addEventListener("click", () => ask(answer.question));
+    place.append(undo);
+    return;
+  }
+  const over = (a, b) => a.span && b.span && a.span[0] < b.span[1] && b.span[0] < a.span[1];
+  const rivals = answer.topics.filter((topic) => !about.includes(topic)
+    && about.some((other) => over(topic, other) && topic.score >= CLOSE * other.score));
+  for (const rival of rivals.slice(0, MAX_RIVALS)) place.append(chooser(rival, "rival"));
+
+  function chooser(topic, name) {
+    const button = make("button", name === "rival" ? `or ${described(topic)}?` : described(topic), name);
+    button.type = "button";
+    button.title = `Ask about ${described(topic)} alone, ${topic.id}`;
+    button.addEventListener("click", () => ask(answer.question, [topic.id]));
+    return button;
+  }
+}
+
+function showMeant(answer) {
+  const place = at("meant");
+  place.replaceChildren();
+  const offered = answer.did_you_mean || [];
+  place.hidden = !offered.length;
+  if (offered.length) place.append("did you mean");
+  for (const entity of offered) {
+    const button = make("button", `${named(entity)}?`, "rival");
+    button.type = "button";
+    button.addEventListener("click", () => ask(answer.question, [entity.id]));
+    place.append(button);
+  }
+}
+
+function showPaths(answer) {
+  const list = at("paths");
+  list.replaceChildren();
+  answer.items.forEach((item, index) => {
+    const line = make("li");
+    const rank = index + 1;
+    line.tabIndex = 0;
+    line.dataset.rank = rank;
+    line.append(make("span", `${rank}.`, "rank"));
+    const score = make("span", item.probability === null ? item.score.toFixed(3) : `${Math.round(item.probability * 100)} %`, "score");
+    score.title = item.probability === null
+      ? `score ${item.score.toFixed(3)}`
+      : `how likely it leads to a right answer; score ${item.score.toFixed(3)}`;
+    line.append(score);
+    const text = make("span", "", "text");
+    for (const piece of (answer.lines?.[index] || "").split(/((?:—|←)\[[^\]]*\](?:→|—))/)) {
+      text.append(/^(?:—|←)\[/.test(piece) ? make("span", piece, "relation") : piece);
+    }
+    line.append(text);
+    for (const event of ["mouseenter", "focus"]) line.addEventListener(event, () => mark([rank]));
+    for (const event of ["mouseleave", "blur"]) line.addEventListener(event, () => mark([]));
+    list.append(line);
+  });
+}
+
+// Drawing
+
+function draw(drawing) {
+  picture?.destroy();
+  picture = null;
+  const any = Boolean(drawing?.nodes.length);
+  at("picture-card").hidden = !any;
+  if (!any) return;
+  at("no-picture").hidden = typeof cytoscape !== "undefined";
+  at("scroll").hidden = at("legend").hidden = typeof cytoscape === "undefined";
+  if (typeof cytoscape === "undefined") return;
+  const kinds = new Set(drawing.nodes.map((node) => node.kind));
+  for (const entry of at("legend").children) entry.hidden = !kinds.has(entry.className);
+  const width = 2 * MARGIN + BOX + COLUMN * (drawing.columns - 1);
+  const height = 2 * TOP + BOX_HEIGHT + ROW * (drawing.rows - 1);
+  const room = at("scroll").clientWidth - 2 * MARGIN - BOX;
+  const column = drawing.columns > 1 ? Math.max(COLUMN, Math.min(COLUMN * 1.4, room / (drawing.columns - 1))) : COLUMN;
+  Object.assign(at("picture").style, { width: `${width + (column - COLUMN) * (drawing.columns - 1)}px`, height: `${height}px` });
+  const twice = new Set();
+  const elements = [
+    ...drawing.nodes.map((node, place) => ({
+      data: { id: `n${place}`, label: node.label, ranks: node.ranks },
+      classes: node.kind,
+      position: position(node, column),
+    })),
+    ...drawing.edges.map((edge, place) => {
+      const pair = `${edge.source} ${edge.target}`;
+      const bent = twice.has(pair);
+      twice.add(pair);
+      const words = edge.relations.slice(0, 2).map((word) => (word.length > 26 ? `${word.slice(0, 25)}…` : word)).join("\n");
+      const into = drawing.edges.filter((other) => other.target === edge.target).length;
+      const out = drawing.edges.filter((other) => other.source === edge.source).length;
+      const more = edge.relations.length > 2 ? ` +${edge.relations.length - 2}` : "";
+      return {
+        data: {
+          id: `e${place}`, source: `n${edge.source}`, target: `n${edge.target}`, label: words + more, ranks: edge.ranks,
+          ...curve(position(drawing.nodes[edge.source], column), position(drawing.nodes[edge.target], column), bent ? 16 : 0),
+        },
+        classes: [
+          edge.inverse ? "inverse" : "straight",
+          edge.ranks.includes(1) ? "best" : "",
+          bent ? "below" : drawing.edges.some((other) => other !== edge && `${other.source} ${other.target}` === pair) ? "above" : "",
+          into > out ? "fan-in" : "fan-out",
+        ].join(" "),
+      };
+    }),
+  ];
+  picture = cytoscape({
+    container: at("picture"), elements, style: styles(), layout: { name: "preset", fit: false }, zoom: 1, pan: { x: 0, y: 0 },
+    userZoomingEnabled: false, userPanningEnabled: false, boxSelectionEnabled: false, autoungrabify: true,
+  });
+  picture.on("mouseover", "node, edge", (event) => mark(event.target.data("ranks")));
+  picture.on("mouseout", "node, edge", () => mark([]));
+  picture.on("tap", "node, edge", (event) => mark(event.target.data("ranks")));
+}
+
+function position(node, column) {
+  return {
+    x: MARGIN + BOX / 2 + column * node.column, y: TOP + BOX_HEIGHT / 2 + ROW * node.row,
+    half: node.kind === "mediator" ? 6 : BOX / 2,
+  };
+}
+
+// An edge leaves a box at its side and arrives at one, both level; within a column it goes round the right side.
+function curve(from, to, down) {
+  const way = to.x >= from.x ? 1 : -1;
+  const level = to.x === from.x;
+  const start = { x: from.x + way * from.half, y: from.y + down };
+  const end = { x: to.x - (level ? -1 : way) * to.half, y: to.y + down };
+  const reach = level ? 46 : Math.abs(end.x - start.x) * 0.45;
+  const controls = [{ x: start.x + way * reach, y: start.y }, { x: end.x - (level ? -1 : way) * reach, y: end.y }];
+  const dx = end.x - start.x, dy = end.y - start.y, length = Math.hypot(dx, dy) || 1;
+  return {
+    weights: controls.map((c) => ((c.x - start.x) * dx + (c.y - start.y) * dy) / length ** 2),
+    distances: controls.map((c) => ((c.y - start.y) * dx - (c.x - start.x) * dy) / length),
+    leaves: `${start.x - from.x}px ${down}px`, arrives: `${end.x - to.x}px ${down}px`,
+  };
+}
+
+function styles() {
+  const css = getComputedStyle(document.documentElement);
+  const colour = (name) => css.getPropertyValue(`--${name}`).trim();
+  const font = css.fontFamily;
+  const kind = (name, line = `${name}-line`) => ({
+    selector: `.${name}`, style: { "background-color": colour(name), "border-color": colour(line) },
+  });
+  return [
+    { selector: "node", style: {
+      shape: "round-rectangle", "corner-radius": BOX_HEIGHT / 2, width: BOX, height: BOX_HEIGHT, "border-width": 1.2, label: "data(label)", color: colour("ink"),
+      "font-family": font, "font-size": 13, "text-valign": "center", "text-wrap": "ellipsis", "text-max-width": BOX - 18,
+    } },
+    kind("topic"), kind("answer"), kind("end"), kind("inner"),
+    { selector: ".topic, .answer", style: { "font-weight": 600 } },
+    { selector: ".mediator", style: {
+      shape: "ellipse", width: 12, height: 12, label: "", "background-color": colour("mediator"), "border-width": 0 } },
+    { selector: "edge", style: {
+      width: 1.3, "line-color": colour("edge"), "curve-style": "unbundled-bezier", "edge-distances": "endpoints",
+      "control-point-distances": "data(distances)", "control-point-weights": "data(weights)",
+      "source-endpoint": "data(leaves)", "target-endpoint": "data(arrives)",
+      "font-family": font, "font-size": 10.5, color: colour("dim"), "text-wrap": "wrap",
+      "text-background-color": colour("card"), "text-background-opacity": 0.9, "text-background-padding": 2,
+      "target-arrow-color": colour("edge"), "source-arrow-color": colour("edge"), "arrow-scale": 0.9,
+    } },
+    { selector: ".fan-out", style: { "target-label": "data(label)", "target-text-offset": LABEL_AT } },
+    { selector: ".fan-in", style: { "source-label": "data(label)", "source-text-offset": LABEL_AT } },
+    { selector: ".above", style: { "source-text-margin-y": -9, "target-text-margin-y": -9 } },
+    { selector: ".below", style: { "source-text-margin-y": 13, "target-text-margin-y": 13 } },
+    { selector: ".straight", style: { "target-arrow-shape": "triangle" } },
+    { selector: ".inverse", style: { "source-arrow-shape": "triangle" } },
+    { selector: ".best", style: {
+      width: 2.4, "line-color": colour("best"), "target-arrow-color": colour("best"), "source-arrow-color": colour("best") } },
+    { selector: "node.on", style: { "border-width": 3, "border-color": colour("on") } },
+    { selector: "edge.on", style: {
+      width: 3, "line-color": colour("on"), "target-arrow-color": colour("on"), "source-arrow-color": colour("on"), color: colour("ink"), "z-index": 9 } },
+    { selector: ".off", style: { opacity: 0.25 } },
+  ];
+}
+
+function mark(ranks) {
+  const of = new Set(ranks);
+  for (const line of at("paths").children) line.classList.toggle("on", of.has(Number(line.dataset.rank)));
+  if (!picture) return;
+  picture.batch(() => {
+    picture.elements().removeClass("on off");
+    if (!of.size) return;
+    picture.elements().forEach((each) => {
+      each.addClass(each.data("ranks").some((rank) => of.has(rank)) ? "on" : "off");
+    });
+  });
+}
+
+// History
+
+function remembered() {
+  try {
+    return JSON.parse(localStorage.getItem("history")) || [];
+  } catch {
+    return [];
+  }
+}
+
+function remember(question, topics) {
+  const rest = remembered().filter((each) => each.question !== question || String(each.topics) !== String(topics));
+  localStorage.setItem("history", JSON.stringify([{ question, topics }, ...rest].slice(0, MAX_HISTORY)));
+  const url = new URL(location.href);
+  url.searchParams.set("q", question);
+  url.searchParams.delete("topic");
+  for (const topic of topics) url.searchParams.append("topic", topic);
+  if (url.href !== location.href) history.pushState(null, "", url);
+  showHistory();
+}
+
+function showHistory() {
+  const list = at("history");
+  list.replaceChildren();
+  for (const { question, topics } of remembered()) {
+    const button = make("button", question);
+    button.type = "button";
+    if (topics.length) button.title = `about ${topics.join(", ")}`;
+    button.addEventListener("click", () => ask(question, topics));
+    const line = make("li");
+    line.append(button);
+    list.append(line);
+  }
+  at("forget").hidden = !list.children.length;
+}
+
+function askAddress() {
+  const said = new URL(location.href).searchParams;
+  if (said.get("q")) ask(said.get("q"), said.getAll("topic"), false);
+}
+
+// The beginning
+
+at("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const question = at("question").value.trim();
+  if (question) ask(question);
+});
+at("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem("token", at("token").value);
+  at("token-form").hidden = true;
+  listRecipes();
+  if (at("question").value.trim()) ask(at("question").value.trim());
+});
+at("browser").addEventListener("click", async () => {
+  try {
+    const { link } = await (await post("/v1/browser", { question: shown.question, topics: shown.given, ...wanted() })).json();
+    const anchor = make("a", "Open the paths in Neo4j Browser, log in, press Enter");
+    anchor.href = /^https?:/.test(link) ? link : "#";
+    anchor.target = "_blank";
+    anchor.rel = "noopener noreferrer";
+    at("browser-link").replaceChildren(anchor);
+    at("browser-link").hidden = false;
+    anchor.focus();
+  } catch (error) {
+    at("browser-link").textContent = error.message;
+    at("browser-link").hidden = false;
+  }
+});
+at("forget").addEventListener("click", () => {
+  localStorage.removeItem("history");
+  showHistory();
+  at("question").focus();
+});
+document.addEventListener("keydown", (event) => {
+  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    at("question").select();
+    at("question").focus();
+  }
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => picture?.style(styles()));
+let resizing = 0;
+addEventListener("resize", () => {
+  clearTimeout(resizing);
+  resizing = setTimeout(() => shown && draw(shown.drawing), 150);
+});
+addEventListener("popstate", askAddress);
+
+async function listRecipes() {
+  const response = await fetch("/v1/models", { headers: headers() }).catch(() => null);
+  if (!response?.ok) return;
+  const names = (await response.json()).data.map((model) => model.id).slice(1);
+  at("recipe").replaceChildren(...names.map((name) => make("option", name)));
+  at("recipe").hidden = names.length < 2;
+}
+
+listRecipes();
+showHistory();
+askAddress();

@@ -1,0 +1,143 @@
+"""Run the server: doors by host and token, MCP where it is installed, an end that answers what waits."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+
+from ..errors import PortTakenError, UsageError
+from ..recipes.recipe import Recipe
+from ..settings import Settings, is_loopback
+from .app import AppOptions, make_app
+from .batches import BatchLimits
+from .guard import Doors, PatientProtocol
+from .service import Service
+from .telemetry import Metrics, Telemetry
+
+if TYPE_CHECKING:
+    from .mcp import McpTools
+
+TOKEN_VARIABLE = "LODESTAR_TOKEN"  # noqa: S105 - a name
+MIN_TOKEN_CHARS = 16
+PATIENCE_S = 10.0
+BACKLOG = 512
+MAX_CONNECTIONS = 1_000
+KEEP_ALIVE_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Where a server listens, who may ask, and how much."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    limits: BatchLimits = field(default_factory=BatchLimits)
+    trace_questions: bool = False
+    token: str = field(default_factory=lambda: os.environ.get(TOKEN_VARIABLE, ""), repr=False)
+
+    def check(self) -> None:
+        """Raise `UsageError` for an address that others reach without a token, or a token that is guessed."""
+        if self.token and len(self.token) < MIN_TOKEN_CHARS:
+            raise UsageError(
+                f"{TOKEN_VARIABLE}: expected at least {MIN_TOKEN_CHARS} characters, found {len(self.token)}: make one "
+                "with `openssl rand -hex 32`"
+            )
+        if not is_loopback(self.host) and not self.token:
+            raise UsageError(
+                f"--host {self.host}: others reach this address, so that a token is needed: set {TOKEN_VARIABLE} (make "
+                "one with `openssl rand -hex 32`), or listen at 127.0.0.1"
+            )
+        for origin in self.origins:
+            if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
+                raise UsageError(f"--allow-origin: expected an origin as https://a.example, found {origin!r}")
+
+
+def run_server(
+    settings: Settings,
+    recipes: Mapping[str, Recipe],
+    options: ServerOptions,
+    *,
+    say: Callable[[str], None] = lambda _line: None,
+) -> None:
+    """Serve until a signal ends it; what waits then is answered. `PortTakenError` where another listens there."""
+    options.check()
+    listening = bound_socket(options.host, options.port)
+    port = listening.getsockname()[1]
+    app = application(settings, recipes, options)
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    mcp = ", MCP at /mcp" if mcp_tools() else ""
+    say(f"lodestar: http://{host}:{port}/ (documentation at /docs{mcp}); Ctrl-C ends it")
+    if not is_loopback(options.host):
+        say(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
+    server_over(app).run(sockets=[listening])
+
+
+def server_over(app: Any) -> uvicorn.Server:
+    """Return uvicorn over an application, with bounds on connections and on slow clients."""
+    config = uvicorn.Config(
+        app,
+        http=PatientProtocol,
+        ws="none",
+        loop="asyncio",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=int(PATIENCE_S),
+    )
+    return uvicorn.Server(config)
+
+
+def application(settings: Settings, recipes: Mapping[str, Recipe], options: ServerOptions) -> Any:
+    """Return the application (ASGI) with all that belongs to it."""
+    doors = Doors.of(options.host, token=options.token, more_hosts=options.hosts, origins=options.origins)
+    metrics = Metrics()
+    telemetry = Telemetry(metrics, questions=options.trace_questions)
+    tools = mcp_tools()
+    mcp = None if tools is None else (tools.http(sorted(doors.hosts), sorted(doors.origins)), tools.running)
+
+    def make_service() -> Service:
+        return Service(settings, recipes, limits=options.limits, telemetry=telemetry, observer=metrics)
+
+    return make_app(
+        make_service,
+        AppOptions(doors=doors, cache_dir=settings.cache_dir, metrics=metrics, mcp=mcp, patience_s=PATIENCE_S),
+    )
+
+
+def mcp_tools() -> McpTools | None:
+    """Return the tools for agents, None where the extra mcp is not installed."""
+    try:
+        from .mcp import McpTools
+    except ImportError:
+        return None
+    return McpTools()
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound; raise `PortTakenError`, or `UsageError` for an address that is not this one's."""
+    try:
+        family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
+    except ValueError:
+        family = socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        if error.errno == 98 or "in use" in str(error):
+            raise PortTakenError(f"another process listens at {host}:{port}: give another --port, or 0") from error
+        raise UsageError(f"--host {host}: cannot listen there: {error.strerror or error}") from error
+    return listening

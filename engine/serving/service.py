@@ -1,0 +1,327 @@
+"""What every face of the server calls: questions asked in micro-batches, and single looks into the graph.
+
+One engine for each recipe with its options, all over the same connection and the same opened models. The engines block,
+in threads, of which there are as many as batches may be under way (docs/serving.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..api import Engine
+from ..errors import DatabaseUnavailableError, LodestarError, UsageError
+from ..evidence.answer import Answer
+from ..neo4j.catalogue import RelationInfo, read_catalogue, read_edition, whole_state
+from ..neo4j.gateway import Connection, Gateway
+from ..neo4j.instance import connection_of
+from ..recipes.recipe import Recipe, read_recipe
+from ..resources import Resources
+from ..settings import Settings
+from ..steps import Steps, one
+from ..values import EntityCandidate, Question, Scored
+from .batches import BatchLimits, MicroBatches, Observer, is_away
+from .graph_reads import Direction, NeighbourPage, check_path, read_page
+from .telemetry import Telemetry
+from .watching import Watch, WatchedRecipe
+
+T = TypeVar("T")
+
+OPTIONS: dict[str, tuple[int, int] | None] = {
+    "top_k": (1, 100),
+    "max_hop": (1, 4),
+    "beam_width": (1, 50),
+    "forms": None,
+    "return_to_topic": None,
+}
+"""What a request may change of a recipe, with the bounds of a number, None for yes or no. Nothing that names a file, a
+model or an address is among it."""
+
+MAX_VARIANTS = 16
+"""Recipes with options that are kept open."""
+
+DEADLINE_S, MAX_DEADLINE_S = 30.0, 120.0
+
+Options = tuple[tuple[str, int | bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A served recipe with what a request changes of it."""
+
+    recipe: str
+    options: Options = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it waits: whether an answer is wanted beside the evidence, and who watches it."""
+
+    question: Question
+    answers: bool = True
+    watch: Watch | None = field(default=None, compare=False)
+
+
+class _Sharing(Engine):
+    """An engine over the connections of the first one."""
+
+    first: Engine | None = None
+
+    def gateway(self) -> Gateway:
+        """Return the gateway that all engines share."""
+        return super().gateway() if self.first is None else self.first.gateway()
+
+
+@dataclass(slots=True)
+class _Opened:
+    first: _Sharing
+    engines: dict[Variant, _Sharing]
+
+
+class Service:
+    """Questions and lookups over one graph; one event loop's own.
+
+    recipes: those that are served, by name, the first where a request names none. Raises `UsageError` where one lacks
+    what it cannot do without.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        recipes: Mapping[str, Recipe],
+        *,
+        limits: BatchLimits = BatchLimits(),  # noqa: B008 - frozen
+        telemetry: Telemetry | None = None,
+        observer: Observer | None = None,
+        connection: Connection | None = None,
+    ) -> None:
+        if not recipes:
+            raise UsageError("expected a recipe to serve, found none")
+        for recipe in recipes.values():
+            recipe.check()
+        self.settings = settings
+        self.recipes = dict(recipes)
+        self.telemetry = telemetry or Telemetry()
+        self._given = connection
+        self._turn = threading.Lock()
+        self._opened: _Opened | None = None
+        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="lodestar-batch")
+        self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
+        self.batches: MicroBatches[Asked, Answer] = MicroBatches(self._ask, limits, observer)
+
+    @property
+    def default(self) -> str:
+        """The recipe of a request that names none."""
+        return next(iter(self.recipes))
+
+    def variant(self, recipe: str | None, options: Mapping[str, int | bool] | None = None) -> Variant:
+        """Return a recipe with options; raise `UsageError` for what is not served or may not be changed."""
+        name = self.default if recipe is None else recipe
+        if name not in self.recipes:
+            raise UsageError(f"recipe {name[:80]!r} is not served here: expected one of {', '.join(self.recipes)}")
+        chosen: dict[str, int | bool] = {}
+        for option, value in (options or {}).items():
+            if option not in OPTIONS:
+                raise UsageError(
+                    f"option {option[:80]!r} cannot be changed by a request: expected one of {', '.join(OPTIONS)}"
+                )
+            chosen[self._full(name, option)] = _in_bounds(option, value)
+        return Variant(name, tuple(sorted(chosen.items())))
+
+    async def ask(
+        self,
+        questions: Sequence[Question],
+        variant: Variant,
+        *,
+        answers: bool = True,
+        client: Hashable = "",
+        deadline_s: float = DEADLINE_S,
+        watch: Watch | None = None,
+    ) -> list[Answer]:
+        """Return an answer to each question; cancelled, or when one fails, the others are given up.
+
+        answers: without, the evidence alone is wanted, in an answer without entities.
+        """
+        self.batches.check_room(client, len(questions))
+        waiting = [
+            self.batches.put(variant, Asked(each, answers, watch), client=client, deadline_s=deadline_s)
+            for each in questions
+        ]
+        try:
+            return list(await asyncio.gather(*waiting))
+        finally:
+            for each in waiting:
+                each.cancel()
+
+    async def entities(self, text: str) -> tuple[Scored[EntityCandidate], ...]:
+        """Return the entities that a text mentions, best first."""
+        return await self._look(lambda engine: engine.link(text))
+
+    async def relations(self, text: str, top_k: int) -> list[Scored[RelationInfo]]:
+        """Return the relations nearest to a text."""
+        return await self._look(lambda engine: engine.relations(text, top_k=top_k))
+
+    async def neighbours(
+        self, entity: str, *, relation: str | None, direction: Direction, limit: int, cursor: str | None
+    ) -> NeighbourPage:
+        """Return a page of the triples at an entity, by id or name."""
+
+        def steps() -> Steps[NeighbourPage]:
+            edition = yield from one(read_edition())
+            catalogue = yield from one(read_catalogue())
+            return (
+                yield from read_page(
+                    catalogue, edition, entity, relation=relation, direction=direction, limit=limit, cursor=cursor
+                )
+            )
+
+        return await self._look(lambda engine: engine.gateway().run(steps()))
+
+    async def verify(self, triples: Sequence[tuple[str, str, str]]) -> tuple[list[tuple[str, str, str]], list[bool]]:
+        """Return the triples by id, and whether the graph has each of them."""
+        return await self._look(lambda engine: engine.gateway().run(check_path(triples)))
+
+    async def browser_link(self, answer: Answer) -> str:
+        """Write the evidence for Neo4j Browser, and return the link that shows it."""
+        from ..neo4j.instance import Instance
+        from ..show.browser import BrowserView, browser_url_at
+
+        def show(engine: Engine) -> str:
+            uri = self.settings.uri
+            url = browser_url_at(uri) if uri else Instance.of(self.settings).status().browser_url
+            return BrowserView(engine.gateway(), url).show(answer.evidence)
+
+        return await self._look(show)
+
+    async def ready(self, timeout_s: float = 3.0) -> str:
+        """Return why no question can be answered now, empty where one can: database, graph, models."""
+
+        def check(engine: Engine) -> str:
+            state = engine.gateway().run(whole_state())
+            state.check()
+            engine.prepare()
+            return ""
+
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._look(check)
+        except TimeoutError:
+            return f"the database did not answer within {timeout_s:g} s"
+        except LodestarError as error:
+            return str(error)
+
+    def prepare(self) -> None:
+        """Open what the default recipe needs, before the first question; blocking."""
+        self._engine(Variant(self.default)).prepare()
+
+    async def close(self, patience_s: float = 10.0) -> None:
+        """Answer what waits, up to `patience_s`, then give everything back."""
+        await self.batches.close(patience_s)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._lookups.shutdown(wait=False, cancel_futures=True)
+        if self._opened is not None:
+            await asyncio.to_thread(self._opened.first.close)
+            self._opened = None
+
+    async def _look(self, look: Callable[[Engine], T], deadline_s: float = DEADLINE_S) -> T:
+        """Run a look into the graph in a thread, again while the database is away and the deadline has not passed."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + deadline_s
+        while True:
+            try:
+                return await loop.run_in_executor(self._lookups, lambda: look(self._engine(Variant(self.default))))
+            except LodestarError as error:
+                if not is_away(error) or loop.time() + 0.5 > end:
+                    raise
+                self._reconnect()
+                await asyncio.sleep(0.25)
+
+    async def _ask(self, variant: Variant, asked: Sequence[Asked]) -> list[Answer]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self._answers, variant, asked)
+
+    def _answers(self, variant: Variant, asked: Sequence[Asked]) -> list[Answer]:
+        try:
+            engine = self._engine(variant)
+            with self.telemetry.batch(variant.recipe, [each.question.text for each in asked]) as span:
+                with _watched(engine.recipe, asked):
+                    evidence = engine.retrieve_batch([each.question for each in asked])
+                    for each, found in zip(asked, evidence, strict=True):
+                        if each.watch is not None:
+                            each.watch.found(found)
+                    wanted = [found for each, found in zip(asked, evidence, strict=True) if each.answers]
+                    answers = iter(engine.answered(wanted) if wanted else [])
+                result = [
+                    next(answers) if each.answers else Answer(found, (), "", "none")
+                    for each, found in zip(asked, evidence, strict=True)
+                ]
+                span.finish([each.evidence for each in result])
+            return result
+        except DatabaseUnavailableError:
+            self._reconnect()
+            raise
+
+    def _engine(self, variant: Variant) -> Engine:
+        with self._turn:
+            default = Variant(self.default)
+            if self._opened is None:
+                connection = self._given or connection_of(self.settings)
+                first = self._made(default, connection, Resources(self.settings, connection))
+                self._opened = _Opened(first, {default: first})
+            first, engines = self._opened.first, self._opened.engines
+            if variant not in engines:
+                if len(engines) >= MAX_VARIANTS:
+                    engines.pop(next(each for each in engines if each != default))
+                engines[variant] = self._made(variant, first.connection, first.resources)
+                engines[variant].first = first
+            engines[variant] = engines.pop(variant)  # the last used is the last
+            return engines[variant]
+
+    def _made(self, variant: Variant, connection: Connection, resources: Resources) -> _Sharing:
+        recipe = read_recipe(self.recipes[variant.recipe], options=dict(variant.options))
+        watched = WatchedRecipe.watched(recipe)
+        return _Sharing(self.settings, recipe=watched, connection=connection, resources=resources)
+
+    def _reconnect(self) -> None:
+        """Begin anew where the embedded server answers at another address than before."""
+        if self._given is not None or self.settings.uri:
+            return
+        with contextlib.suppress(LodestarError), self._turn:
+            opened = self._opened
+            if opened is not None and connection_of(self.settings) != opened.first.connection:
+                self._opened = None
+                threading.Thread(target=opened.first.close, daemon=True).start()
+
+    def _full(self, name: str, option: str) -> str:
+        if option in ("top_k", "forms"):
+            return option
+        part = self.recipes[name].part_with(option)
+        if part is None:
+            raise UsageError(f"option {option!r}: no part of the recipe {name} has it")
+        return f"{part}.{option}"
+
+
+@contextlib.contextmanager
+def _watched(recipe: Recipe, asked: Sequence[Asked]) -> Any:
+    if isinstance(recipe, WatchedRecipe):
+        with recipe.watches.of({each.question: each.watch for each in asked if each.watch is not None}):
+            yield
+    else:
+        yield
+
+
+def _in_bounds(option: str, value: int | bool) -> int | bool:
+    bounds = OPTIONS[option]
+    if bounds is None:
+        if not isinstance(value, bool):
+            raise UsageError(f"option {option}: expected true or false, found {str(value)[:40]}")
+        return value
+    low, high = bounds
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise UsageError(f"option {option}: expected a whole number from {low} to {high}, found {str(value)[:40]}")
+    return value

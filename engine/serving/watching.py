@@ -1,0 +1,137 @@
+"""Watch a question on its way: its topics once they are looked up, its ranked items, the language model's words.
+
+A recipe is wrapped, so that the engine and its stages know nothing of who watches.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from ..evidence.answer import Answer
+from ..evidence.evidence import Evidence, Kind
+from ..llm.prompts import Prompt
+from ..pipeline import Pipeline
+from ..recipes.recipe import Recipe
+from ..resources import GraphResources
+from ..stages import Answerer, ReadingAnswerer, Retriever
+from ..steps import Call, Steps, in_step
+from ..values import LinkedQuestion, Question, Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is called as a question goes along, in the thread that asks it."""
+
+    linked: Callable[[Sequence[Topic]], None] = lambda _topics: None
+    found: Callable[[Evidence[Any]], None] = lambda _evidence: None
+    said: Callable[[str], None] = lambda _text: None
+
+
+class Watches:
+    """Who watches which question; threads may share it."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._of: dict[Question, list[Watch]] = {}
+
+    @contextmanager
+    def of(self, watches: Mapping[Question, Watch]) -> Iterator[None]:
+        """Watch these questions while the block runs."""
+        with self._turn:
+            for question, watch in watches.items():
+                self._of.setdefault(question, []).append(watch)
+        try:
+            yield
+        finally:
+            with self._turn:
+                for question, watch in watches.items():
+                    self._of[question] = [each for each in self._of[question] if each is not watch]
+                    if not self._of[question]:
+                        del self._of[question]
+
+    def on(self, question: Question) -> tuple[Watch, ...]:
+        """Return who watches a question."""
+        return tuple(self._of.get(question, ()))
+
+
+@dataclass(frozen=True)
+class WatchedRecipe(Recipe):
+    """A recipe whose questions can be watched."""
+
+    watches: Watches = field(default_factory=Watches, compare=False, repr=False)
+
+    @classmethod
+    def watched(cls, recipe: Recipe) -> WatchedRecipe:
+        """Return the recipe, watched."""
+        return cls(**{each.name: getattr(recipe, each.name) for each in fields(Recipe)})
+
+    def pipeline(self, graph: GraphResources, **own: Any) -> Pipeline:
+        """Return the stages, joined and watched."""
+        pipeline = super().pipeline(graph, **own)
+        answerer = pipeline.answerer
+        watched = _ReadingWatched if isinstance(answerer, ReadingAnswerer) else _WatchedAnswerer
+        return replace(
+            pipeline,
+            retriever=_WatchedRetriever(pipeline.retriever, self.watches),
+            answerer=watched(answerer, self.watches),
+        )
+
+
+class _WatchedRetriever:
+    def __init__(self, retriever: Retriever, watches: Watches) -> None:
+        self._retriever = retriever
+        self._watches = watches
+        self.gives: Kind = retriever.gives
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+        for linked in questions:
+            for watch in self._watches.on(linked.question):
+                watch.linked(linked.topics)
+        return (yield from self._retriever.retrieve(questions, top_k))
+
+
+class _WatchedAnswerer:
+    def __init__(self, answerer: Answerer, watches: Watches) -> None:
+        self._answerer = answerer
+        self._watches = watches
+
+    def answer(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Answer]]:
+        watched = [self._watches.on(each.question) for each in evidence]
+        if not any(watched):
+            return (yield from self._answerer.answer(evidence))
+        alone = [at for at, some in enumerate(watched) if some]
+        rest = [at for at, some in enumerate(watched) if not some]
+        ways = [_said(self._answerer.answer([evidence[at]]), watched[at]) for at in alone]
+        ways += [self._answerer.answer([evidence[at] for at in rest])] if rest else []
+        results = yield from in_step(*ways)
+        order = [*alone, *rest]
+        found: dict[int, Answer] = dict(zip(order, [answer for some in results for answer in some], strict=True))
+        return [found[at] for at in range(len(evidence))]
+
+
+class _ReadingWatched(_WatchedAnswerer):
+    @property
+    def reads(self) -> int:
+        assert isinstance(self._answerer, ReadingAnswerer)
+        return self._answerer.reads
+
+
+def _said(steps: Steps[list[Answer]], watches: Sequence[Watch]) -> Steps[list[Answer]]:
+    """Run the steps with their prompts' replies told to who watches, as they come."""
+
+    def tell(text: str) -> None:
+        for watch in watches:
+            watch.said(text)
+
+    try:
+        group = next(steps)
+        while True:
+            told: list[Call] = [replace(c, on_text=tell) if isinstance(c, Prompt) else c for c in group]
+            group = steps.send((yield told))
+    except StopIteration as stop:
+        answers: list[Answer] = stop.value
+        return answers

@@ -1,0 +1,234 @@
+"""The page in headless Chromium: asked, drawn, changed by a click, used by keyboard, on a narrow screen, offline."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import neo4j
+import pytest
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.serving.running import ServerOptions
+from lodestar.engine.settings import Settings
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.conftest import emptied
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.serving import serving
+
+QUESTION = "Which currency is used in Peru?"
+WHICH = "Which currency is used in Georgia?"
+TOKEN = "a-token-of-the-page"
+EVIL = '<img src=x onerror="window.hit=1">'
+TWO_GEORGIAS = (
+    ("m.georgia_country", "location.country.currency_used", "m.lari"),
+    ("m.georgia_country", "location.country.capital", "m.tbilisi"),
+    ("m.georgia_state", "location.country.currency_used", "m.dollar"),
+    ("m.georgia_state", "location.country.capital", "m.evil"),
+)
+NAMES = {
+    "m.georgia_country": "Georgia",
+    "m.georgia_state": "Georgia",
+    "m.lari": "Georgian lari",
+    "m.dollar": "US dollar",
+    "m.tbilisi": "Tbilisi",
+    "m.evil": EVIL,
+}
+
+
+def chromium() -> str:
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    pytest.skip("no Chromium here: install one")
+
+
+@pytest.fixture(scope="module")
+def url(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[str]:
+    emptied(driver, connection.database)
+    load(TripleSource((*COUNTRIES, *TWO_GEORGIAS), COUNTRY_NAMES | NAMES), gateway)
+    with serving(settings, ServerOptions(token="")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, url: str) -> Iterator[Page]:
+    """A page on which nothing may go wrong: no message of the console, no request to another host."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(30_000)
+    wrong: list[str] = []
+    hosts: set[str | None] = set()
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname))
+    page.goto(url)
+    yield page
+    page.close()
+    assert wrong == []
+    assert hosts <= {"127.0.0.1", None}
+
+
+def answered(page: Page) -> str:
+    page.locator("#status:not(.busy)", has_text="answer").wait_for()
+    return page.locator("#answer").inner_text()
+
+
+def ask(page: Page, question: str) -> str:
+    page.locator("#question").fill(question)
+    page.keyboard.press("Enter")
+    return answered(page)
+
+
+@pytest.mark.browser
+def test_a_question_is_answered_drawn_and_said(page: Page, tmp_path: Path) -> None:
+    assert ask(page, QUESTION) == "Peruvian sol"
+    assert "confidence 0." in page.locator("#sure").inner_text()
+    assert "Peru" in page.locator("#about").inner_text()
+    lines = page.locator("#paths li")
+    assert lines.first.inner_text().replace("\n", " ").startswith("1.")
+    assert "Peru —[country currency used]→ Peruvian sol" in lines.first.inner_text()
+    drawn = page.locator("#picture canvas")
+    assert drawn.count() >= 1
+    box = page.locator("#picture").bounding_box()
+    assert box is not None
+    assert box["width"] > 400
+    assert box["height"] > 60
+    assert "round trips" in page.locator("#took").inner_text()
+    page.screenshot(path=tmp_path / "page.png", full_page=True)
+
+
+@pytest.mark.browser
+def test_hovering_over_a_line_or_a_node_joins_both(page: Page, url: str) -> None:
+    ask(page, QUESTION)
+    body = {"question": QUESTION, "drawing": True}
+    drawing = httpx.post(f"{url}/v1/ask", json=body, timeout=60, trust_env=False).json()["drawing"]
+    topic = next(node for node in drawing["nodes"] if node["label"] == "Peru")
+    box = page.locator("#picture").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 60, box["y"] + 51 + 62 * topic["row"], steps=8)
+    page.locator("#paths li.on").first.wait_for()
+    assert page.locator("#paths li.on").count() == len(topic["ranks"])
+    page.locator("#paths li").first.hover()
+    assert page.locator("#paths li.on").count() == 1
+    page.locator("#question").hover()
+    assert page.locator("#paths li.on").count() == 0
+
+
+@pytest.mark.browser
+def test_a_click_on_a_topics_rival_changes_the_answer(page: Page, url: str) -> None:
+    ask(page, WHICH)
+    for id_, currency in (("m.georgia_state", "US dollar"), ("m.georgia_country", "Georgian lari")):
+        page.locator(f"#about button[title*='{id_}']").click()
+        page.wait_for_url(f"**topic={id_}")
+        page.locator("#answer", has_text=currency).wait_for()
+        assert answered(page) == currency
+        page.get_by_role("button", name="let Lodestar choose").click()
+        page.locator(f"#about button[title*='{id_}']").wait_for()
+
+
+@pytest.mark.browser
+def test_it_is_used_by_keyboard_alone(page: Page) -> None:
+    assert page.evaluate("document.activeElement.id") == "question"
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Enter")
+    assert answered(page) == "Peruvian sol"
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('#paths li')"):
+            break
+    assert page.locator("#paths li.on").count() == 1
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "question"
+    assert page.evaluate("document.activeElement.value") == QUESTION
+
+
+@pytest.mark.browser
+def test_history_is_kept_and_an_address_is_a_question(page: Page, url: str) -> None:
+    ask(page, QUESTION)
+    ask(page, "What is the capital of Chile?")
+    assert page.locator("#history button").all_inner_texts() == ["What is the capital of Chile?", QUESTION]
+    page.go_back()
+    page.locator("#answer", has_text="Peruvian sol").wait_for()
+    page.goto(f"{url}/?q=capital&topic=m.chile")
+    page.locator("#answer", has_text="Santiago").wait_for()
+    page.get_by_role("button", name="Forget all").click()
+    assert page.locator("#history button").count() == 0
+
+
+@pytest.mark.browser
+def test_it_links_to_neo4js_browser(page: Page) -> None:
+    ask(page, QUESTION)
+    page.get_by_role("button", name="Open in Neo4j Browser").click()
+    link = page.locator("#browser-link a")
+    link.wait_for()
+    address = link.get_attribute("href") or ""
+    assert "/browser/?dbms=" in address
+    assert "cmd=edit" in address
+
+
+@pytest.mark.browser
+def test_names_of_the_graph_are_text(page: Page) -> None:
+    ask(page, "What is the capital of Georgia?")
+    page.locator("#about button[title*='m.georgia_state']").click()
+    page.locator("#answer", has_text="onerror").wait_for()
+    assert page.evaluate("window.hit") is None
+    assert page.locator("#result img").count() == 0
+
+
+@pytest.mark.browser
+def test_where_nothing_is_known_it_says_so_and_offers_names(page: Page) -> None:
+    assert "no" in ask(page, "Which currency is used in Perru?").lower()
+    page.locator("#meant button", has_text="Peru").first.click()
+    page.locator("#answer", has_text="Peruvian sol").wait_for()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone_in_light_and_dark(browser: Browser, url: str, scheme: str) -> None:
+    page = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(url)
+    ask(page, QUESTION)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    ground, ink = page.evaluate(
+        "['background-color', 'color'].map(name => getComputedStyle(document.documentElement).getPropertyValue(name))"
+    )
+    dark = scheme == "dark"
+    assert (sum(json.loads(f"[{ground[4:-1]}]")) < sum(json.loads(f"[{ink[4:-1]}]"))) is dark
+    page.close()
+
+
+@pytest.mark.browser
+def test_the_documentation_shows_the_endpoints(browser: Browser, url: str) -> None:
+    page = browser.new_page()
+    hosts: set[str | None] = set()
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname))
+    page.goto(f"{url}/docs")
+    page.get_by_text("/v1/neighbours").first.wait_for()
+    assert hosts <= {"127.0.0.1", None}
+    page.close()
+
+
+@pytest.mark.browser
+def test_a_token_is_asked_for_on_the_page(browser: Browser, url: str, settings: Settings) -> None:
+    with serving(settings, ServerOptions(token=TOKEN)) as guarded:
+        page = browser.new_page()
+        page.goto(guarded)
+        page.locator("#question").fill(QUESTION)
+        page.keyboard.press("Enter")
+        page.locator("#token").fill(TOKEN)
+        page.keyboard.press("Enter")
+        page.locator("#answer", has_text="Peruvian sol").wait_for()
+        page.close()

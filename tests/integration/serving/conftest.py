@@ -1,0 +1,36 @@
+"""One server over `tests.graphs.COUNTRIES` for the tests of a module, and a client that uses no proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import neo4j
+import pytest
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.serving.running import ServerOptions
+from lodestar.engine.settings import Settings
+
+from tests.conftest import emptied
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.serving import serving
+
+
+@pytest.fixture(scope="module")
+def countries(gateway: Gateway, driver: neo4j.Driver, connection: Connection) -> None:
+    emptied(driver, connection.database)
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+
+
+@pytest.fixture(scope="module")
+def url(countries: None, settings: Settings) -> Iterator[str]:
+    recipes = {"similarity": read_recipe("similarity"), "merged": read_recipe("similarity + merge")}
+    with serving(settings, ServerOptions(token=""), recipes) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=url, timeout=60.0, trust_env=False) as client:
+        yield client

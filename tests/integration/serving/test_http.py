@@ -1,0 +1,521 @@
+"""The endpoints over a real socket: what they answer, what they refuse, and how many askers fare at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import neo4j
+import openai
+import pytest
+from lodestar import Engine
+from lodestar.engine.evidence.plain import answer_data, evidence_data
+from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.serving import guard
+from lodestar.engine.serving.batches import BatchLimits
+from lodestar.engine.serving.running import ServerOptions
+from lodestar.engine.settings import Settings
+from openapi_spec_validator import validate
+from prometheus_client.parser import text_string_to_metric_families
+from pydantic import SecretStr
+
+from tests.conftest import emptied
+from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.scripted_llm import ScriptedLLM, says, streamed
+from tests.serving import serving
+
+QUESTION = "Which currency is used in Peru?"
+LIMA = "What is the capital of Peru?"
+TIMES = ("seconds", "trace")
+
+
+def timeless(data: dict[str, Any]) -> dict[str, Any]:
+    """What an answer says but how long it took."""
+    return {name: value for name, value in data.items() if name not in (*TIMES, "round_trips")}
+
+
+def error(response: httpx.Response) -> str:
+    """The one line of an error, in OpenAI's form."""
+    body = response.json()["error"]
+    assert body["code"] == response.status_code
+    assert "\n" not in body["message"]
+    return str(body["message"])
+
+
+@pytest.fixture(scope="module")
+def direct(url: str, settings: Settings) -> Iterator[Engine]:
+    with Engine(settings) as engine:
+        yield engine
+
+
+# Questions
+
+
+def test_an_answer_is_the_engines_own(client: httpx.Client, direct: Engine) -> None:
+    found = client.post("/v1/ask", json={"question": QUESTION})
+    assert found.status_code == 200
+    assert timeless(found.json()) == timeless(json.loads(json.dumps(answer_data(direct.ask(QUESTION)))))
+    assert found.json()["answer"] == "Peruvian sol"
+
+
+def test_evidence_is_the_engines_own(client: httpx.Client, direct: Engine) -> None:
+    found = client.post("/v1/retrieve", json={"question": QUESTION, "options": {"top_k": 2}}).json()
+    assert timeless(found) == timeless(json.loads(json.dumps(evidence_data(direct.retrieve(QUESTION, top_k=2)))))
+    assert found["format"] == 1
+    assert len(found["items"]) == 2
+
+
+def test_a_list_is_answered_in_order_and_one_bad_question_fails_alone(client: httpx.Client) -> None:
+    asked = [QUESTION, {"question": "Who?", "topics": ["m.nowhere"], "id": "q2"}, LIMA, "nothing known here"]
+    results = client.post("/v1/ask", json={"questions": asked}).json()["results"]
+    assert [each["answer"] for each in results][::2] == ["Peruvian sol", "Lima"]
+    assert results[1]["id"] == "q2"
+    assert results[1]["reason"] == "nothing linked"
+    assert "m.nowhere" in results[1]["note"]
+    assert results[3]["found"] is False
+
+
+def test_topics_recipe_and_options_are_taken(client: httpx.Client) -> None:
+    body = {"question": "capital?", "topics": ["Chile"], "recipe": "merged", "options": {"max_hop": 1, "forms": True}}
+    found = client.post("/v1/ask", json=body).json()
+    assert found["answer"] == "Santiago de Chile"
+    assert {item["topic"]["id"] for item in found["items"]} == {"m.chile"}
+
+
+def test_a_drawing_has_columns_from_left_to_right(client: httpx.Client) -> None:
+    found = client.post("/v1/ask", json={"question": QUESTION, "drawing": True}).json()
+    nodes = {node["label"]: node for node in found["drawing"]["nodes"]}
+    assert nodes["Peru"]["kind"] == "topic"
+    assert nodes["Peru"]["column"] == 0
+    assert nodes["Peruvian sol"]["kind"] == "answer"
+    assert nodes["Peruvian sol"]["column"] == 1
+    assert len(found["lines"]) == len(found["items"])
+
+
+def test_a_stream_tells_topics_paths_and_the_answer(client: httpx.Client) -> None:
+    with client.stream("POST", "/v1/ask/stream", json={"question": QUESTION}) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        events = [part.split("\n") for part in "".join(response.iter_text()).split("\n\n") if part]
+    names = [lines[0].removeprefix("event: ") for lines in events]
+    assert names[0] == "topics"
+    assert names[-1] == "answer"
+    assert set(names[1:-1]) == {"path"}
+    answer = json.loads(events[-1][1].removeprefix("data: "))
+    ranks = [json.loads(lines[1].removeprefix("data: "))["rank"] for lines in events[1:-1]]
+    assert ranks == list(range(1, len(answer["items"]) + 1))
+    assert answer["answer"] == "Peruvian sol"
+
+
+# OpenAI's form
+
+
+def test_openais_client_lists_models_and_asks(url: str) -> None:
+    client = openai.OpenAI(base_url=f"{url}/v1", api_key="none")
+    assert [model.id for model in client.models.list()] == ["lodestar", "similarity", "merged"]
+    messages: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
+    whole = client.chat.completions.create(model="lodestar", messages=messages)
+    content = whole.choices[0].message.content or ""
+    assert content.startswith("Peruvian sol\n\n- Peru —[country currency used]→ Peruvian sol")
+    chunks = list(
+        client.chat.completions.create(
+            model="merged", messages=messages, stream=True, stream_options={"include_usage": True}
+        )
+    )
+    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert said.startswith("Peruvian sol")
+    assert chunks[-1].usage is not None
+    with pytest.raises(openai.BadRequestError, match="is not served here"):
+        client.chat.completions.create(model="gpt-9", messages=messages)
+
+
+def test_langchains_chat_model_asks(url: str) -> None:
+    from langchain_openai import ChatOpenAI
+
+    model = ChatOpenAI(base_url=f"{url}/v1", api_key=SecretStr("none"), model="lodestar")
+    assert str(model.invoke(QUESTION).content).startswith("Peruvian sol")
+    assert "".join(str(chunk.content) for chunk in model.stream(LIMA)).startswith("Lima")
+
+
+# The graph
+
+
+def test_entities_and_relations_are_found(client: httpx.Client) -> None:
+    found = client.post("/v1/entities", json={"text": LIMA}).json()["entities"]
+    assert found[0]["id"] == "m.peru"
+    relations = client.post("/v1/relations", json={"text": "capital city", "limit": 3}).json()["relations"]
+    assert len(relations) == 3
+    assert relations[0]["relation"] == "location.country.capital"
+
+
+def test_neighbours_come_in_pages_that_have_each_triple_once(client: httpx.Client) -> None:
+    def page(**body: Any) -> dict[str, Any]:
+        response = client.post("/v1/neighbours", json={"entity": "Peru", **body})
+        assert response.status_code == 200, response.text
+        found: dict[str, Any] = response.json()
+        return found
+
+    wanted = {t for t in COUNTRIES if "m.peru" in (t[0], t[2])}
+    seen: list[tuple[str, str, str]] = []
+    cursor = None
+    while True:
+        found = page(limit=2, cursor=cursor)
+        assert found["total"] == len(wanted)
+        assert 1 <= len(found["triples"]) <= 2
+        seen += [(t["head"]["id"], t["relation"], t["tail"]["id"]) for t in found["triples"]]
+        cursor = found["cursor"]
+        if cursor is None:
+            break
+    assert len(seen) == len(wanted)
+    assert set(seen) == wanted
+    only = page(relation="location.country.official_language", direction="out")
+    assert {t["tail"]["name"] for t in only["triples"]} == {"Spanish", "Quechua"}
+    assert page(relation="location.country.capital", direction="in")["triples"] == []
+
+
+def test_a_cursor_of_another_entity_is_refused(client: httpx.Client) -> None:
+    cursor = client.post("/v1/neighbours", json={"entity": "Peru", "limit": 1}).json()["cursor"]
+    refused = client.post("/v1/neighbours", json={"entity": "Chile", "limit": 1, "cursor": cursor})
+    assert refused.status_code == 400
+    assert "begin without one" in error(refused)
+    assert client.post("/v1/neighbours", json={"entity": "Peru", "cursor": "é~"}).status_code == 400
+
+
+def test_a_path_is_checked_triple_by_triple(client: httpx.Client) -> None:
+    path = [
+        {"head": "Peru", "relation": "location.country.capital", "tail": "Lima"},
+        {"head": "m.peru", "relation": "location.country.capital", "tail": "m.santiago"},
+        {"head": "m.peru", "relation": "no.such.relation", "tail": "m.lima"},
+        {"head": "m.nowhere", "relation": "location.country.capital", "tail": '"text"'},
+    ]
+    found = client.post("/v1/verify", json={"path": path}).json()
+    assert [each["in_graph"] for each in found["triples"]] == [True, False, False, False]
+    assert found["triples"][0]["head"] == "m.peru"
+    assert found["in_graph"] is False
+    assert client.post("/v1/verify", json={"path": path[:1]}).json()["in_graph"] is True
+
+
+def test_what_the_graph_lacks_is_404(client: httpx.Client) -> None:
+    assert client.post("/v1/neighbours", json={"entity": "m.nowhere"}).status_code == 404
+    assert client.post("/v1/neighbours", json={"entity": "Peru", "relation": "no.such"}).status_code == 404
+
+
+def test_a_link_shows_the_paths_in_neo4js_browser(
+    client: httpx.Client, driver: neo4j.Driver, connection: Connection
+) -> None:
+    link = client.post("/v1/browser", json={"question": QUESTION}).json()["link"]
+    assert link.startswith("http://")
+    assert "cmd=edit" in link
+    count = driver.execute_query("MATCH (n:LodestarPath) RETURN count(n) AS n", database_=connection.database)
+    assert count.records[0]["n"] > 0
+    driver.execute_query("MATCH (n) WHERE any(l IN labels(n) WHERE l STARTS WITH 'Lodestar') DETACH DELETE n")
+
+
+# Health, metrics, documentation
+
+
+def test_it_is_alive_and_ready(client: httpx.Client) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").json() == {"status": "ready"}
+
+
+def test_metrics_are_read_by_prometheus_own_parser(client: httpx.Client) -> None:
+    client.post("/v1/ask", json={"question": QUESTION})
+    families = {each.name: each for each in text_string_to_metric_families(client.get("/metrics").text)}
+    stages = {sample.labels.get("stage") for sample in families["lodestar_stage_seconds"].samples}
+    assert stages >= {"link", "score", "expand", "answer"}
+    for name in ("requests", "batch_size", "queue", "queue_seconds", "cuts", "round_trips", "tokens", "questions"):
+        assert f"lodestar_{name}" in families
+    asked = [s for s in families["lodestar_requests"].samples if s.labels.get("endpoint") == "/v1/ask"]
+    assert sum(s.value for s in asked if s.name.endswith("_total")) >= 1
+    client.get("/" + "x" * 30)
+    assert "xxx" not in client.get("/metrics").text
+
+
+def test_the_documentation_is_valid_and_asks_no_other_host(client: httpx.Client) -> None:
+    described = client.get("/openapi.json").json()
+    validate(described)
+    assert {"/v1/ask", "/v1/ask/stream", "/v1/verify", "/v1/chat/completions"} <= set(described["paths"])
+    for page in ("/", "/docs"):
+        response = client.get(page)
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+        assert "http://" not in response.text.replace("http://www.w3.org", "")
+        assert "https://" not in response.text
+    for name in ("cytoscape.min.js", "swagger-ui-bundle.js", "swagger-ui.css", "page.js"):
+        assert client.get(f"/assets/{name}").status_code == 200
+    assert client.get("/assets/..%2f..%2fservice.py").status_code == 404
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        ({"question": "x", "recipe": "star"}, 400, "expected one of similarity, merged"),
+        ({"question": "x", "options": {"similarity.checkpoint": True}}, 400, "cannot be changed by a request"),
+        ({"question": "x", "options": {"checkpoint": "/etc/passwd"}}, 422, "options"),
+        ({"question": "x", "options": {"top_k": 10_000}}, 400, "from 1 to 100"),
+        ({"question": "x", "options": {"top_k": True}}, 400, "whole number"),
+        ({"question": "x", "options": {"forms": 1}}, 400, "true or false"),
+        ({"question": "x", "checkpoint": "/tmp"}, 422, "checkpoint"),
+        ({"question": " "}, 400, "empty"),
+        ({"question": "x" * 10_001}, 422, "question"),
+        ({}, 422, "either question or questions"),
+        ({"question": "x", "questions": ["y"]}, 422, "either question or questions"),
+        ({"questions": ["x"] * 100_000}, 422, "questions"),
+        ({"question": "x", "timeout_s": 1e9}, 422, "timeout_s"),
+        ([], 422, "the body"),
+    ],
+)
+def test_bad_input_is_one_line(client: httpx.Client, body: Any, status: int, says: str) -> None:
+    for path in ("/v1/ask", "/v1/retrieve"):
+        refused = client.post(path, json=body)
+        assert refused.status_code == status, refused.text
+        assert says in error(refused)
+
+
+def test_what_is_no_json_or_no_endpoint_is_one_line(client: httpx.Client) -> None:
+    headers = {"content-type": "application/json"}
+    assert client.post("/v1/ask", content=b'{"question": "\xff', headers=headers).status_code in (400, 422)
+    assert client.post("/v1/ask", content=b'{"question": "\\ud800"}', headers=headers).status_code in (400, 422)
+    assert client.post("/v1/ask", content=b"[" * 100_000, headers=headers).status_code in (400, 422)
+    assert "see /docs" in error(client.get("/v1/nothing"))
+    assert client.get("/v1/ask").status_code == 405
+
+
+def test_a_body_of_100_mb_is_refused_before_it_is_read(url: str) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        head = f"POST /v1/ask HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 100000000\r\n\r\n"
+        connection.sendall(head.encode())
+        assert b" 413 " in connection.recv(4096).split(b"\r\n")[0]
+
+
+def test_a_body_without_a_length_is_bounded_too(client: httpx.Client) -> None:
+    def pieces() -> Iterator[bytes]:
+        for _ in range(40):
+            yield b" " * 100_000
+
+    try:
+        status = client.post("/v1/ask", content=pieces(), headers={"content-type": "application/json"}).status_code
+    except (httpx.WriteError, httpx.ReadError):  # it may close before all is sent
+        status = 413
+    assert status == 413
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", ""])
+def test_a_host_of_another_site_is_refused(client: httpx.Client, host: str) -> None:
+    refused = client.get("/healthz", headers={"host": host})
+    assert refused.status_code in (400, 421)
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
+def test_an_origin_of_another_site_is_refused(client: httpx.Client, origin: str) -> None:
+    refused = client.post("/v1/ask", json={"question": QUESTION}, headers={"origin": origin})
+    assert refused.status_code == 403
+    assert "access-control-allow-origin" not in refused.headers
+
+
+def test_a_page_of_its_own_may_ask(client: httpx.Client, url: str) -> None:
+    assert client.post("/v1/ask", json={"question": QUESTION}, headers={"origin": url}).status_code == 200
+
+
+# Doors
+
+
+def test_a_token_is_asked_for_where_there_is_one(countries: None, settings: Settings) -> None:
+    token = "correct-horse-battery"
+    options = ServerOptions(token=token, origins=("https://app.example",))
+    with serving(settings, options) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+        for given in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Bearer {token}x"}):
+            refused = client.post("/v1/ask", json={"question": QUESTION}, headers=given)
+            assert refused.status_code == 401
+            assert token not in refused.text
+        for path in ("/metrics", "/v1/models"):
+            assert client.get(path).status_code == 401
+        assert client.post("/mcp", json={}).status_code == 401
+        for path in ("/healthz", "/readyz", "/", "/assets/page.js"):
+            assert client.get(path).status_code == 200
+        right = {"authorization": f"Bearer {token}"}
+        assert client.post("/v1/ask", json={"question": QUESTION}, headers=right).json()["answer"] == "Peruvian sol"
+        asked = client.options(
+            "/v1/ask", headers={"origin": "https://app.example", "access-control-request-method": "POST"}
+        )
+        assert asked.headers["access-control-allow-origin"] == "https://app.example"
+
+
+def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return one == other
+
+    monkeypatch.setattr(guard, "compare_digest", compare)
+    doors = guard.Doors.of("127.0.0.1", token="secret-secret-secret")
+    scope = {
+        "path": "/v1/ask",
+        "method": "POST",
+        "headers": [(b"host", b"localhost"), (b"authorization", b"Bearer \xe9")],
+    }
+    assert doors.refusal(scope) is not None
+    assert len(compared) == 1
+
+
+# Many at once, and those who go away
+
+
+def test_thirty_two_askers_get_their_own_answers(url: str) -> None:
+    asked = [(QUESTION, "Peruvian sol"), (LIMA, "Lima"), ("What is the capital of Chile?", "Santiago de Chile")] * 22
+
+    def ask(case: tuple[str, str]) -> None:
+        with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+            assert client.post("/v1/ask", json={"question": case[0]}).json()["answer"] == case[1]
+
+    with ThreadPoolExecutor(32) as pool:
+        list(pool.map(ask, asked))
+
+
+def test_too_many_are_refused_at_once_with_retry_after(countries: None, settings: Settings) -> None:
+    options = ServerOptions(token="", limits=BatchLimits(max_batch=1, max_queue=2, workers=1, max_share=1.0))
+    with serving(settings, options) as url:
+
+        async def ask(client: httpx.AsyncClient) -> tuple[int, float, str]:
+            started = time.perf_counter()
+            response = await client.post("/v1/ask", json={"question": QUESTION})
+            return response.status_code, time.perf_counter() - started, response.headers.get("retry-after", "")
+
+        async def flood() -> list[tuple[int, float, str]]:
+            async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as client:
+                return await asyncio.gather(*(ask(client) for _ in range(24)))
+
+        outcomes = asyncio.run(flood())
+    statuses = [status for status, _, _ in outcomes]
+    assert statuses.count(200) >= 2  # the queue, and one more where a worker was quick
+    assert statuses.count(429) >= 12
+    assert set(statuses) == {200, 429}
+    assert all(int(after) >= 1 for status, _, after in outcomes if status == 429)
+
+
+def test_a_deadline_is_kept(client: httpx.Client) -> None:
+    late = client.post("/v1/ask", json={"question": QUESTION, "timeout_s": 0.0001})
+    assert late.status_code == 504
+    assert "0.0001 s" in error(late)
+
+
+def test_streams_that_are_cut_and_clients_that_read_nothing_take_nothing_from_others(
+    url: str, client: httpx.Client
+) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    body = json.dumps({"question": QUESTION}).encode()
+    head = f"POST /v1/ask/stream HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+    open_ones = []
+    for number in range(20):
+        connection = socket.create_connection((host, int(port)))
+        if number % 2:
+            connection.sendall(head.encode())  # and no more: half a request
+        else:
+            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        open_ones.append(connection)
+    for connection in open_ones[:10]:
+        connection.close()
+    assert client.post("/v1/ask", json={"question": QUESTION}).json()["answer"] == "Peruvian sol"
+    for connection in open_ones[10:]:
+        connection.close()
+    assert client.get("/readyz").status_code == 200
+
+
+def test_a_connection_on_which_nothing_comes_is_closed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "HEADER_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(guard, "BODY_TIMEOUT_S", 0.3)
+    host, port = url.removeprefix("http://").split(":")
+    head = f"POST /v1/ask HTTP/1.1\r\nHost: {host}:{port}\r\n"
+    for sent in (b"", head.encode()):
+        with socket.create_connection((host, int(port)), timeout=10) as silent:
+            silent.sendall(sent)
+            assert silent.recv(100) == b""
+    with socket.create_connection((host, int(port)), timeout=10) as slow:
+        slow.sendall(f"{head}Content-Length: 50\r\n\r\n{{".encode())
+        assert b" 408 " in slow.recv(4096).split(b"\r\n")[0]
+
+
+# The graph changes
+
+
+def test_the_next_question_sees_what_was_loaded(
+    client: httpx.Client, gateway: Gateway, driver: neo4j.Driver, connection: Connection
+) -> None:
+    question = {"question": "Which currency is used in Bolivia?"}
+    assert client.post("/v1/ask", json=question).json()["found"] is False
+    emptied(driver, connection.database)
+    more = (*COUNTRIES, ("m.bolivia", "location.country.currency_used", "m.boliviano"))
+    load(TripleSource(more, {**COUNTRY_NAMES, "m.bolivia": "Bolivia", "m.boliviano": "Boliviano"}), gateway)
+    assert client.post("/v1/ask", json=question).json()["answer"] == "Boliviano"
+
+
+def test_what_waits_at_the_end_is_answered(countries: None, settings: Settings) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        with serving(settings) as url:
+            asked = [
+                pool.submit(httpx.post, f"{url}/v1/ask", json={"question": QUESTION}, timeout=60, trust_env=False)
+                for _ in range(8)
+            ]
+            time.sleep(0.5)
+        for each in asked:
+            assert each.result().json()["answer"] == "Peruvian sol"
+
+
+def test_an_address_that_others_reach_needs_a_token() -> None:
+    from lodestar.engine.errors import UsageError
+
+    with pytest.raises(UsageError, match="LODESTAR_TOKEN"):
+        ServerOptions(host="0.0.0.0", token="").check()
+    with pytest.raises(UsageError, match="at least 16"):
+        ServerOptions(token="short").check()
+    with pytest.raises(UsageError, match="allow-origin"):
+        ServerOptions(token="", origins=("a.example",)).check()
+    ServerOptions(host="0.0.0.0", token="x" * 16).check()
+
+
+def test_the_words_of_a_language_model_are_streamed(countries: None, settings: Settings) -> None:
+    reply = '{"answers": ["Peruvian sol"], "confidence": 0.9}'
+    pieces = [reply[start : start + 7] for start in range(0, len(reply), 7)]
+
+    def events() -> Iterator[bytes]:
+        for piece in pieces:
+            choice = {"index": 0, "delta": {"content": piece}, "finish_reason": None}
+            yield b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
+        end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+        usage = {"choices": [], "usage": {"prompt_tokens": 120, "completion_tokens": 15}}
+        yield (
+            b"data: " + json.dumps(end).encode() + b"\n\ndata: " + json.dumps(usage).encode() + b"\n\ndata: [DONE]\n\n"
+        )
+
+    script = [streamed(events, {"Content-Type": "text/event-stream"}), says(reply)]
+    recipe = read_recipe("similarity", options={"answerer.kind": "llm"})
+    with ScriptedLLM(script) as llm:
+        with_model = replace(settings, llm_base_url=llm.base_url, llm_model="scripted", llm_api_key="none")
+        with (
+            serving(with_model, recipes={"similarity": recipe}) as url,
+            httpx.Client(base_url=url, trust_env=False) as own,
+        ):
+            text = own.post("/v1/ask/stream", json={"question": QUESTION}, timeout=60).text
+            whole = own.post("/v1/ask", json={"question": QUESTION}, timeout=60).json()
+            tokens = own.get("/metrics").text
+    found = [part.split("\n") for part in text.split("\n\n") if part]
+    words = [json.loads(lines[1][6:])["text"] for lines in found if lines[0] == "event: token"]
+    assert words == pieces
+    answer = json.loads(found[-1][1][6:])
+    assert answer["answers"][0]["id"] == "m.sol"
+    assert answer["answers"] == whole["answers"]
+    assert llm.requests[0].body["stream"] is True
+    assert "stream" not in llm.requests[1].body
+    assert 'lodestar_tokens_total{direction="prompt"}' in tokens

@@ -1,0 +1,127 @@
+"""Agents by the official SDK's client, over standard input and output and over HTTP: the same tools, the same answers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+QUESTION = "Which currency is used in Peru?"
+TOOLS = {"ask", "retrieve_paths", "find_entities", "list_relations", "get_neighbours", "verify_path"}
+
+
+@asynccontextmanager
+async def connected(transport: str, url: str, environment: dict[str, str]) -> AsyncIterator[Client]:
+    if transport == "http":
+        async with Client(f"{url}/mcp") as client:
+            yield client
+        return
+    parameters = StdioServerParameters(command=sys.executable, args=["-m", "lodestar", "mcp"], env=environment)
+    async with Client(stdio_client(parameters)) as client:
+        yield client
+
+
+async def called(client: Client, tool: str, **arguments: Any) -> tuple[dict[str, Any], str]:
+    """The structured output of a tool, which is held against the tool's schema, and its text twin."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    schema = next(each.output_schema for each in (await client.list_tools()).tools if each.name == tool)
+    Draft202012Validator(schema).validate(result.structured_content)
+    return dict(result.structured_content or {}), result.content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+async def test_an_agent_finds_its_way_from_a_question_to_a_checked_path(
+    transport: str, url: str, environment: dict[str, str]
+) -> None:
+    async with connected(transport, url, environment) as client:
+        assert "verify_path" in (client.instructions or "")
+        tools = (await client.list_tools()).tools
+        assert {tool.name for tool in tools} == TOOLS
+        for tool in tools:
+            Draft202012Validator.check_schema(tool.input_schema)
+            Draft202012Validator.check_schema(tool.output_schema or {})
+            assert tool.output_schema
+            assert tool.annotations is not None
+            assert tool.annotations.read_only_hint is True
+            assert tool.annotations.idempotent_hint is True
+            assert tool.annotations.destructive_hint is False
+            assert tool.annotations.open_world_hint is False
+            assert "cypher" not in str(tool.input_schema).lower()
+
+        answer, said = await called(client, "ask", question=QUESTION)
+        assert answer["status"] == "found"
+        assert answer["answer"] == "Peruvian sol"
+        assert said.startswith("found: Peruvian sol (confidence ")
+        assert answer["paths"][0]["text"] in said
+
+        entities, _ = await called(client, "find_entities", text=QUESTION)
+        assert entities["entities"][0]["id"] == "m.peru"
+        relations, _ = await called(client, "list_relations", text="currency", limit=2)
+        relation = relations["relations"][0]["relation"]
+        assert relation == "location.country.currency_used"
+        page, _ = await called(client, "get_neighbours", entity="m.peru", relation=relation, direction="out")
+        assert [(t["head"], t["tail"]) for t in page["triples"]] == [("Peru", "Peruvian sol")]
+        path = [{"head": "m.peru", "relation": relation, "tail": "m.sol"}]
+        checked, said = await called(client, "verify_path", path=path)
+        assert checked["in_graph"] is True
+        assert said.startswith("found")
+
+
+async def test_why_there_is_nothing_is_told_apart(url: str, environment: dict[str, str]) -> None:
+    async with connected("http", url, environment) as client:
+        nobody, said = await called(client, "ask", question="Which currency is used in Atlantis?")
+        assert nobody["status"] == "nothing linked"
+        assert said.startswith("nothing linked")
+        page, _ = await called(client, "get_neighbours", entity="m.nowhere")
+        assert page["status"] == "nothing linked"
+        page, _ = await called(client, "get_neighbours", entity="Peru", relation="no.such.relation")
+        assert page["status"] == "no relation fits"
+        page, _ = await called(client, "get_neighbours", entity="Lima", relation="location.country.currency_used")
+        assert page["status"] == "not in the graph"
+        wrong = [{"head": "Peru", "relation": "location.country.capital", "tail": "Santiago de Chile"}]
+        checked, said = await called(client, "verify_path", path=wrong)
+        assert checked["status"] == "not in the graph"
+        assert "NOT in the graph" in said
+        apart = [
+            {"head": "Peru", "relation": "location.country.capital", "tail": "Lima"},
+            {"head": "Chile", "relation": "location.country.capital", "tail": "Santiago de Chile"},
+        ]
+        checked, _ = await called(client, "verify_path", path=apart)
+        assert (checked["in_graph"], checked["connected"]) == (True, False)
+
+
+async def test_a_budget_leaves_out_whole_items_and_says_so(url: str, environment: dict[str, str]) -> None:
+    async with connected("http", url, environment) as client:
+        whole, _ = await called(client, "retrieve_paths", question=QUESTION, max_tokens=20_000)
+        small, said = await called(client, "retrieve_paths", question=QUESTION, max_tokens=200)
+        assert 1 <= len(small["paths"]) < len(whole["paths"])
+        assert small["paths"] == whole["paths"][: len(small["paths"])]
+        assert "did not fit" in small["left_out"][0]
+        assert "did not fit" in said
+        assert len(said) <= 4 * 200
+        first, _ = await called(client, "get_neighbours", entity="Peru", max_tokens=200)
+        assert first["cursor"]
+        rest, _ = await called(client, "get_neighbours", entity="Peru", cursor=first["cursor"])
+        assert len(first["triples"]) + len(rest["triples"]) == first["total"]
+
+
+async def test_bad_arguments_are_errors_that_an_agent_can_read(url: str, environment: dict[str, str]) -> None:
+    async with connected("http", url, environment) as client:
+        for tool, arguments in (
+            ("ask", {"question": ""}),
+            ("ask", {"question": "x" * 10_001}),
+            ("verify_path", {"path": []}),
+            ("get_neighbours", {"entity": "Peru", "cursor": "nonsense"}),
+            ("get_neighbours", {"entity": "Peru", "limit": 10**9}),
+            ("retrieve_paths", {"question": QUESTION, "top_k": 0}),
+        ):
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error, (tool, arguments)
+            assert "Traceback" not in str(result.content)
