@@ -32,7 +32,7 @@ from ..errors import (
 )
 from ..evidence.answer import Answer
 from ..evidence.drawing import answer_drawing, drawing_data
-from ..evidence.plain import answer_data, candidate_data, entity_data, evidence_data, item_data, topic_data, triple_data
+from ..evidence.plain import answer_data, entity_data, evidence_data, item_data, topic_data, triple_data
 from ..evidence.text import item_text
 from ..values import Question
 from . import forms
@@ -289,7 +289,7 @@ def _add_lookups(app: FastAPI) -> None:
     async def entities(body: forms.EntitiesForm, request: Request) -> Response:
         """Find the entities that a text mentions, best first."""
         found = await while_there(request, service_of(request).entities(body.text))
-        return reply({"entities": [candidate_data(each) for each in found[: body.limit]]})
+        return reply({"entities": [topic_data(each) for each in found[: body.limit]]})
 
     @app.post("/v1/relations", response_model=forms.RelationsReply, tags=["graph"])
     async def relations(body: forms.RelationsForm, request: Request) -> Response:

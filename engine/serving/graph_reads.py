@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import EntityNotFoundError, UnknownRelationError, UsageError
-from ..linking.by_name import entities_named
+from ..linking.topics import entities_named
 from ..neo4j.catalogue import Catalogue, Edition
 from ..neo4j.graph import read_search_names
 from ..neo4j.neighbours import read_hub_neighbours, read_signature_counts

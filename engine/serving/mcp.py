@@ -294,12 +294,12 @@ class McpTools:
         found = await self._served.entities(text)
         rows = [
             LinkedOut(
-                id=each.value.entity.id,
-                name=each.value.entity.name,
-                kind=each.value.kind,
-                mention=each.value.mention,
+                id=each.entity.id,
+                name=each.entity.name,
+                kind=each.kind,
+                mention=each.mention or "",
                 score=round(each.score, 4),
-                num_triples=each.value.degree,
+                num_triples=each.degree,
             )
             for each in found[:limit]
         ]

@@ -24,7 +24,7 @@ from ..recipes.recipe import Recipe, read_recipe
 from ..resources import Resources
 from ..settings import Settings
 from ..steps import Steps, one
-from ..values import EntityCandidate, Question, Scored
+from ..values import Question, Scored, Topic
 from .batches import BatchLimits, MicroBatches, Observer, is_away
 from .graph_reads import Direction, NeighbourPage, check_path, read_page
 from .telemetry import Telemetry
@@ -158,7 +158,7 @@ class Service:
             for each in waiting:
                 each.cancel()
 
-    async def entities(self, text: str) -> tuple[Scored[EntityCandidate], ...]:
+    async def entities(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
         return await self._look(lambda engine: engine.link(text))
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..evidence.answer import Answer
 from ..evidence.evidence import Evidence, Kind
@@ -18,8 +18,10 @@ from ..pipeline import Pipeline
 from ..recipes.recipe import Recipe
 from ..resources import GraphResources
 from ..stages import Answerer, ReadingAnswerer, Retriever
-from ..steps import Call, Steps, in_step
+from ..steps import Branches, Charge, Steps, side_by_side
 from ..values import LinkedQuestion, Question, Topic
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +107,9 @@ class _WatchedAnswerer:
             return (yield from self._answerer.answer(evidence))
         alone = [at for at, some in enumerate(watched) if some]
         rest = [at for at, some in enumerate(watched) if not some]
-        ways = [_said(self._answerer.answer([evidence[at]]), watched[at]) for at in alone]
+        ways = [_listen(self._answerer.answer([evidence[at]]), watched[at]) for at in alone]
         ways += [self._answerer.answer([evidence[at] for at in rest])] if rest else []
-        results = yield from in_step(*ways)
+        results = yield from side_by_side(*ways)
         order = [*alone, *rest]
         found: dict[int, Answer] = dict(zip(order, [answer for some in results for answer in some], strict=True))
         return [found[at] for at in range(len(evidence))]
@@ -120,18 +122,26 @@ class _ReadingWatched(_WatchedAnswerer):
         return self._answerer.reads
 
 
-def _said(steps: Steps[list[Answer]], watches: Sequence[Watch]) -> Steps[list[Answer]]:
-    """Run the steps with their prompts' replies told to who watches, as they come."""
+def _listen(steps: Steps[T], watches: Sequence[Watch]) -> Steps[T]:
+    """Run the steps, and those within them, with each piece of a prompt's reply passed to the watches."""
 
     def tell(text: str) -> None:
         for watch in watches:
             watch.said(text)
 
     try:
-        group = next(steps)
+        said = next(steps)
         while True:
-            told: list[Call] = [replace(c, on_text=tell) if isinstance(c, Prompt) else c for c in group]
-            group = steps.send((yield told))
+            if isinstance(said, Branches):
+                said = replace(said, steps=tuple(_listen(each, watches) for each in said.steps))
+            elif not isinstance(said, Charge):
+                said = [replace(call, on_text=tell) if isinstance(call, Prompt) else call for call in said]
+            try:
+                answers = yield said
+            except BaseException as error:  # noqa: BLE001 - what fails belongs to the steps inside
+                said = steps.throw(error)
+            else:
+                said = steps.send(answers)
     except StopIteration as stop:
-        answers: list[Answer] = stop.value
-        return answers
+        result: T = stop.value
+        return result

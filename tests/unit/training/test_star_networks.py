@@ -18,9 +18,6 @@ from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, RelationPath, Scored, Step, Topic
 from lodestar.models.star.backbone import (
-    END,
-    PATH,
-    QUESTION,
     Backbone,
     Bert,
     PlainTokenizer,
@@ -31,7 +28,7 @@ from lodestar.models.star.backbone import (
     open_stored,
 )
 from lodestar.models.star.batches import cross_batch, dual_batch
-from lodestar.models.star.config import DualOptions, PoolOptions
+from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolOptions
 from lodestar.models.star.cross_training import CrossReader, DualReader, PoolObjective
 from lodestar.models.star.dual_training import DualObjective
 from lodestar.models.star.examples import RelationPair, RelationPairs
