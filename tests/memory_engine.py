@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar import Engine
-from lodestar.engine.neo4j.gateway import Connection
+from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.requests import Row
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings

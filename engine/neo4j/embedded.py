@@ -25,7 +25,7 @@ from .home import LOOPBACK, USER, ServerHome, ServerState, check_instance_name, 
 from .jars import NEO4J_VERSION, JarCache
 
 if TYPE_CHECKING:
-    from .gateway import Connection
+    from .connection import Connection
 
 
 Phase = Literal["stopped", "starting", "running"]
@@ -145,7 +145,7 @@ class EmbeddedServer:
 
     def connection(self, timeout_s: float = 30.0) -> Connection:
         """Return the connection to the running server. Raises `DatabaseUnavailableError` if it is not running."""
-        from .gateway import Connection
+        from .connection import Connection
 
         status = self.status()
         if status.phase == "starting":

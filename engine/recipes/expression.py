@@ -84,7 +84,7 @@ def _check_node(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[lis
                 f"join two retrievers by |, such as {node.left} | {name}"
             )
         if part.answers and name != _last(whole, parts):
-            raise UsageError(f"stages {str(whole)!r}: {name} has a say in the answer: put it last, after all others")
+            raise UsageError(f"stages {str(whole)!r}: {name} changes the answer: put it last")
         takes = part.takes or kind
         resolved += [name] if takes == kind else [_bridge(kind, takes), name]
         kind = part.gives or kind

@@ -18,7 +18,8 @@ from ..api import Engine
 from ..errors import DatabaseUnavailableError, LodestarError, UsageError
 from ..evidence.answer import Answer
 from ..neo4j.catalogue import RelationInfo, read_catalogue, read_edition, whole_state
-from ..neo4j.gateway import Connection, Gateway
+from ..neo4j.connection import Connection
+from ..neo4j.gateway import Gateway
 from ..neo4j.instance import connection_of
 from ..recipes.recipe import Recipe, read_recipe
 from ..resources import Resources

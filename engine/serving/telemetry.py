@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from ..evidence.evidence import Cost, Evidence, Item
+from ..evidence.evidence import Evidence, Item
+from ..steps import Cost
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -23,7 +23,8 @@ import neo4j.exceptions
 
 from ..errors import DatabaseError, UsageError
 from ..evidence.evidence import Evidence, Item
-from ..neo4j.gateway import Connection, Gateway
+from ..neo4j.connection import Connection
+from ..neo4j.gateway import Gateway
 from ..neo4j.requests import Request
 from .growth import Growth
 from .picture import (

@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError
 from lodestar.engine.neo4j.catalogue import read_edition
-from lodestar.engine.neo4j.gateway import GRACE_S, AsyncGateway, Connection, Gateway
+from lodestar.engine.neo4j.connection import GRACE_S, Connection
+from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 

@@ -12,7 +12,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import UsageError
-from lodestar.engine.neo4j.gateway import Connection
+from lodestar.engine.neo4j.connection import Connection
 
 from tests.e2e.conftest import Lodestar
 

@@ -16,7 +16,8 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import EntityNotFoundError
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 

@@ -15,7 +15,8 @@ from urllib.parse import unquote, urlsplit
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from playwright.sync_api import Locator, Page, Route, sync_playwright
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load

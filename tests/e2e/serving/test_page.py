@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import httpx
 import neo4j
 import pytest
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.serving.running import ServerOptions
 from lodestar.engine.settings import Settings
 from playwright.sync_api import Browser, Page, sync_playwright

@@ -12,7 +12,8 @@ import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.report import report_of
 from lodestar.engine.evaluation.runs import RunOptions, run_all
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.mine_file import mine_file

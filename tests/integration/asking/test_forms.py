@@ -12,7 +12,8 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.evidence.plain import answer_data, topic_data
 from lodestar.engine.forms.ends import Bound, Combination, EndSet, combine_ends
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import Expansion, expand_values
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Step

@@ -9,7 +9,8 @@ import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import EntityNotFoundError
 from lodestar.engine.linking.full_text import FullTextLinker
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 

@@ -10,7 +10,8 @@ import neo4j
 import pytest
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.linking.full_text import FullTextLinker
-from lodestar.engine.neo4j.gateway import AsyncGateway, Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.values import Question

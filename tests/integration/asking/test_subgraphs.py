@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from lodestar.engine.errors import UnknownRelationError
 from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue
-from lodestar.engine.neo4j.gateway import AsyncGateway, Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
 from lodestar.engine.retrieval.subgraph.bounds import SubgraphBounds
 from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphQuery

@@ -14,14 +14,16 @@ from dataclasses import replace
 import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import Hold, hold_load_lock
 from lodestar.engine.neo4j.requests import Request
 from lodestar.engine.neo4j.templates import template
 
 HOLDER = """
 import sys, time
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import Hold, hold_load_lock
 
 connection = Connection(sys.argv[1], sys.argv[2], sys.stdin.readline().strip(), sys.argv[3])

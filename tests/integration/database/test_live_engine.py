@@ -13,7 +13,8 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.catalogue import read_edition
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import all_names, template
 
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load

@@ -9,7 +9,8 @@ from dataclasses import replace
 import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, QueryTimeoutError
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.requests import Request
 from lodestar.engine.neo4j.templates import parse
 

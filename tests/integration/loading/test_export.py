@@ -10,7 +10,8 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.errors import GraphError, InputError, StorageError, UsageError
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import template
 from lodestar.loaders.export.exporting import ExportReport, ExportRequest, export
 from lodestar.loaders.formats.freebase import FREEBASE

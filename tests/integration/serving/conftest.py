@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import httpx
 import neo4j
 import pytest
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.serving.running import ServerOptions
 from lodestar.engine.settings import Settings

@@ -17,7 +17,8 @@ import openai
 import pytest
 from lodestar import Engine
 from lodestar.engine.evidence.plain import answer_data, evidence_data
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.serving import guard
 from lodestar.engine.serving.batches import BatchLimits

@@ -10,7 +10,8 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import GraphError, UsageError
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import progress_bar
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.drawing import MakingOptions

@@ -12,7 +12,8 @@ import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import DatabaseUnavailableError, StorageError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import Progress
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.miner import MiningOptions

@@ -12,7 +12,8 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.mining import (
     AnswerPair,
     AnswerSteps,

@@ -10,7 +10,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import neo4j.exceptions
 import pytest
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, UsageError
-from lodestar.engine.neo4j.gateway import Connection, Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.requests import Request
 from lodestar.engine.show.browser import (
     BrowserView,

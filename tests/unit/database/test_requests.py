@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
-from lodestar.engine.neo4j.requests import MAX_REQUEST_CHARS, Request, in_requests
+from lodestar.engine.neo4j.requests import MAX_REQUEST_CHARS, in_requests
+from lodestar.engine.steps import requests_in
 from lodestar.engine.supervision.placing import place_questions
 
 
@@ -26,8 +29,8 @@ def test_the_long_names_of_many_questions_are_looked_up_in_several_requests() ->
     names = [f"{number:04}" + "x" * 19_996 for number in range(500)]
     questions = [GoldQuestion(name[:4], "?", (GoldAnswer(None, (name,)),), topic_names=("Peru",)) for name in names]
     group = next(place_questions(questions))
-    requests = [request for request in group if isinstance(request, Request)]
-    assert len(requests) == len(group)
+    assert isinstance(group, Sequence)
+    requests = requests_in(group)
     wanted = [[each["name"] for each in request.params["wanted"]] for request in requests]
     assert [name for some in wanted for name in some if name != "Peru"] == names
     assert max(sum(map(len, some)) for some in wanted) <= MAX_REQUEST_CHARS

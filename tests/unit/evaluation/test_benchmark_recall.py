@@ -52,7 +52,7 @@ def test_flat_and_reorganised_triples_are_read_within_the_same_number() -> None:
     peru, *others = (Entity(name, name) for name in ("peru", "lima", "quito", "cusco"))
     triples = [Triple(peru, f"r{number}", other) for number, other in enumerate(others)]
     items = tuple(Scored(triple, 1.0 - place / 10) for place, triple in enumerate(triples))
-    flat = Evidence(Question("Which?"), (Topic(peru, 1.0),), "triple", items)
+    flat = Evidence(Question("Which?"), (Topic(peru),), "triple", items)
     for num_triples in range(1, 5):
         read = chains_within(flat, num_triples)
         assert [each.value for each in read.items] == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -41,7 +42,7 @@ def named(name: str) -> Explanation:
 
 
 def test_the_page_shades_each_word_by_its_share_of_the_largest_weight() -> None:
-    shades = [
+    shades: list[tuple[Any, Any]] = [
         (word, float(share))
         for share, word in re.findall(r'<span style="--w:([\d.]+)">([^<]*)</span>', explanation_page(PERU))
     ]

@@ -90,7 +90,8 @@ def test_a_stage_is_charged_without_what_the_stages_in_it_took() -> None:
     def outer() -> Steps[int]:
         first = yield from one(request(1))
         left, right = yield from side_by_side(stage("left", summed(2, 1)), stage("right", summed(1)))
-        return first + left + right
+        total: int = first + left + right
+        return total
 
     (total, costs), sizes = run(with_costs(stage("outer", outer())))
     assert (total, sizes) == (1 + 4 + 1, [1, 3, 1])

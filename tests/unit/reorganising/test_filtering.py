@@ -288,7 +288,7 @@ class TestPart:
         assert Recipe.of(recipe.as_json()) == recipe
 
     def test_it_stands_last(self) -> None:
-        with pytest.raises(UsageError, match="fi also changes the answer: put it last"):
+        with pytest.raises(UsageError, match="fi changes the answer: put it last"):
             read_recipe("similarity + fi + path-pooling")
 
     def test_it_has_one_coarse_filter_and_no_other_fi_to_integrate(self) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from lodestar.engine.evidence.evidence import Cost
 from lodestar.engine.llm.prompts import ChatUsage
 from lodestar.engine.serving import telemetry
 from lodestar.engine.serving.telemetry import Metrics, Telemetry, stage_of
+from lodestar.engine.steps import Cost
 from lodestar.engine.values import Entity
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from lodestar.engine.errors import CheckpointError
-from lodestar.engine.neo4j.gateway import Connection
+from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.file_hash import file_sha256

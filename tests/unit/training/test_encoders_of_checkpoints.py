@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from lodestar.engine.errors import CheckpointError
-from lodestar.engine.neo4j.gateway import Connection
+from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.language.causal_lm import CausalLMError

@@ -12,7 +12,7 @@ import pytest
 import torch
 from lodestar.engine.errors import CheckpointError as EngineCheckpointError
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
-from lodestar.engine.neo4j.gateway import Connection
+from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.mined import MinedFileError
