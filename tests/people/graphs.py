@@ -481,7 +481,7 @@ def stage() -> Graph:
         g.value(play, "runs until", f"2025-{1 + i % 12:02}-{3 + i}")
         g.value(play, "ticket price from", 12 + 3 * ((i * 5) % 12))
         g.add(play, "has costumes by", g.one(makers))
-        g.add(play, "has music by", g.one(makers[3:] + ["Orla Finch"]))
+        g.add(play, "has music by", g.one([*makers[3:], "Orla Finch"]))
         g.value(play, "lasts minutes", 65 + 10 * ((i * 7) % 12))
         if i % 4 == 1:
             g.add(play, "is adapted from", novels[i // 4])

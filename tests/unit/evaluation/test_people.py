@@ -1,6 +1,7 @@
 """The graphs and questions of people: shape, and that every answerable question has an answer."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ def test_a_graph_has_the_size_and_the_questions_it_should_have(make, tmp_path):
     assert Counter(question.kind for question in asked) == {"one": 16, "two": 8, "form": 6, "none": 10}
     assert [q.text for q in asked if bool(q.answers) == (q.kind == "none")] == []
     command = write(graph, tmp_path)
-    assert sum(len(line) for line in open(command[1], encoding="utf-8")) < 100_000
+    assert sum(len(line) for line in Path(command[1]).read_text(encoding="utf-8").splitlines()) < 100_000
 
 
 def test_answers_are_worked_out_on_the_graph():
