@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from ...models.similarity import PEOPLE as PEOPLE_WEIGHTS
 from ...models.similarity import Weights
 from ..combinators import Then, TracedReorganiser
 from ..errors import UsageError
-from ..evidence.calibration import SIMILARITY, Calibration
+from ..evidence.calibration import PEOPLE, SIMILARITY, Calibration
 from ..evidence.evidence import Kind
 from ..reorganising.lacking import SayingWhy
 from ..reorganising.merging import Merging
@@ -91,12 +92,12 @@ class Similarity(Searching):
     meeting_bonus: float = option(0.672, "log-odds that a path gains which meets another topic's", least=0)
     shortlist: int = option(16, "candidates of a hop whose text is encoded whole", least=1, most=1_000)
     weights: Weights = field(
-        default_factory=Weights, metadata=described("what hops cost and are worth (docs/retrieval.md)")
+        default_factory=lambda: PEOPLE_WEIGHTS, metadata=described("what hops cost and are worth (docs/retrieval.md)")
     )
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the search."""
-        return self._search(graph, self.scorer(graph), SIMILARITY)
+        return self._search(graph, self.scorer(graph), PEOPLE if self.weights.phrases else SIMILARITY)
 
     def scorer(self, graph: GraphResources) -> SimilarityScorer:
         """Return the scorer over the graph's relations."""

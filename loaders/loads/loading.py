@@ -16,6 +16,7 @@ from ...engine.database.gateway import Gateway
 from ...engine.database.holding import Hold
 from ...engine.errors import GraphError, UsageError
 from ...engine.progress.phases import Progress, silent
+from ...engine.relations.kinds import refresh_kinds
 from ...engine.server.connecting import LOAD_TIMEOUT_S
 from ...engine.server.file_lock import locked
 from ...engine.settings import Settings
@@ -175,6 +176,8 @@ def load_embedded(
                 facts, lock = source.relation_facts(), old.lock if old else None
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock)
                 instance.start(progress=False)
+                with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway:
+                    refresh_kinds(gateway)
             else:
                 assert old
                 related = _write_online(old.gateway, old.lock, stage, manifest, source, plan, options, progress)
@@ -263,7 +266,9 @@ def _write_online(
     progress: Progress,
 ) -> int:
     writer = OnlineWriter(gateway, options.batch_size, progress)
-    return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces)
+    related = writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces)
+    refresh_kinds(gateway)
+    return related
 
 
 def _manifest(source: Source, sha256: str, plan: Plan, counts: Counts, options: LoadOptions, writer: str) -> Manifest:
