@@ -69,7 +69,9 @@ _CONTENT = frozenset(
     "they them his her their i we you me my our your as there here one some any all get gets got please tell name s".split()
 )
 """Words that say nothing of what is asked for."""
-_AUXILIARIES = frozenset("is are was were do does did has have had can could will would should must to in on for".split())
+_AUXILIARIES = frozenset(
+    "is are was were do does did has have had can could will would should must to in on for".split()
+)
 _ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
 
 

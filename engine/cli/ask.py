@@ -15,7 +15,10 @@ from .terminal import echo
 @question_options
 @click.option("--llm", is_flag=True, help="Let a language model answer from the evidence (see docs/llm.md).")
 @click.option(
-    "--forms", is_flag=True, help="Take how many, yes/no, most, more than, both, or, not apart (docs/forms.md)."
+    "--forms/--no-forms",
+    default=None,
+    help="Take how many, yes/no, most, more than, both, or, not apart always, or never (default: where that is sure; "
+    "docs/forms.md).",
 )
 @click.option("--paths", "max_paths", type=click.IntRange(0), default=3, show_default=True, help="Items to print.")
 @click.option("--browse", is_flag=True, help="Open the retrieved paths in Neo4j Browser.")
@@ -27,7 +30,7 @@ def command(
     file: str | None,
     topics: tuple[str, ...],
     llm: bool,
-    forms: bool,
+    forms: bool | None,
     max_paths: int,
     browse: bool,
     as_json: bool,
@@ -51,8 +54,8 @@ def command(
 
     questions = questions_from(texts, file, topics)
     settings, recipe = settings_and_recipe(flags, llm=llm)
-    if forms:
-        recipe = read_recipe(recipe, options={"forms": True})
+    if forms is not None:
+        recipe = read_recipe(recipe, options={"forms": forms})
     with Engine(settings, recipe=recipe) as engine:
         if len(questions) == 1:
             answers = engine.answered([engine.retrieve(questions[0])])

@@ -13,6 +13,7 @@ from typing import Any
 from ...models.forms.plan import Plan
 from ...models.forms.reading import read
 from ...models.forms.values import is_value
+from ...models.kinds import value_kind
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
@@ -59,17 +60,27 @@ class Forming:
     is its best one, of less probability than `least` none. It is as probable as by the part's own words, or as the best
     path of the whole question that begins with it: "people in Sales" names no relation, and that they have a salary
     tells which. Two more retrievals a batch at most, and one query for each question that is taken apart.
+
+    where_sure: a question whose parts lead to nothing, or are less likely than what is found for it as it stands, keeps
+    its plain evidence; so does how many where a number is found.
     """
 
     gives: Kind = "chain"
 
     def __init__(
-        self, retriever: Retriever, linker: Linker, stored_as: Mapping[str, str], *, least: float = LEAST_PROBABILITY
+        self,
+        retriever: Retriever,
+        linker: Linker,
+        stored_as: Mapping[str, str],
+        *,
+        least: float = LEAST_PROBABILITY,
+        where_sure: bool = False,
     ) -> None:
         self._retriever = retriever
         self._linker = linker
         self._stored_as = stored_as
         self._least = least
+        self._where_sure = where_sure
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return the evidence of each question, that of one of a form with what came of it."""
@@ -95,7 +106,8 @@ class Forming:
         texts = [(each, part.text) for each in others for part in each.plan.parts]
         linked = yield from self._linked([(each.linked, text) for each, text in texts])
         sides = [side for each in yes_no for side in _sides(each.linked)]
-        whole = [each for each in others if each.plan.words or len(each.plan.parts) > 1]
+        whole = [each for each in others if self._where_sure or each.plan.words or len(each.plan.parts) > 1]
+        whole += yes_no if self._where_sure else []
         found = yield from self._retriever.retrieve(
             [*plain, *linked, *sides, *(each.linked for each in whole)], max(top_k, PATHS)
         )
@@ -112,7 +124,13 @@ class Forming:
         combined = yield from self._combined(others)
         results = {id(each): _yes_or_no(each) for each in yes_no}
         results |= {id(each): self._result(each, result) for each, result in zip(others, combined, strict=True)}
-        return list(found[: len(plain)]), [self._evidence(each, results[id(each)]) for each in asked]
+        return list(found[: len(plain)]), [self._told(each, results[id(each)], top_k) for each in asked]
+
+    def _told(self, asked: _Asked, formed: Formed, top_k: int) -> Evidence[Any]:
+        """Return what came of the form, or the plain evidence where that is surer."""
+        if self._where_sure and asked.whole is not None and not _is_sure(asked, formed, self._least):
+            return asked.whole.cut_to(top_k)
+        return self._evidence(asked, formed)
 
     def _linked(self, texts: Sequence[tuple[LinkedQuestion, str]]) -> Steps[list[LinkedQuestion]]:
         """Link each part by its own words; where the asker gave ids, by those of them that it names, or else by all."""
@@ -301,6 +319,27 @@ class Forming:
             reason=asked.kind,
             form=formed,
         )
+
+
+AS_LIKELY = 0.6
+"""Of the plain answer's probability what a form's has to have to be taken. Our own choice."""
+
+
+def _is_sure(asked: _Asked, formed: Formed, least: float) -> bool:
+    """Return whether a form's result is to be taken rather than the plain answer."""
+    if formed.reason or (formed.probability is not None and formed.probability < least):
+        return False
+    whole = asked.whole
+    likely = whole.probability(0) if whole is not None and whole.items else None
+    if whole is None or likely is None or formed.probability is None or asked.plan.forms == ("yes or no",):
+        return True
+    if asked.plan.counted and len(asked.plan.forms) == 1 and _leads_to_number(whole.items[0].value):
+        return formed.probability > likely
+    return formed.probability >= AS_LIKELY * likely
+
+
+def _leads_to_number(chain: Chain) -> bool:
+    return bool(chain.answers) and all(value_kind(end.label) in ("number", "year") for end in chain.answers[:SAMPLED])
 
 
 def _probability(asked: _Asked, evidence: Evidence[Chain], item: Scored[Chain]) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from ...models.one_line import one_line
 from .. import recipes
@@ -28,6 +28,8 @@ MAX_TOP_K = 1_000
 MAX_SEED = 2**32 - 1
 EXAMPLE = "star.checkpoint=FOLDER"
 
+Forms = bool | Literal["auto"]
+
 _KINDS = {"linker": "full-text", "answerer": "extractive"}
 _OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "forms", "parts", "linker", "answerer")
 
@@ -37,7 +39,7 @@ class Recipe:
     """The stages of a pipeline: `stages` is the line, `parts` has the options of each name in it.
 
     `top_k` items are kept in the end. `seed` draws the sample of a run with a limit. `forms`: questions
-    of a form (how many, both, not, …) are taken apart (docs/forms.md). `own` has the parts that are not
+    of a form (how many, both, not, …) are taken apart (docs/forms.md), "auto": where that is sure. `own` has the parts that are not
     Lodestar's, by name. Raises `UsageError` for parts that do not fit together.
     """
 
@@ -49,7 +51,7 @@ class Recipe:
     description: str = ""
     top_k: int = 10
     seed: int = 0
-    forms: bool = False
+    forms: Forms = False
     own: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -77,7 +79,7 @@ class Recipe:
             self.check()
             retriever = joined(self.stages, self.parts, graph)
         if self.forms:
-            retriever = Forming(retriever, linker, graph.catalogue.stored_as)
+            retriever = Forming(retriever, linker, graph.catalogue.stored_as, where_sure=self.forms == "auto")
         return Pipeline(linker, retriever, answerer)
 
     def _answerer(self, graph: GraphResources) -> Answerer:
@@ -143,7 +145,7 @@ class Recipe:
             answerer=cast(AnswererPart, _of_kind(data.get("answerer", {}), "answerer", ANSWERERS, where)),
             top_k=_whole(data.get("top_k", 10), "top_k", where),
             seed=_seed(data.get("seed", 0), where),
-            forms=_yes(data.get("forms", False), "forms", where),
+            forms=_forms(data.get("forms", False), where),
             own=own,
         )
 
@@ -253,9 +255,11 @@ def _of_kind(options: Any, role: str, known: Mapping[str, str], where: str) -> P
     return filled(part_class(name, known=known), given, f"{where}: {role}")
 
 
-def _yes(value: Any, name: str, where: str) -> bool:
+def _forms(value: Any, where: str) -> Forms:
+    if value == "auto":
+        return "auto"
     if not isinstance(value, bool):
-        raise UsageError(f"{where}: expected true or false for {name}, found {value!r}")
+        raise UsageError(f"{where}: expected true, false or auto for forms, found {value!r}")
     return value
 
 
