@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .options import database_options, json_option, question_options, search_options, settings_and_recipe
-from .terminal import echo
+from .terminal import echo, printable
 
 
 @click.command()
@@ -65,9 +65,12 @@ def command(
         for answer, quote in zip(answers, quotes, strict=True):
             if as_json:
                 snippets = {"snippets": quote} if any(quote) else {}
-                echo(json.dumps(answer_data(answer) | snippets, ensure_ascii=False))
+                told = {"reading": reading} if (reading := engine.reading(answer.evidence)) else {}
+                echo(json.dumps(answer_data(answer) | told | snippets, ensure_ascii=False))
             else:
                 echo("\n".join(answer_lines(answer, max_paths, len(questions), quote)))
+                if reading := engine.reading(answer.evidence):
+                    echo(click.style(f"  {printable(reading)}", dim=True))
         if browse:
             from .browse import open_in_browser
 

@@ -26,6 +26,7 @@ VERBS = {
     "browse": ("browse", "Open retrieved paths in Neo4j Browser."),
     "db": ("setup.db", "Start, stop, show or reset a Neo4j of your own."),
     "demo": ("setup.demo", "Load a small world, ask fifteen questions, show the answers."),
+    "describe": ("graph.describe", "Say what relations mean, in the words that people ask in."),
     "doctor": ("setup.doctor", "Say what is there, what is missing, and what to do about it."),
     "entities": ("graph.entities", "Find the entities that a text mentions."),
     "eval": ("eval", "Ask every question of a set, and report figures with their intervals."),

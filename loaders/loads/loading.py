@@ -5,17 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ...engine.database.catalogue import GRAPH_VERSION, GraphState, LoadManifest, read_graph_state, read_loads
+from ...engine.database.catalogue import (
+    GRAPH_VERSION,
+    GraphState,
+    LoadManifest,
+    RelationInfo,
+    read_catalogue,
+    read_graph_state,
+    read_loads,
+)
 from ...engine.database.gateway import Gateway
 from ...engine.database.holding import Hold
 from ...engine.errors import GraphError, UsageError
 from ...engine.progress.phases import Progress, silent
+from ...engine.relations.describing import write_words
+from ...engine.relations.from_source import describe_from_source
 from ...engine.relations.kinds import refresh_kinds
 from ...engine.server.connecting import LOAD_TIMEOUT_S
 from ...engine.server.file_lock import locked
@@ -174,10 +184,11 @@ def load_embedded(
             manifest = _manifest(source, sha256, plan, counts, options, writer)
             if writer == "bulk":
                 facts, lock = source.relation_facts(), old.lock if old else None
+                said = _said(old.gateway) if old else ()
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock)
                 instance.start(progress=False)
                 with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway:
-                    refresh_kinds(gateway)
+                    _give_meaning(gateway, said)
             else:
                 assert old
                 related = _write_online(old.gateway, old.lock, stage, manifest, source, plan, options, progress)
@@ -266,9 +277,22 @@ def _write_online(
     progress: Progress,
 ) -> int:
     writer = OnlineWriter(gateway, options.batch_size, progress)
+    said = _said(gateway) if plan.replaces else ()
     related = writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces)
-    refresh_kinds(gateway)
+    _give_meaning(gateway, said)
     return related
+
+
+def _said(gateway: Gateway) -> tuple[RelationInfo, ...]:
+    """Return the relations that somebody said something of, which a graph in their place keeps."""
+    return tuple(r for r in gateway.fetch(read_catalogue()).relations if r.said_label or r.description or r.phrases)
+
+
+def _give_meaning(gateway: Gateway, said: Sequence[RelationInfo]) -> None:
+    """Bring in line what is known of what relations mean: kinds at their ends, words of the source, and what was said."""
+    write_words(gateway, said)
+    describe_from_source(gateway)
+    refresh_kinds(gateway)
 
 
 def _manifest(source: Source, sha256: str, plan: Plan, counts: Counts, options: LoadOptions, writer: str) -> Manifest:
