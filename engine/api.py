@@ -177,7 +177,8 @@ class Engine:
         return self._run(self._relation_steps(_question(text), top_k))
 
     def reading(self, evidence: Evidence[Item]) -> str:
-        """Return in one line how a question was read: the kind it wants, what its best path leads to, by which phrase."""
+        """Return in one line how a question was read: the kind it wants, what its best path leads to, by which
+        phrase."""
         from .relations.reading import reading_of
 
         if self._opened is None or not evidence.items:

@@ -7,13 +7,14 @@ formula and its constants are our own, no paper's:
     S(p) = cos(q', text(p))                              similarity of the question and the verbalised path
          + support · mean_l P(q', h_l)                   every hop needs words of the question that speak for it
          + type · cos(type(q'), reached(h_L))            the last hop reaches the kind of thing that is asked for
-         + kind · agreement(q', end(h_L))                … and what stands there is of that kind (`models.kinds`)
+         + kind · agreement(q', end(h_L))                … and what stands there is of that kind
          + cover · mean_t max_l σ((cos(t, h_l) − .6) / .07)   the words of the question that the path uses up
          + [L ≥ 2] · hop · ((L − 1) · ln(1 + T) − Σ_l ln(1 + n_l))
 
 q' is the question without its topic's mention; P(q', h) is the mean over the tokens of text(h) of the best cosine to a
 token of q' (late interaction); t are the tokens of the content words of q'. The last line makes lengths comparable:
-singling out one of the n_l ways on at each hop takes evidence, and a question of T tokens has room for more of it. A hop
+singling out one of the n_l ways on at each hop takes evidence, and a question of T tokens has room for more of it. A
+hop
 is read in the words of its relation or in one of the phrases by which people ask for it, whichever fits best. S can be
 compared between lengths and between topics. The constants were fitted on training questions (docs/retrieval.md).
 """
@@ -27,11 +28,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .kinds import agreement, wanted
 from .kept import Kept
 from .shortlist import others_below
 from .text_vectors import TextVectors
 from .verbalise import Hop, hop_phrases, reached_kind, reached_type, verbalise_hop, verbalise_path
+from .wording.kinds import agreement, wanted
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -64,9 +65,10 @@ _WORD = re.compile(r"[^\W_]+")
 _EDGE_WORDS = frozenset("the of a an in at on and to for s is was by with".split())
 _EMPTY_WORDS = frozenset("is was are were the did does do a an of type kind s name some has have had".split())
 _CONTENT = frozenset(
-    "a an the of in on at to for by with from and or is are was were be been being am do does did done has have had can could "
-    "will would shall should may might must who whom whose which what when where why how that this these those it its he she "
-    "they them his her their i we you me my our your as there here one some any all get gets got please tell name s".split()
+    "a an the of in on at to for by with from and or is are was were be been being am do does did done has have had "
+    "can could will would shall should may might must who whom whose which what when where why how that this these "
+    "those it its he she they them his her their i we you me my our your as there here one some any all get gets got "
+    "please tell name s".split()
 )
 """Words that say nothing of what is asked for."""
 _AUXILIARIES = frozenset(
@@ -180,7 +182,8 @@ def score(
 
 
 def asked_noun(question: str) -> str:
-    """Return what is asked for as `type_phrase` does, but of which or what the noun alone: "country" of "in what country
+    """Return what is asked for as `type_phrase` does, but of which or what the noun alone: "country" of "in what
+    country
     was it filmed"."""
     tokens = [m.group().lower() for m in _WORD.finditer(question)]
     at = next((at for at, token in enumerate(tokens) if token in ("which", "what")), None)
@@ -198,7 +201,8 @@ def asked_noun(question: str) -> str:
 
 
 def used_up(cosines: Floats) -> Floats:
-    """σ((cos − .6) / .07): whether a word is meant by another, of unit vectors' cosines of any shape. Fitted roughly."""
+    """σ((cos − .6) / .07): whether a word is meant by another, of unit vectors' cosines of any shape. Fitted
+    roughly."""
     used: Floats = (1 / (1 + np.exp(-(cosines - SAME_WORD) / 0.07))).astype(np.float32)
     return used
 

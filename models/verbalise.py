@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from .kinds import NO_KIND, EndKind
+from .wording.kinds import NO_KIND, EndKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,8 @@
 """Ask small graphs in people's words: right, wrong and abstained, and why the wrong ones are wrong.
 
 ``python -m benchmarks.accuracy.people_words --graphs dev`` loads each graph of ``tests/people`` into the server called
-``people`` (``LODESTAR_NAME``; whatever it holds is replaced) and asks its 40 questions, topics not given. Right: F1 of the
+``people`` (``LODESTAR_NAME``; whatever it holds is replaced) and asks its 40 questions, topics not given. Right: F1
+of the
 answers ≥ .8, for how many and yes or no the same answer, for what the graph cannot answer none. ``held-out`` are graphs
 that nothing was chosen by. Intervals: 95 %, bootstrap over questions.
 """
@@ -155,7 +156,8 @@ def print_cases(judged: Sequence[Judged]) -> None:
         chains = to_chains(j.answer.evidence).items
         path = str(chains[0].value.relation_path) if chains else ""
         names = ", ".join(entity.name for entity in j.answer.entities[:3])
-        print(f"{j.verdict[:5]:5} {j.graph[:4]} {j.asked.kind:4} {j.asked.text} → {names} [{path}] {j.confidence:.2f} {j.why}")
+        place = f"{j.verdict[:5]:5} {j.graph[:4]} {j.asked.kind:4}"
+        print(f"{place} {j.asked.text} → {names} [{path}] {j.confidence:.2f} {j.why}")
 
 
 def main() -> None:
@@ -176,7 +178,9 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 load_graph(graph, Path(folder), environ)
             if arguments.describe is not None:
-                subprocess.run([sys.executable, "-m", "lodestar", "describe", *arguments.describe], env=environ, check=True)
+                subprocess.run(
+                    [sys.executable, "-m", "lodestar", "describe", *arguments.describe], env=environ, check=True
+                )
             some, seconds = ask_graph(graph, arguments.recipe, arguments.set)
             judged += some
             times += seconds

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from ...models.kinds import NO_KIND, EndKind
+from ...models.wording.kinds import NO_KIND, EndKind
 from ..errors import GraphError
 from .requests import Request, Row
 from .templates import template
@@ -19,7 +19,8 @@ GRAPH_VERSION = 2
 """Of the graph model: labels, properties, constraints and indexes. Graphs of earlier versions can be read as well."""
 
 Edition = tuple[int, str | None, str | None, int, str | None]
-"""What differs after a load began, finished or was deleted, or relations were described: see ``read_edition.cypher``."""
+"""What differs after a load began, finished or was deleted, or relations were described: see
+``read_edition.cypher``."""
 
 Origin = Literal["user", "source", "llm", "lexicon"]
 """Who said it, in the order of trust."""

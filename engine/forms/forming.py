@@ -13,7 +13,7 @@ from typing import Any
 from ...models.forms.plan import Plan
 from ...models.forms.reading import read
 from ...models.forms.values import is_value
-from ...models.kinds import value_kind
+from ...models.wording.kinds import value_kind
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain

@@ -39,7 +39,8 @@ class Recipe:
     """The stages of a pipeline: `stages` is the line, `parts` has the options of each name in it.
 
     `top_k` items are kept in the end. `seed` draws the sample of a run with a limit. `forms`: questions
-    of a form (how many, both, not, …) are taken apart (docs/forms.md), "auto": where that is sure. `own` has the parts that are not
+    of a form (how many, both, not, …) are taken apart (docs/forms.md), "auto": where that is sure. `own` has the
+    parts that are not
     Lodestar's, by name. Raises `UsageError` for parts that do not fit together.
     """
 

@@ -31,11 +31,11 @@ MAX_WORDS = 9
 NEARER = 0.05
 """By how much a phrase's cosine to another relation may be more than to its own. Our own choice."""
 _SYSTEM = (
-    "You name relations of a knowledge graph in the words that ordinary people use when they ask. You reply with one JSON "
-    'object: {"tail": [short phrases that ask for what the arrow points at], "head": [short phrases that ask for where it '
-    'starts]}. Four phrases each, of two to six words, lower case, without names. For "book --author--> person" that is '
-    '{"tail": ["who wrote", "the writer of", "who is it by", "whose book is"], "head": ["what did they write", "books by", '
-    '"works of", "which books has written"]}.'
+    "You name relations of a knowledge graph in the words that ordinary people use when they ask. You reply with one "
+    'JSON object: {"tail": [short phrases that ask for what the arrow points at], "head": [short phrases that ask for '
+    'where it starts]}. Four phrases each, of two to six words, lower case, without names. For "book --author--> '
+    'person" that is {"tail": ["who wrote", "the writer of", "who is it by", "whose book is"], "head": ["what did they '
+    'write", "books by", "works of", "which books has written"]}.'
 )
 
 
@@ -51,7 +51,8 @@ def phrases_by_llm(
 ) -> tuple[dict[str, Words], Counter[str]]:
     """Return phrases for the relations that have none of a language model yet, and why others were left out.
 
-    Left out is what names an entity of the samples, has markup, is too long, or is nearer to another relation's words than
+    Left out is what names an entity of the samples, has markup, is too long, or is nearer to another relation's words
+    than
     to its own. The budget is the settings' (`llm_max_calls`, `llm_max_tokens`). Raises `LLMError` where no model is
     configured or nothing at all was answered.
     """
@@ -157,7 +158,8 @@ def _fit(
 def _of_their_own(
     found: Mapping[str, Words], catalogue: Catalogue, vectors: TextVectors, reasons: Counter[str]
 ) -> dict[str, Words]:
-    """Leave out the phrases that are nearer to another relation's label than to their own, or that two relations have."""
+    """Leave out the phrases that are nearer to another relation's label than to their own, or that two relations
+    have."""
     labels = [relation.shown_label for relation in catalogue.relations]
     place = {relation.name: at for at, relation in enumerate(catalogue.relations)}
     of_labels = vectors.stacked(labels, lasting=True)

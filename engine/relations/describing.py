@@ -55,7 +55,8 @@ class Described:
 
 
 def check_text(text: str, what: str = "phrase") -> str:
-    """Return a text on one line; raise `InputError` for one that is empty, too long, has markup or control characters."""
+    """Return a text on one line; raise `InputError` for one that is empty, too long, has markup or control
+    characters."""
     line = " ".join(text.split())
     if not line:
         raise InputError(f"expected a {what}, found an empty one")
@@ -71,67 +72,90 @@ def check_text(text: str, what: str = "phrase") -> str:
 def read_words(path: Path, catalogue: Catalogue) -> dict[str, Words]:
     """Return what a file says of relations: lines of a relation and phrases, parted by tabs.
 
-    ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. Empty lines and lines that
+    ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. Empty lines and lines
+    that
     begin with # are passed over. Raises `InputError` with file and line for what cannot be read.
     """
     said: list[tuple[str, Sequence[str]]] = []
+    total = 0
+    known = _Names(catalogue)
     for number, line in enumerate(read_text(path, "the phrases").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         name, *columns = line.split("\t")
+        total += len(columns)
         try:
             if not any(column.strip() for column in columns):
                 raise InputError("expected a relation, a tab and at least one phrase")
-            said.append((name.strip(), [check_text(column) for column in columns if column.strip()]))
-            relation_named(catalogue, name.strip())
+            if total > MAX_TOTAL:
+                raise InputError(f"expected at most {MAX_TOTAL:,} phrases together")
+            words_of(catalogue, [(name.strip(), columns)], known=known)
         except (InputError, UsageError) as error:
             raise InputError(f"{path}:{number}: {error}") from error
-        if sum(len(columns) for _, columns in said) > MAX_TOTAL:
-            raise InputError(f"{path}:{number}: expected at most {MAX_TOTAL:,} phrases together")
-    return words_of(catalogue, said)
+        said.append((name.strip(), [column for column in columns if column.strip()]))
+    return words_of(catalogue, said, known=known)
 
 
 def words_of(
-    catalogue: Catalogue, said: Iterable[tuple[str, Sequence[str]]], origin: Origin = "user"
+    catalogue: Catalogue,
+    said: Iterable[tuple[str, Sequence[str]]],
+    origin: Origin = "user",
+    *,
+    known: _Names | None = None,
 ) -> dict[str, Words]:
     """Return what is said of relations by name, from relations as they are written (``^name``) and their phrases.
 
     Raises `UsageError` for a relation that the graph does not have, `InputError` for a phrase that cannot be one.
     """
-    found: dict[str, Words] = {}
+    names = known or _Names(catalogue)
+    fields: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
     for written, texts in said:
-        relation, inverse = relation_named(catalogue, written)
-        words = found.get(relation.name, Words())
+        relation, inverse = names.find(written)
         for text in texts:
             key, equals, value = text.partition("=")
             if equals and key.strip() in _FIELDS:
-                words = replace(words, **{key.strip(): check_text(value, key.strip())})
-            else:
-                words = replace(words, phrases=(*words.phrases, Phrase(check_text(text), origin, inverse)))
-        found[relation.name] = words
-    return found
+                fields[relation.name][key.strip()] = check_text(value, key.strip())
+            elif text.strip():
+                phrases[relation.name].append(Phrase(check_text(text), origin, inverse))
+    return {name: Words(**fields[name], phrases=tuple(phrases[name])) for name in dict.fromkeys((*fields, *phrases))}
+
+
+class _Names:
+    """Finds relations by name and label."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.by_name = {relation.name: relation for relation in catalogue.relations}
+        self.by_label: defaultdict[str, list[RelationInfo]] = defaultdict(list)
+        for relation in catalogue.relations:
+            self.by_label[relation.shown_label.casefold()].append(relation)
+
+    def find(self, written: str) -> tuple[RelationInfo, bool]:
+        """Return a relation, and whether ``^`` stands before it."""
+        if written in self.by_name:
+            return self.by_name[written], False
+        name, inverse = written.removeprefix("^"), written.startswith("^")
+        if name in self.by_name:
+            return self.by_name[name], inverse
+        labelled = self.by_label.get(name.casefold(), [])
+        if len(labelled) == 1:
+            return labelled[0], inverse
+        near = difflib.get_close_matches(name, [*self.by_name, *self.by_label], n=3, cutoff=0.5)
+        hint = f"; nearest: {', '.join(near)}" if near else ""
+        raise UsageError(f"the graph has no relation {name[:80]!r}{hint}: `lodestar stats` lists them")
 
 
 def relation_named(catalogue: Catalogue, written: str) -> tuple[RelationInfo, bool]:
-    """Return a relation by its name or its label, and whether ``^`` stands before it; raise `UsageError` for another."""
-    by_name = {relation.name: relation for relation in catalogue.relations}
-    if written in by_name:
-        return by_name[written], False
-    name, inverse = written.removeprefix("^"), written.startswith("^")
-    if name in by_name:
-        return by_name[name], inverse
-    labelled = [relation for relation in catalogue.relations if name.casefold() == relation.shown_label.casefold()]
-    if len(labelled) == 1:
-        return labelled[0], inverse
-    near = difflib.get_close_matches(name, [*by_name, *(r.shown_label for r in catalogue.relations)], n=3, cutoff=0.5)
-    hint = f"; nearest: {', '.join(near)}" if near else ""
-    raise UsageError(f"the graph has no relation {name[:80]!r}{hint}: `lodestar stats` lists them")
+    """Return a relation by its name or its label, and whether ``^`` stands before it; raise `UsageError` for
+    another."""
+    return _Names(catalogue).find(written)
 
 
 def describe(
     gateway: Gateway, catalogue: Catalogue, words: Mapping[str, Words], left_out: Mapping[str, int] | None = None
 ) -> Described:
-    """Add what is said of relations to what the graph has of them; nothing else is changed. Saying it again does nothing."""
+    """Add what is said of relations to what the graph has of them; nothing else is changed. Saying it again does
+    nothing."""
     changed: list[RelationInfo] = []
     num_new = 0
     for relation in catalogue.relations:
@@ -185,7 +209,8 @@ def undo(gateway: Gateway, catalogue: Catalogue, names: Sequence[str] = (), orig
 
 
 def write_words(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
-    """Write what is said of these relations in place of what was; one of them that the graph has no more is left out."""
+    """Write what is said of these relations in place of what was; one of them that the graph has no more is left
+    out."""
     if not relations:
         return
     words = [

@@ -11,7 +11,8 @@ from .describing import MAX_PHRASES, Words, check_text, describe
 
 
 def describe_from_source(gateway: Gateway) -> None:
-    """Add the labels and comments of relations that the loaded triples have (rdfs:label, skos:altLabel, rdfs:comment)."""
+    """Add the labels and comments of relations that the loaded triples have (rdfs:label, skos:altLabel,
+    rdfs:comment)."""
     rows = gateway.fetch(Request(template("read_source_words"), {"per_relation": MAX_PHRASES // 2}, list))
     words: dict[str, Words] = {}
     for relation, name, aliases, comments in rows:

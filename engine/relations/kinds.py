@@ -1,6 +1,7 @@
 """Find what kinds of things stand at the ends of relations, from the graph alone, and keep it in the catalogue.
 
-One pass over a bounded sample of entities and literals, whatever the graph's size; relations that it does not meet often
+One pass over a bounded sample of entities and literals, whatever the graph's size; relations that it does not meet
+often
 enough are looked at one by one, so many at most.
 """
 
@@ -10,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...models.kinds import NO_KIND, EndKind, EndSample, end_kinds
+from ...models.wording.kinds import NO_KIND, EndKind, EndSample, end_kinds
 from ...models.wording.people import in_english
 from ..database.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue
 from ..database.gateway import Gateway

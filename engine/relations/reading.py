@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...models.kinds import UNKNOWN, agreement, wanted
 from ...models.text_vectors import TextVectors
 from ...models.verbalise import RelationWords, hop_phrases, reached_kind, verbalise_hop
+from ...models.wording.kinds import UNKNOWN, agreement, wanted
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
 from ..evidence.text import relation_words
@@ -17,7 +17,8 @@ from ..retrieval.scoring import masked_question
 
 
 def reading_of(evidence: Evidence[Item], words: Mapping[str, RelationWords], vectors: TextVectors) -> str:
-    """Return one line, "wants a date: hired_on leads to dates; read as “when did … join”"; empty where nothing is told."""
+    """Return one line, "wants a date: hired_on leads to dates; read as “when did … join”"; empty where nothing is
+    told."""
     chains = [item.value for item in evidence.items if isinstance(item.value, Chain)]
     if not chains or not all(step.step.relation in words for step in chains[0].steps):
         return ""

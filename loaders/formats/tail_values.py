@@ -20,7 +20,8 @@ FORMS = (
     r"[^ @/]+@[^ @/]+\.[^ @/]+|(?i:https?://|www\.)[^ ]+",
     r"(?s:.*[^ ] +[^ ].*)",
 )
-"""Patterns of RE2 and of Python's: numbers, dates and times, yes and no, e-mail and web addresses, text of several words."""
+"""Patterns of RE2 and of Python's: numbers, dates and times, yes and no, e-mail and web addresses, text of several
+words."""
 ANY = r"(?s:.*)"
 
 

@@ -289,7 +289,8 @@ def _said(gateway: Gateway) -> tuple[RelationInfo, ...]:
 
 
 def _give_meaning(gateway: Gateway, said: Sequence[RelationInfo]) -> None:
-    """Bring in line what is known of what relations mean: kinds at their ends, words of the source, and what was said."""
+    """Bring in line what is known of what relations mean: kinds at their ends, words of the source, and what was
+    said."""
     write_words(gateway, said)
     describe_from_source(gateway)
     refresh_kinds(gateway)

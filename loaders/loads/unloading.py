@@ -12,6 +12,7 @@ from ...engine.database.requests import Request, Row, in_requests
 from ...engine.database.templates import template
 from ...engine.errors import GraphError
 from ...engine.progress.phases import Progress, silent
+from ...engine.relations.kinds import refresh_kinds
 from ..writing.manifest import labels_of, request
 from ..writing.online_writer import BATCH_SIZE
 from ..writing.relation_counts import refresh_counts
@@ -57,6 +58,7 @@ def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progre
         progress("deleting", 3, 4)
         gateway.execute(request("refresh_signatures", {"LABEL": of_entities}, **known, batch_size=batch_size))
         gateway.fetch(request("delete_unused_relations"))
+        refresh_kinds(gateway)
         if mark:
             gateway.execute(request("unmark_load", {"LABEL": mark}, batch_size=batch_size))
         lock.check()

@@ -30,7 +30,8 @@ def lexicon_phrases(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 @cache
 def in_english(label: str) -> str:
-    """Return what a label of another language means, word by word; empty for one that is not wholly known or is English.
+    """Return what a label of another language means, word by word; empty for one that is not wholly known or is
+    English.
 
     A noun that another follows by "of" stays in its place: "fecha de nacimiento" is "date of birth".
     """

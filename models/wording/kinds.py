@@ -1,7 +1,9 @@
 """Tell what kind of thing stands at each end of a relation, and what kind a question asks for. Rules, no training.
 
-Kinds of values are told by parsing them; kinds of entities by the words of the relations that meet at them, by the types
-that a source gave, and by the shape of names. A question's kind comes from its words. Our own, no paper's; the words are in
+Kinds of values are told by parsing them; kinds of entities by the words of the relations that meet at them, by the
+types
+that a source gave, and by the shape of names. A question's kind comes from its words. Our own, no paper's; the words
+are in
 ``wording/kinds.toml``.
 """
 
@@ -10,13 +12,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
-from . import wording
-from .wording.forms import singular
+from .. import wording
+from .forms import PREPOSITIONS, singular
 
 VALUE_KINDS = ("date", "year", "number", "amount", "email", "url", "phone", "yes or no")
 ENTITY_KINDS = ("person", "place", "organisation", "work", "event", "product", "animal", "language")
@@ -24,8 +27,9 @@ UNKNOWN = "unknown"
 SHARE = 0.8
 """Of the values of an end those that have to parse as a kind. Our own choice."""
 
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec january february march april june july august september october november december"
-_MONTH = "|".join(_MONTHS.split())
+_MONTH = (
+    "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sep(tember)?|oct(ober)?|nov(ember)?|dec(ember)?"
+)
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.I))
     for kind, pattern in (
@@ -33,14 +37,16 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("url", r"(https?://|www\.)\S+"),
         ("date", r"-?\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?"),
         ("date", r"\d{1,2}[./]\d{1,2}[./]\d{2,4}"),
-        ("date", rf"(\d{{1,2}}\.? (of )?({_MONTH})\.?,? \d{{4}}|({_MONTH})\.? \d{{1,2}}(st|nd|rd|th)?,? \d{{4}}|({_MONTH})\.?,? \d{{4}})"),
+        ("date", rf"\d{{1,2}}\.? (of )?({_MONTH})\.?,? \d{{4}}"),
+        ("date", rf"({_MONTH})\.? (\d{{1,2}}(st|nd|rd|th)?,? )?\d{{4}}"),
         ("year", r"1[0-9]\d\d|20\d\d"),
-        ("amount", r"[€$£¥] ?\d[\d.,]*( ?(k|m|bn|million|billion))?|\d[\d.,]* ?(€|\$|£|eur|usd|gbp|euros?|dollars?|pounds?)"),
+        ("amount", r"[€$£¥] ?\d[\d.,]*( ?(k|m|bn|million|billion))?"),
+        ("amount", r"\d[\d.,]* ?(€|\$|£|eur|usd|gbp|euros?|dollars?|pounds?)"),
         ("number", r"[+-]?\d+([.,]\d+)*([eE][+-]?\d+)?( ?(%|[a-zµ°²³/]{1,6}))?"),
         ("phone", r"(\+?\d|\(\d)[\d ()/.-]{5,}\d"),
         ("yes or no", r"true|false|yes|no"),
     )
-)  # fmt: skip
+)
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
@@ -77,7 +83,8 @@ def noun_kind(words: str) -> str:
 class EndKind:
     """What stands at one end of a relation.
 
-    kind: one of `VALUE_KINDS`, `ENTITY_KINDS`, ``text`` or `UNKNOWN`. share: of what was looked at, that which is of it.
+    kind: one of `VALUE_KINDS`, `ENTITY_KINDS`, ``text`` or `UNKNOWN`. share: of what was looked at, that which is of
+    it.
     words: what such things are called, by the relations that lead to them and by words that their names share.
     """
 
@@ -135,7 +142,8 @@ def end_kinds(
     """Return the kind of each end. Keys: catalogue number n for the head's end of a relation, -n for the tail's.
 
     labels: words of each relation by number; types: the words of the type that a source gave an end, by key.
-    An entity's kind has its evidence from the end's own type and words, from its names, and from what else its things are.
+    An entity's kind has its evidence from the end's own type and words, from its names, and from what else its things
+    are.
     """
     values = {end: value_end(sample, labels[abs(end)] if end < 0 else "") for end, sample in samples.items()}
     own = {end: _own_evidence(end, samples[end], labels, types) for end, kind in values.items() if kind is None}
@@ -167,14 +175,14 @@ def _own_evidence(end: int, sample: EndSample, labels: Mapping[int, str], types:
     label = labels[abs(end)].lower()
     words = [word.lower() for word in _WORD.findall(label)]
     if end < 0:
-        if kind := noun_kind(label):
+        if words[-1:] and words[-1] not in PREPOSITIONS and (kind := noun_kind(label)):
             votes[kind] += 1  # type: ignore[assignment]
         elif words[-1:] == ["by"]:
             votes["person"] += 0.4  # type: ignore[assignment]
         elif words[-1:] == ["in"]:
             votes["place"] += 0.4  # type: ignore[assignment]
     else:
-        for word in dict.fromkeys((*words, *("-".join(pair) for pair in zip(words, words[1:], strict=False)))):
+        for word in dict.fromkeys((*words, *("-".join(pair) for pair in pairwise(words)))):
             if kind := tells.get(word, ""):
                 votes[kind] += 0.6  # type: ignore[assignment]
     shapes = Counter(_shape(name, affixes) for name in sample.names)
@@ -223,23 +231,31 @@ def _called(
 
 # What a question asks for
 
+_DATE_WORDS = r"\b(what|which) (date|day|month)\b|\bwhat time\b|^(since |until |till |by |from )?when\b|\bbirthday\b"
+_MEASURES = "long|tall|heavy|high|far|big|large|small|fast|slow|wide|deep|hot|cold|warm|strong|thick|loud"
 _RULES: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
-    (re.compile(pattern, re.I), kinds, said)
+    (re.compile(pattern, re.I), tuple(kinds.split()), said)
     for pattern, kinds, said in (
-        (r"\be-?mails?\b|\bmail address", ("email",), "an e-mail address"),
-        (r"\b(web ?(site|page|address)s?|home ?page|url)\b", ("url",), "a web address"),
-        (r"\b(tele)?phone\b|\bnumber\b.*\b(call|dial|ring|reach)\b|\bfax\b", ("phone",), "a phone number"),
-        (r"\bhow (do|can|could|should) (i|we|you) (contact|reach|get in touch)", ("email", "phone", "url"), "a way to write or call"),
-        (r"\b(what|which) (year|decade)\b", ("year", "date"), "a year"),
-        (r"\b(what|which) (date|day|month)\b|\bwhat time\b|^(since |until |till |by |from )?when\b|\bbirthday\b|\bwhen (was|were|is|are|did|does|do|will|has|had)\b", ("date", "year"), "a date"),
-        (r"\bhow (old|recent|new|young)\b", ("date", "year", "number"), "a date"),
-        (r"\bhow (long|tall|heavy|high|far|big|large|small|fast|slow|wide|deep|hot|cold|warm|strong|thick|loud)\b", ("number",), "a number"),
-        (r"\bhow (much|expensive|cheap)\b|\b(what|which) .*\b(cost|price|salary|budget|fee)\b", ("amount", "number"), "an amount"),
-        (r"\bhow many\b", ("number",), "a number"),
-        (r"\b(who|whom|whose)\b", ("person", "organisation"), "a person"),
-        (r"\bwhere\b", ("place", "organisation"), "a place"),
+        (r"\be-?mails?\b|\bmail address", "email", "an e-mail address"),
+        (r"\b(web ?(site|page|address)s?|home ?page|url)\b", "url", "a web address"),
+        (r"\b(tele)?phone\b|\bnumber\b.*\b(call|dial|ring|reach)\b|\bfax\b", "phone", "a phone number"),
+        (r"\bhow (do|can|could|should) (i|we|you) (contact|reach)\b", "email phone url", "a way to write or call"),
+        (r"\b(what|which) (year|decade)\b", "year date", "a year"),
+        (rf"{_DATE_WORDS}|\bwhen (was|were|is|are|did|does|do|will|has|had)\b", "date year", "a date"),
+        (r"\bhow (old|recent|new|young)\b", "date year number", "a date"),
+        (rf"\bhow ({_MEASURES})\b", "number", "a number"),
+        (
+            r"\bhow (much|expensive|cheap)\b|\b(what|which) .*\b(cost|price|salary|budget|fee)\b",
+            "amount number",
+            "an amount",
+        ),
+        (r"\bhow many\b", "number", "a number"),
+        (r"\b(who|whom|whose)\b", "person organisation", "a person"),
+        (r"\bwhere\b", "place organisation", "a place"),
     )
-)  # fmt: skip
+)
+_FIRST = 6
+"""The rules that hold wherever their words stand; of the others that whose words stand first."""
 _NOUN = re.compile(r"\b(?:what|which)(?:'s| is| are| was| were)?(?: the| a| an)?((?: [\w-]+){1,3})", re.I)
 _NOT_NOUNS = frozenset("is are was were the a an of does do did has have had kind sort type in on for to".split())
 
@@ -256,7 +272,7 @@ class Wanted:
 @cache
 def wanted(question: str) -> Wanted:
     """Return what kind of thing a question asks for, by the first rule that fits: its question word, or its noun."""
-    for pattern, kinds, said in _RULES[:6]:
+    for pattern, kinds, said in _RULES[:_FIRST]:
         if pattern.search(question):
             return Wanted(kinds, said)
     if not re.match(r"\W*(who|whom|whose|where|how)\b", question, re.I) and (found := _NOUN.search(question)):
@@ -266,7 +282,7 @@ def wanted(question: str) -> Wanted:
                 return Wanted(_alike(kind), f"{'an' if word[:1] in 'aeiou' else 'a'} {word}")
     fits = [
         (found.start(), at)
-        for at, (pattern, *_) in enumerate(_RULES[6:], start=6)
+        for at, (pattern, *_) in enumerate(_RULES[_FIRST:], start=_FIRST)
         if (found := pattern.search(question))
     ]
     return Wanted(*_RULES[min(fits)[1]][1:]) if fits else Wanted()
@@ -274,10 +290,9 @@ def wanted(question: str) -> Wanted:
 
 def _alike(kind: str) -> tuple[str, ...]:
     """Return kinds that go for one another: a city hosts what is an organisation to others."""
-    return {
-        "date": ("date", "year"), "year": ("year", "date"), "amount": ("amount", "number"), "number": ("number", "amount"),
-        "place": ("place", "organisation"), "organisation": ("organisation", "place"),
-    }.get(kind, (kind,))  # fmt: skip
+    pairs = {"date": "year", "amount": "number", "place": "organisation"}
+    other = pairs.get(kind) or {two: one for one, two in pairs.items()}.get(kind)
+    return (kind, other) if other else (kind,)
 
 
 def agreement(asked: Wanted, end: EndKind) -> float:
