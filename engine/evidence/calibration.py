@@ -48,11 +48,9 @@ SIMILARITY = Calibration("similarity", 3.36, -3.04)
 without an answer (``benchmarks.accuracy.calibration``, docs/retrieval.md)."""
 
 
-PEOPLE = Calibration("similarity", 2.3, -4.3)
-"""Of `models.similarity` with phrases, kinds and coverage, fitted on training questions of FB15k-237 and MetaQA and
-on the
-development graphs of ``tests/people``, each of the three with the same weight, three questions in ten of them without
-their
+PEOPLE = Calibration("similarity", 2.3, -4.36)
+"""Of `models.similarity` with phrases, kinds and coverage, fitted on training questions of FB15k-237 and MetaQA and on
+the development graphs of ``tests/people``, each of the three with the same weight, about a third of them without their
 answers (docs/retrieval.md)."""
 
 LEAST_PROBABILITY = 0.2

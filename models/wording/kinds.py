@@ -171,12 +171,12 @@ def _own_evidence(end: int, sample: EndSample, labels: Mapping[int, str], types:
     _, tells, affixes = _tables()
     votes: Counter[str] = Counter()
     if kind := noun_kind(types.get(end, "")):
-        votes[kind] += 2  # type: ignore[assignment]
+        votes[kind] += 2
     label = labels[abs(end)].lower()
     words = [word.lower() for word in _WORD.findall(label)]
     if end < 0:
         if words[-1:] and words[-1] not in PREPOSITIONS and (kind := noun_kind(label)):
-            votes[kind] += 1  # type: ignore[assignment]
+            votes[kind] += 1
         elif words[-1:] == ["by"]:
             votes["person"] += 0.4  # type: ignore[assignment]
         elif words[-1:] == ["in"]:
