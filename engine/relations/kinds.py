@@ -64,7 +64,7 @@ def find_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
     samples = {
         end: EndSample(tuple(each.names), each.num_values, each.others) for end, each in ends.items() if each.names
     }
-    own = {r.number: r.label.rpartition(LABEL_SEPARATOR)[2] for r in relations}
+    own = {r.number: r.label.rpartition(LABEL_SEPARATOR)[2].replace("_", " ") for r in relations}
     labels = {number: in_english(label) or label for number, label in own.items()}
     types = {r.number: type_words(r.domain) for r in relations} | {-r.number: type_words(r.range) for r in relations}
     found = end_kinds({end: each for end, each in samples.items() if abs(end) in labels}, labels, types)

@@ -24,7 +24,7 @@ def phrases_of(relation: RelationInfo) -> tuple[Phrase, ...]:
     """Return all phrases of a relation, the best trusted first: its label as the user said it, what is stored with it,
     and what the lexicon has for its label."""
     said = [Phrase(relation.said_label)] if relation.said_label else []
-    forward, inverse = lexicon_phrases(relation.shown_label.rpartition(LABEL_SEPARATOR)[2])
+    forward, inverse = lexicon_phrases(relation.shown_label.rpartition(LABEL_SEPARATOR)[2].replace("_", " "))
     found = (
         *said,
         *relation.phrases,
