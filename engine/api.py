@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from .errors import EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
@@ -16,7 +17,7 @@ from .evidence.evidence import Evidence, Item
 from .evidence.quotes import Quotes, quoted
 from .extras import naming_extras
 from .linking.topics import decided
-from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_edition, whole_state
+from .neo4j.catalogue import ORIGINS, Edition, Origin, RelationInfo, read_catalogue, read_edition, whole_state
 from .neo4j.connection import Connection
 from .neo4j.instance import connection_of
 from .pipeline import Pipeline
@@ -32,6 +33,7 @@ from .values import Question, Scored, Topic
 if TYPE_CHECKING:
     from ..models.text.encoders import SentenceEncoder
     from .neo4j.gateway import AsyncGateway, Gateway
+    from .relations.describing import Described
     from .show.explanation import Explanation
     from .show.growth import Growth
 
@@ -186,6 +188,64 @@ class Engine:
     def relations(self, text: str, *, top_k: int = 10) -> list[Scored[RelationInfo]]:
         """Return the relations nearest to a text by cosine."""
         return self._run(self._relation_steps(_question(text), top_k))
+
+    def reading(self, evidence: Evidence[Item]) -> str:
+        """Return in one line how a question was read: the kind it wants, what its best path leads to, by which
+        phrase."""
+        from .relations.reading import reading_of
+
+        if self._opened is None or not evidence.items:
+            return ""
+        return reading_of(evidence, self._opened.graph.words, self.resources.vectors)
+
+    # What relations mean
+
+    def described(self, relation: str | None = None) -> list[RelationInfo]:
+        """Return the relations of the graph, or one by its name or label, with what is known of their meaning."""
+        from .relations.describing import relation_named
+
+        catalogue = self.gateway().fetch(read_catalogue())
+        return [relation_named(catalogue, relation)[0]] if relation else list(catalogue.relations)
+
+    def describe(self, words: Mapping[str, Sequence[str]]) -> Described:
+        """Say by which phrases people ask for relations: ``{"owned_by": ["who looks after"], "^owned_by": […]}``.
+
+        ``^name`` has phrases for the heads; ``label=…`` and ``description=…`` among them are that. They are kept in the
+        graph and used by the next question. Raises `UsageError` for a relation that is not there, `InputError` for a
+        phrase that cannot be one.
+        """
+        from .relations.describing import describe, words_of
+
+        catalogue = self.gateway().fetch(read_catalogue())
+        return describe(self.gateway(), catalogue, words_of(catalogue, words.items()))
+
+    def describe_file(self, path: str | Path) -> Described:
+        """Say it by a file: lines of a relation and phrases, parted by tabs; see `relations.describing.read_words`."""
+        from .relations.describing import describe, read_words
+
+        catalogue = self.gateway().fetch(read_catalogue())
+        return describe(self.gateway(), catalogue, read_words(Path(path), catalogue))
+
+    def describe_by_llm(
+        self, *, max_calls: int | None = None, say: Callable[[str], None] = lambda _line: None
+    ) -> Described:
+        """Have the language model of the settings say it, once for each relation; see `relations.by_llm`."""
+        from .relations.by_llm import phrases_by_llm
+        from .relations.describing import describe
+
+        settings = self.settings if max_calls is None else replace(self.settings, llm_max_calls=max_calls)
+        catalogue = self.gateway().fetch(read_catalogue())
+        words, left_out = phrases_by_llm(self.gateway(), catalogue, settings, self.resources.vectors, say=say)
+        return describe(self.gateway(), catalogue, words, left_out)
+
+    def undescribe(self, relations: Sequence[str] = (), *, origin: str | None = None) -> Described:
+        """Take back what was said of relations, or of all: by user and language model, or by one of them."""
+        from .relations.describing import undo
+
+        if origin not in (None, *ORIGINS[:-1]):
+            raise UsageError(f"expected one of {', '.join(ORIGINS[:-1])} for origin, found {origin!r}")
+        catalogue = self.gateway().fetch(read_catalogue())
+        return undo(self.gateway(), catalogue, relations, cast("Origin | None", origin))
 
     # The same with asyncio
 

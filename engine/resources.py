@@ -263,7 +263,7 @@ class GraphResources:
         from .indexes.entity_index import open_entity_index  # FAISS is slow to import
 
         index = open_entity_index(folder, self.shared.encoder)
-        if index is not None and self.edition not in (None, index.meta.edition):
+        if index is not None and self.edition is not None and self.edition[:4] != index.meta.edition[:4]:
             _log.warning(
                 "the graph has changed since its entity index was made: new entities are found by their words alone; "
                 "`lodestar index entities` adds it"

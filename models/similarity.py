@@ -7,13 +7,16 @@ formula and its constants are our own, no paper's:
     S(p) = cos(q', text(p))                              similarity of the question and the verbalised path
          + support · mean_l P(q', h_l)                   every hop needs words of the question that speak for it
          + type · cos(type(q'), reached(h_L))            the last hop reaches the kind of thing that is asked for
+         + kind · agreement(q', end(h_L))                … and what stands there is of that kind
+         + cover · mean_t max_l σ((cos(t, h_l) − .6) / .07)   the words of the question that the path uses up
          + [L ≥ 2] · hop · ((L − 1) · ln(1 + T) − Σ_l ln(1 + n_l))
 
 q' is the question without its topic's mention; P(q', h) is the mean over the tokens of text(h) of the best cosine to a
-token of q' (late interaction). The last line makes lengths comparable: singling out one of the n_l ways on at each hop
-takes evidence, and a question of T tokens has room for more of it. S can be compared between lengths and between
-topics. The constants were fitted once on training questions of FB15k-237, MetaQA and PathQuestion together
-(docs/retrieval.md).
+token of q' (late interaction); t are the tokens of the content words of q'. The last line makes lengths comparable:
+singling out one of the n_l ways on at each hop takes evidence, and a question of T tokens has room for more of it. A
+hop
+is read in the words of its relation or in one of the phrases by which people ask for it, whichever fits best. S can be
+compared between lengths and between topics. The constants were fitted on training questions (docs/retrieval.md).
 """
 
 from __future__ import annotations
@@ -24,9 +27,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from cachetools import LRUCache
 
 from .text.vectors import TextVectors
-from .text.verbalise import Hop, reached_type, verbalise_hop, verbalise_path
+from .text.verbalise import Hop, hop_phrases, reached_kind, reached_type, verbalise_hop, verbalise_path
+from .wording.kinds import agreement, wanted
 from .words import EDGE_WORDS, EMPTY_WORDS
 
 GAP = 1e-3
@@ -44,6 +49,9 @@ def others_below(scores: npt.NDArray[np.float32], rows: npt.NDArray[np.int64]) -
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
+SAME_WORD = 0.6
+"""Cosine of two tokens from which on one is more likely than not to mean the other."""
+MAX_HOPS_KEPT = 20_000
 UNKNOWN_TYPE = 0.25
 """Type evidence of a hop that does not tell what it reaches: about the mean of those that do."""
 
@@ -55,9 +63,27 @@ class Weights:
     support: float = 0.5
     type: float = 0.4
     hop: float = 0.14
+    kind: float = 0.0
+    cover: float = 0.0
+    phrases: bool = False
+    """Whether a hop may be read in phrases that people ask for it by."""
+
+
+PEOPLE = Weights(support=0.7, type=0.75, hop=0.22, kind=0.36, cover=0.86, phrases=True)
+"""The constants with phrases, kinds and coverage, fitted together (docs/retrieval.md)."""
 
 
 _WORD = re.compile(r"[^\W_]+")
+_CONTENT = frozenset(
+    "a an the of in on at to for by with from and or is are was were be been being am do does did done has have had "
+    "can could will would shall should may might must who whom whose which what when where why how that this these "
+    "those it its he she they them his her their i we you me my our your as there here one some any all get gets got "
+    "please tell name s".split()
+)
+"""Words that do not say what is asked for."""
+_AUXILIARIES = frozenset(
+    "is are was were do does did has have had can could will would should must to in on for".split()
+)
 _ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
 
 
@@ -98,6 +124,12 @@ def type_phrase(question: str) -> str:
     return " ".join([t for t in tokens if t not in EMPTY_WORDS][:2]) or "thing"
 
 
+def content(question: str) -> str:
+    """Return the words of a question that say what is asked for; the question itself where it has none."""
+    kept = [m.group() for m in _WORD.finditer(question) if m.group().lower() not in _CONTENT]
+    return " ".join(kept) or question
+
+
 def support(hop_tokens: Floats, hop_starts: Ints, question_tokens: Floats) -> Floats:
     """P(q', h) for each of D hops.
 
@@ -132,11 +164,14 @@ def score(
     log_branching: Floats,
     num_tokens: int,
     weights: Weights,
+    hop_kind: Floats | None = None,
+    hop_cover: Floats | None = None,
 ) -> Floats:
     """S for each path, from its cosine.
 
     cosine, log_branching: (num_paths,), the latter Σ_l ln(1 + n_l); paths: (num_paths, max_hops), −1 after a path's
-    end; hop_support, hop_type: (D,); num_tokens: T. Returns (num_paths,).
+    end; hop_support, hop_type, hop_kind: (D,); num_tokens: T; hop_cover: (D, num_content), the best cosine of each
+    content token of the question to a token of the hop, squashed. Returns (num_paths,).
     """
     there = paths >= 0
     length = there.sum(axis=1)
@@ -149,7 +184,45 @@ def score(
         + weights.type * hop_type[last]
         + weights.hop * np.where(length > 1, room, 0.0)
     ).astype(np.float32)
+    if hop_kind is not None and weights.kind:
+        scores += np.float32(weights.kind) * hop_kind[last]
+    if hop_cover is not None and weights.cover:
+        scores += np.float32(weights.cover) * coverage(hop_cover, paths)
     return scores
+
+
+def asked_noun(question: str) -> str:
+    """Return what is asked for as `type_phrase` does, but of which or what the noun alone: "country" of "in what
+    country
+    was it filmed"."""
+    tokens = [m.group().lower() for m in _WORD.finditer(question)]
+    at = next((at for at, token in enumerate(tokens) if token in ("which", "what")), None)
+    if at is None or any(token in _ASKED_FOR for token in tokens[:at]):
+        return type_phrase(question)
+    noun: list[str] = []
+    for token in tokens[at + 1 :]:
+        if token in _AUXILIARIES and not noun:
+            return type_phrase(question)
+        if token in _AUXILIARIES or len(noun) == 2:
+            break
+        if token not in EMPTY_WORDS:
+            noun.append(token)
+    return " ".join(noun) or type_phrase(question)
+
+
+def used_up(cosines: Floats) -> Floats:
+    """σ((cos − .6) / .07): whether a word is meant by another, of unit vectors' cosines of any shape. Fitted
+    roughly."""
+    used: Floats = (1 / (1 + np.exp(-(cosines - SAME_WORD) / 0.07))).astype(np.float32)
+    return used
+
+
+def coverage(hop_cover: Floats, paths: Ints) -> Floats:
+    """mean_t max_l of `used_up` of each path; hop_cover: (D, num_content); paths: (num_paths, max_hops), −1 after a
+    path's end. Returns (num_paths,)."""
+    best = np.where((paths >= 0)[:, :, None], hop_cover[paths], np.float32(0.0)).max(axis=1)
+    covered: Floats = best.mean(axis=1).astype(np.float32)
+    return covered
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +242,7 @@ class PathSimilarity:
         self.vectors = vectors
         self.weights = weights or Weights()
         self.shortlist = shortlist
+        self._texts: LRUCache[Hop, tuple[tuple[str, ...], Floats]] = LRUCache(MAX_HOPS_KEPT)
 
     def scores(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[tuple[Floats, Floats]]:
         """Return for each question stop and extend of its paths, those of its topics one after the other.
@@ -177,7 +251,7 @@ class PathSimilarity:
         extend: S with the composed cosine. Deterministic.
         """
         self._encode_ahead(questions)
-        prepared = [[_Prepared.of(paths, self.vectors) for paths in question if paths.hops] for question in questions]
+        prepared = [[_Prepared.of(paths, self) for paths in question if paths.hops] for question in questions]
         composed = [_stack_parts([part.composed(self.vectors, self.weights) for part in parts]) for parts in prepared]
         best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in composed]
         hops = [[path for part in parts for path in part.paths.hops] for parts in prepared]
@@ -189,13 +263,63 @@ class PathSimilarity:
         ]
 
     def _encode_ahead(self, questions: Sequence[Sequence[PathsOfTopic]]) -> None:
-        """Encode whatever was not met before, in two batches."""
+        """Encode whatever was not met before, in few batches."""
         masked = {paths.masked for question in questions for paths in question}
         hops = {hop for question in questions for paths in question for path in paths.hops for hop in path}
         self.vectors.encode_tokens(sorted(map(verbalise_hop, hops)), lasting=True)
-        self.vectors.encode(sorted(filter(None, map(reached_type, hops))), lasting=True)
-        self.vectors.encode_tokens(sorted(masked))
-        self.vectors.encode(sorted(map(type_phrase, masked)))
+        kinds = {text for hop in hops for text in self._reached(hop)}
+        self.vectors.encode(sorted(kinds), lasting=True)
+        texts = masked | {content(text) for text in masked} if self.weights.cover else masked
+        self.vectors.encode_tokens(sorted(texts))
+        self.vectors.encode(sorted(map(self._asked_for, masked)))
+        if self.weights.phrases:
+            self.vectors.encode(sorted({phrase for hop in hops for phrase in hop_phrases(hop)}), lasting=True)
+            for hop in hops:
+                self._texts_of(hop)
+            asked = [(paths.masked, {hop for path in paths.hops for hop in path}) for q in questions for paths in q]
+            chosen = {text for masked_text, some in asked for text in self.readings(list(some), masked_text)}
+            self.vectors.encode_tokens(sorted(chosen), lasting=True)
+
+    def _asked_for(self, masked: str) -> str:
+        return asked_noun(masked) if self.weights.phrases else type_phrase(masked)
+
+    def _reached(self, hop: Hop) -> tuple[str, ...]:
+        """Return words for what a hop reaches."""
+        own = reached_type(hop)
+        more = reached_kind(hop).words if self.weights.phrases else ()
+        return tuple(dict.fromkeys((own, *more) if own else more))
+
+    def readings(self, hops: Sequence[Hop], masked: str) -> list[str]:
+        """Return the words in which each hop is read for a question: its own, or the phrase with the best cosine."""
+        if not self.weights.phrases:
+            return [verbalise_hop(hop) for hop in hops]
+        found = [self._texts_of(hop) for hop in hops]
+        cosines = np.concatenate([matrix for _, matrix in found]) @ self.vectors.sentence(masked)
+        starts = np.cumsum([0, *(len(texts) for texts, _ in found)])
+        return [
+            texts[int(cosines[start : start + len(texts)].argmax())]
+            for (texts, _), start in zip(found, starts.tolist(), strict=False)
+        ]
+
+    def types(self, hops: Sequence[Hop], masked: str) -> Floats:
+        """Return cos(type(q'), reached(h)) of each hop, (D,), by the best of the words for what it reaches."""
+        asked_for = self.vectors.sentence(self._asked_for(masked))
+        best: dict[str, float] = {}
+        found = []
+        for hop in hops:
+            words = self._reached(hop)
+            for word in words:
+                if word not in best:
+                    best[word] = float(self.vectors.sentence(word) @ asked_for)
+            found.append(max((best[word] for word in words), default=UNKNOWN_TYPE))
+        return np.array(found, dtype=np.float32)
+
+    def _texts_of(self, hop: Hop) -> tuple[tuple[str, ...], Floats]:
+        """Return the words of a hop and its phrases, with their vectors, (num_texts, dim)."""
+        if hop not in self._texts:
+            texts = tuple(dict.fromkeys((verbalise_hop(hop), *hop_phrases(hop))))
+            self._texts[hop] = (texts, self.vectors.stacked(texts, lasting=True))
+        return self._texts[hop]
 
     def _exact(self, parts: Sequence[_Prepared], composed: Floats, shortlisted: Ints) -> Floats:
         stop = composed.copy()
@@ -207,6 +331,8 @@ class PathSimilarity:
                     [self.vectors.sentence(verbalise_path(part.paths.hops[row])) for row in chosen.tolist()]
                 )
                 cosine = texts @ self.vectors.sentence(part.paths.masked)
+                if self.weights.phrases:  # read in phrases the path may fit better than in its own words
+                    cosine = (cosine + np.maximum(cosine, part.composed_cosine(self.vectors)[chosen])) / 2
                 stop[start + chosen] = part.scores(cosine, chosen, self.weights)
             start += len(part.numbers)
         others_below(stop, shortlisted)
@@ -223,37 +349,49 @@ class _Prepared:
     hop_vectors: Floats
     hop_support: Floats
     hop_type: Floats
+    hop_kind: Floats
+    hop_cover: Floats | None
     log_branching: Floats
     num_tokens: int
 
     @classmethod
-    def of(cls, paths: PathsOfTopic, vectors: TextVectors) -> _Prepared:
+    def of(cls, paths: PathsOfTopic, similarity: PathSimilarity) -> _Prepared:
         """Return the paths, prepared."""
+        vectors = similarity.vectors
         number = {hop: i for i, hop in enumerate(dict.fromkeys(hop for path in paths.hops for hop in path))}
         numbers = np.full((len(paths.hops), max(map(len, paths.hops))), -1, dtype=np.int64)
         for i, path in enumerate(paths.hops):
             numbers[i, : len(path)] = [number[hop] for hop in path]
-        texts = [verbalise_hop(hop) for hop in number]
+        texts = similarity.readings(list(number), paths.masked)
         tokens = [vectors.tokens(text) for text in texts]
         starts = np.cumsum([0, *(len(t) for t in tokens[:-1])]).astype(np.int64)
         question_tokens = vectors.tokens(paths.masked)
-        asked_for = vectors.sentence(type_phrase(paths.masked))
-        kinds = [reached_type(hop) for hop in number]
+        hop_tokens = np.concatenate(tokens)
+        weights = similarity.weights
+        cover = None
+        if weights.cover:
+            cosines = np.maximum.reduceat(hop_tokens @ vectors.tokens(content(paths.masked)).T, starts, axis=0)
+            cover = used_up(cosines)
+        asked = wanted(paths.masked)
         return cls(
             paths=paths,
             numbers=numbers,
             hop_vectors=np.stack([vectors.sentence(text) for text in texts]),
-            hop_support=support(np.concatenate(tokens), starts, question_tokens),
-            hop_type=np.array(
-                [vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for kind in kinds], dtype=np.float32
-            ),
+            hop_support=support(hop_tokens, starts, question_tokens),
+            hop_type=similarity.types(list(number), paths.masked),
+            hop_kind=np.array([agreement(asked, reached_kind(hop)) for hop in number], dtype=np.float32),
+            hop_cover=cover,
             log_branching=np.array(paths.log_branching, dtype=np.float32),
             num_tokens=len(question_tokens),
         )
 
+    def composed_cosine(self, vectors: TextVectors) -> Floats:
+        """The stand-in for the cosine that is composed of the hops', (num_paths,)."""
+        return compose_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
+
     def composed(self, vectors: TextVectors, weights: Weights) -> Floats:
         """S of all paths with the composed cosine."""
-        cosine = compose_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
+        cosine = self.composed_cosine(vectors)
         return self.scores(cosine, np.arange(len(self.numbers)), weights)
 
     def scores(self, cosine: Floats, chosen: Ints, weights: Weights) -> Floats:
@@ -266,6 +404,8 @@ class _Prepared:
             self.log_branching[chosen],
             self.num_tokens,
             weights,
+            self.hop_kind,
+            self.hop_cover,
         )
 
 

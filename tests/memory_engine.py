@@ -27,7 +27,7 @@ class WholeGraph(MemoryGraph):
     """A graph in memory that an engine can be opened over."""
 
     def _read_edition(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        return [(1, "then", "now", len(self.relations))]
+        return [(1, "then", "now", len(self.relations), None)]
 
     def _read_graph_state(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         num_nodes = len(self.names) + len(self.relations) + 1
@@ -35,7 +35,9 @@ class WholeGraph(MemoryGraph):
         return [(["entity_id", "entity_names"], len(self.names), 0, [1] * len(self.relations), loads, num_nodes, 0)]
 
     def _read_catalogue(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        return [(number, name, name, 1) for name, number in self.relations.items()]
+        unknown = [None, None, None]
+        words = (None, None, [], [], unknown, unknown)
+        return [(number, name, name, 1, None, None, None, None, *words) for name, number in self.relations.items()]
 
     def close(self) -> None:
         """It has no connections."""

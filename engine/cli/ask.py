@@ -8,14 +8,17 @@ from typing import Any
 import click
 
 from .options import database_options, json_option, question_options, search_options, settings_and_recipe
-from .terminal import echo
+from .terminal import echo, printable
 
 
 @click.command()
 @question_options
 @click.option("--llm", is_flag=True, help="Let a language model answer from the evidence (see docs/llm.md).")
 @click.option(
-    "--forms", is_flag=True, help="Handle forms: how many, yes/no, most, more than, both, or, not (docs/forms.md)."
+    "--forms/--no-forms",
+    default=None,
+    help="Handle forms (how many, yes/no, most, more than, both, or, not) always, or never. Default: where that is "
+    "sure (docs/forms.md).",
 )
 @click.option("--paths", "max_paths", type=click.IntRange(0), default=3, show_default=True, help="Items to print.")
 @click.option("--browse", is_flag=True, help="Open the retrieved paths in Neo4j Browser.")
@@ -27,7 +30,7 @@ def command(
     file: str | None,
     topics: tuple[str, ...],
     llm: bool,
-    forms: bool,
+    forms: bool | None,
     max_paths: int,
     browse: bool,
     as_json: bool,
@@ -56,9 +59,12 @@ def command(
         for answer, quote in zip(answers, quotes, strict=True):
             if as_json:
                 snippets = {"snippets": quote} if any(quote) else {}
-                echo(json.dumps(answer_data(answer) | snippets, ensure_ascii=False))
+                told = {"reading": reading} if (reading := engine.reading(answer.evidence)) else {}
+                echo(json.dumps(answer_data(answer) | told | snippets, ensure_ascii=False))
             else:
                 echo("\n".join(answer_lines(answer, max_paths, len(questions), quote)))
+                if reading := engine.reading(answer.evidence):
+                    echo(click.style(f"  {printable(reading)}", dim=True))
         if browse:
             from .browse import open_in_browser
 

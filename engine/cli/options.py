@@ -123,7 +123,9 @@ def walking_options(function: F) -> F:
     return _add(function, _RECIPE + _WALKING)
 
 
-def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False, forms: bool = False) -> tuple[Settings, Recipe]:
+def settings_and_recipe(
+    flags: dict[str, Any], *, llm: bool = False, forms: bool | None = None
+) -> tuple[Settings, Recipe]:
     """Return the settings and the recipe that the flags of a verb name.
 
     A shortcut such as --max-hop sets the first part that has the option. Without --recipe, --checkpoint selects the
@@ -140,8 +142,8 @@ def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False, forms: bool
     if "checkpoint" in given and not given["checkpoint"]:
         raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
     options: dict[str, Any] = {"answerer.kind": "llm"} if llm else {}
-    if forms:
-        options["forms"] = True
+    if forms is not None:
+        options["forms"] = forms
     if "top_k" in given:
         options["top_k"] = given.pop("top_k")
     named = named or ("star" if "checkpoint" in given else settings.recipe)

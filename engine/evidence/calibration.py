@@ -48,6 +48,12 @@ SIMILARITY = Calibration("similarity", 3.36, -3.04)
 without an answer (``benchmarks.accuracy.calibration``, docs/retrieval.md)."""
 
 
+PEOPLE = Calibration("similarity", 1.93, -3.52)
+"""Of `models.similarity` with phrases, kinds and coverage, fitted on training questions of FB15k-237 and MetaQA and on
+the development graphs of ``tests/people`` (with the lexicon and without), each of the three with the same weight,
+about a
+third of them without their answers (docs/retrieval.md)."""
+
 LEAST_PROBABILITY = 0.2
 """Below it a chain is taken to be about something else (docs/decisions/0021-some-questions-have-no-answer.md)."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...models.forms.plan import Plan, is_value
 from ...models.forms.reading import read
+from ...models.wording.kinds import value_kind
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
@@ -76,21 +77,32 @@ class _Asked:
 class FormRetriever:
     """Retrieves plain questions as the retriever inside does, and others part by part; a `Retriever` of chains.
 
-    The evidence of the latter are the chains that the answer rests on, the result is its extra `FormResult`. A part's
-    chain is its best one, of less probability than `least` none. It is as probable as by the part's own words, or as
-    the best path of the whole question that begins with it: "people in Sales" names no relation, and that they have a
-    salary tells which. Two more retrievals a batch at most, and one query for each question that is taken apart.
+    The evidence of a question with a form consists of the chains behind its answer, with a `FormResult` as its extra. A
+    part's chain is its best one; one with a probability below `least` is dropped. Its probability is the maximum of
+    that by the part's own words and that of the best path of the whole question which begins with it: "people in Sales"
+    names no relation, but their salary in the whole question tells which. At most two more retrievals a batch, and one
+    query for each question with a form.
+
+    where_sure: a question keeps its plain evidence if its parts lead to nothing or are less likely than the plain
+    evidence, or if it asks how many and a number is found.
     """
 
     gives: Kind = "chain"
 
     def __init__(
-        self, retriever: Retriever, linker: Linker, stored_as: Mapping[str, str], *, least: float = LEAST_PROBABILITY
+        self,
+        retriever: Retriever,
+        linker: Linker,
+        stored_as: Mapping[str, str],
+        *,
+        least: float = LEAST_PROBABILITY,
+        where_sure: bool = False,
     ) -> None:
         self._retriever = retriever
         self._linker = linker
         self._stored_as = stored_as
         self._least = least
+        self._where_sure = where_sure
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return the evidence of each question, that of one of a form with what came of it."""
@@ -114,7 +126,8 @@ class FormRetriever:
         texts = [(each, part.text) for each in others for part in each.plan.parts]
         linked = yield from self._linked([(each.linked, text) for each, text in texts])
         sides = [side for each in yes_no for side in _sides(each.linked)]
-        whole = [each for each in others if each.plan.words or len(each.plan.parts) > 1]
+        whole = [each for each in others if self._where_sure or each.plan.words or len(each.plan.parts) > 1]
+        whole += yes_no if self._where_sure else []
         found = yield from self._retriever.retrieve(
             [*plain, *linked, *sides, *(each.linked for each in whole)], max(top_k, PATHS)
         )
@@ -131,7 +144,13 @@ class FormRetriever:
         combined = yield from self._combined(others)
         results = {id(each): _yes_or_no(each) for each in yes_no}
         results |= {id(each): self._result(each, result) for each, result in zip(others, combined, strict=True)}
-        return list(found[: len(plain)]), [self._evidence(each, results[id(each)]) for each in asked]
+        return list(found[: len(plain)]), [self._told(each, results[id(each)], top_k) for each in asked]
+
+    def _told(self, asked: _Asked, formed: FormResult, top_k: int) -> Evidence[Any]:
+        """Return what came of the form, or the plain evidence where that is surer."""
+        if self._where_sure and asked.whole is not None and not _is_sure(asked, formed, self._least):
+            return asked.whole.cut_to(top_k)
+        return self._evidence(asked, formed)
 
     def _linked(self, texts: Sequence[tuple[LinkedQuestion, str]]) -> Steps[list[LinkedQuestion]]:
         """Link each part by its own words; where the asker gave ids, by those of them that it names, or else by all."""
@@ -321,6 +340,27 @@ class FormRetriever:
             reason=asked.kind,
             extras=(formed,),
         )
+
+
+AS_LIKELY = 0.6
+"""Of the plain answer's probability what a form's has to have to be taken. Our own choice."""
+
+
+def _is_sure(asked: _Asked, formed: FormResult, least: float) -> bool:
+    """Return whether a form's result is to be taken rather than the plain answer."""
+    if formed.reason or (formed.probability is not None and formed.probability < least):
+        return False
+    whole = asked.whole
+    likely = whole.probability(0) if whole is not None and whole.items else None
+    if whole is None or likely is None or formed.probability is None or asked.plan.forms == ("yes or no",):
+        return True
+    if asked.plan.counted and len(asked.plan.forms) == 1 and _leads_to_number(whole.items[0].value):
+        return formed.probability > likely
+    return formed.probability >= AS_LIKELY * likely
+
+
+def _leads_to_number(chain: Chain) -> bool:
+    return bool(chain.answers) and all(value_kind(end.label) in ("number", "year") for end in chain.answers[:SAMPLED])
 
 
 def _probability(asked: _Asked, evidence: Evidence[Chain], item: Scored[Chain]) -> float | None:

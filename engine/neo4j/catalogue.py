@@ -6,8 +6,9 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
+from ...models.wording.kinds import NO_KIND, EndKind
 from ..errors import GraphError
 from ..steps import Steps, one
 from .requests import Request, Row
@@ -18,8 +19,33 @@ LABEL_SEPARATOR = " – "
 GRAPH_VERSION = 2
 """Version of the graph model: labels, properties, constraints and indexes. Earlier versions can be read too."""
 
-Edition = tuple[int, str | None, str | None, int]
-"""A value that differs after a load began, finished or was deleted: see ``read_edition.cypher``."""
+Edition = tuple[int, str | None, str | None, int, str | None]
+"""What differs after a load began, finished or was deleted, or relations were described: see
+``read_edition.cypher``."""
+
+Origin = Literal["user", "source", "llm", "lexicon"]
+"""Who said it, in the order of trust."""
+ORIGINS: tuple[Origin, ...] = ("user", "source", "llm", "lexicon")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words by which people ask for the tails of a relation, or `inverse` for its heads."""
+
+    text: str
+    origin: Origin = "user"
+    inverse: bool = False
+
+    @property
+    def tag(self) -> str:
+        """How the graph keeps what it has beside its text."""
+        return f"{'inverse' if self.inverse else 'forward'} {self.origin}"
+
+    @classmethod
+    def of(cls, text: str, tag: str) -> Phrase:
+        """Return the phrase of a text and its tag."""
+        direction, _, origin = tag.partition(" ")
+        return cls(text, next((each for each in ORIGINS if each == origin), "source"), direction == "inverse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +66,31 @@ class RelationInfo:
     range: str | None = None
     inverse: str | None = None
     stored_as: str | None = None
+    said_label: str | None = None
+    """What the user would have it called; `label` is what it was called when it was loaded."""
+    description: str | None = None
+    phrases: tuple[Phrase, ...] = ()
+    """What people ask for it by, without the lexicon's."""
+    head: EndKind = NO_KIND
+    tail: EndKind = NO_KIND
+    """What stands at its ends."""
+
+    @property
+    def shown_label(self) -> str:
+        """What a reader is shown."""
+        return self.said_label or self.label
+
+    @classmethod
+    def of_row(cls, row: Row) -> RelationInfo:
+        """Return the relation of a row of ``read_catalogue.cypher``."""
+        *own, said, description, phrases, tags, head, tail = row
+        said_phrases = tuple(map(Phrase.of, phrases or (), tags or ()))
+        return cls(*own, said, description, said_phrases, _end(head), _end(tail))
+
+
+def _end(stored: Sequence[Any]) -> EndKind:
+    kind, share, words = stored
+    return EndKind(kind, share or 0.0, tuple(words or ())) if kind or words else NO_KIND
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +106,7 @@ class Catalogue:
         for r in sorted(self.relations, key=lambda relation: relation.number):
             values = [r.number, r.name, r.label, r.count, r.domain, r.range, r.inverse]
             values += [r.stored_as] if r.stored_as else []
+            values += [r.said_label, [(p.text, p.tag) for p in r.phrases]] if r.said_label or r.phrases else []
             digest.update(json.dumps(values, ensure_ascii=True).encode())
         return digest.hexdigest()
 
@@ -178,7 +230,7 @@ class LoadManifest:
 
 def read_catalogue() -> Request[Catalogue]:
     """Read the relation catalogue."""
-    return Request(template("read_catalogue"), {}, lambda rows: Catalogue(tuple(RelationInfo(*row) for row in rows)))
+    return Request(template("read_catalogue"), {}, lambda rows: Catalogue(tuple(map(RelationInfo.of_row, rows))))
 
 
 def read_graph_state() -> Request[GraphState]:
@@ -210,8 +262,8 @@ def read_edition() -> Request[Edition]:
     """Read the edition, which differs after a load began, finished or was deleted."""
 
     def decode(rows: Sequence[Row]) -> Edition:
-        num_loads, started, finished, num_relations = rows[0]
-        return num_loads, started, finished, num_relations
+        num_loads, started, finished, num_relations, described = rows[0]
+        return num_loads, started, finished, num_relations, described
 
     return Request(template("read_edition"), {}, decode)
 

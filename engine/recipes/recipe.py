@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from ...models.one_line import one_line
 from .. import recipes
@@ -36,6 +36,8 @@ from .registry import ANSWERERS, LINKERS, PARTS, foreign_code, part_class
 MAX_TOP_K = 1_000
 MAX_SEED = 2**32 - 1
 EXAMPLE = "star.checkpoint=FOLDER"
+
+Forms = bool | Literal["auto"]
 
 _KINDS = {"linker": "full-text", "answerer": "extractive"}
 _OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "forms", "parts", "linker", "answerer")
@@ -118,7 +120,7 @@ class Recipe:
 
         allow_parts: whether code that its table `parts` names is imported; without it only that of installed parts.
         aliases: options by name alone, each of the first part in the line that has it. ``forms = true`` is short for
-        ``+ forms`` at the end of the line.
+        ``+ forms`` at the end of the line, ``forms = "auto"`` for that with the option `where_sure`.
         """
         name = str(data.get("name", ""))
         where = f"recipe {name}"
@@ -136,9 +138,12 @@ class Recipe:
         node = parse_line(line)
         forms = data.get("forms", False)
         if not isinstance(forms, Mapping):
-            if _yes(forms, "forms", where) and "forms" not in names_in(node):
+            mode = _forms(forms, where)
+            if mode and "forms" not in names_in(node):
                 node = Joined("+", node, Leaf("forms"))
             data = {key: value for key, value in data.items() if key != "forms"}
+            if mode == "auto":
+                data["forms"] = {"where_sure": True}
         names = names_in(node)
         data = _with_aliases(data, aliases or {}, names, own, name)
         for table in data:
@@ -281,9 +286,11 @@ def _of_kind(options: Any, role: str, known: Mapping[str, str], where: str) -> P
     return fill_dataclass(part_class(name, known=known), given, f"{where}: {role}")
 
 
-def _yes(value: Any, name: str, where: str) -> bool:
+def _forms(value: Any, where: str) -> Forms:
+    if value == "auto":
+        return "auto"
     if not isinstance(value, bool):
-        raise UsageError(f"{where}: expected true or false for {name}, found {value!r}")
+        raise UsageError(f"{where}: expected true, false or auto for forms, found {value!r}")
     return value
 
 

@@ -54,12 +54,13 @@ class Forms(WrapperPart):
     least: float = option(
         LEAST_PROBABILITY, "below this probability no path is taken for a part of a question", least=0, most=1
     )
+    where_sure: bool = option(False, "keep the plain answer unless the parts of the question are surer")
 
     def wrap(self, retriever: Retriever, linker: Linker, graph: GraphResources) -> Retriever:
         """Return the retriever that asks another one part by part."""
         from ..forms.forming import FormRetriever
 
-        return FormRetriever(retriever, linker, graph.catalogue.stored_as, least=self.least)
+        return FormRetriever(retriever, linker, graph.catalogue.stored_as, least=self.least, where_sure=self.where_sure)
 
 
 _POOLING_SOURCE = "Path Pooling, section "

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from ...models.similarity import PEOPLE as PEOPLE_WEIGHTS
 from ...models.similarity import Weights
 from ..combinators import Then, TracedReorganiser
 from ..errors import UsageError
-from ..evidence.calibration import SIMILARITY, Calibration
+from ..evidence.calibration import PEOPLE, SIMILARITY, Calibration
 from ..evidence.evidence import Kind
 from ..reorganising.lacking import SayingWhy
 from ..reorganising.merging import Merging
@@ -96,12 +97,13 @@ class Similarity(Searching):
     meeting_bonus: float = option(0.672, "log-odds that a path gains for meeting another topic's path", least=0)
     shortlist: int = option(16, "candidates per hop whose whole text is encoded", least=1, most=1_000)
     weights: Weights = field(
-        default_factory=Weights, metadata=describe_field("weights of the hops (docs/retrieval.md)")
+        default_factory=lambda: PEOPLE_WEIGHTS,
+        metadata=describe_field("what hops cost and are worth (docs/retrieval.md)"),
     )
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the search."""
-        return self._search(graph, self.scorer(graph), SIMILARITY)
+        return self._search(graph, self.scorer(graph), PEOPLE if self.weights.phrases else SIMILARITY)
 
     def scorer(self, graph: GraphResources) -> SimilarityScorer:
         """Return the scorer over the graph's relations."""

@@ -28,9 +28,11 @@ FORMS = (
     r"[+-]?[0-9]{4,}-[0-9]{1,2}(?:-[0-9]{1,2})?(?:[Tt ][^\t]*)?"
     r"|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?",
     r"(?i:true|false|yes|no)",
+    r"[^ @/]+@[^ @/]+\.[^ @/]+|(?i:https?://|www\.)[^ ]+",
     r"(?s:.*[^ ] +[^ ].*)",
 )
-"""Patterns of RE2 and of Python's: numbers, dates and times, yes and no, text of several words."""
+"""Patterns of RE2 and of Python's: numbers, dates and times, yes and no, e-mail and web addresses, text of several
+words."""
 ANY = r"(?s:.*)"
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +14,23 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...engine.errors import GraphError, StorageError, UsageError
-from ...engine.neo4j.catalogue import GRAPH_VERSION, GraphState, LoadManifest, read_graph_state, read_loads
+from ...engine.neo4j.catalogue import (
+    GRAPH_VERSION,
+    GraphState,
+    LoadManifest,
+    RelationInfo,
+    read_catalogue,
+    read_graph_state,
+    read_loads,
+)
 from ...engine.neo4j.file_lock import lock_file
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import Hold, hold_load_lock
 from ...engine.progress import Progress, silent
+from ...engine.relations.describing import write_words
+from ...engine.relations.from_source import describe_from_source
+from ...engine.relations.kinds import refresh_kinds
 from ...engine.settings import Settings
 from ..source import Source
 from ..stage.rejects import check_free, check_place
@@ -131,8 +142,11 @@ def load_embedded(
             manifest = _manifest(source, sha256, plan, counts, options, writer)
             if writer == "bulk":
                 facts, lock = source.relation_facts(), old.lock if old else None
+                said = _said(old.gateway) if old else ()
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock)
                 instance.start(progress=False)
+                with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway:
+                    _give_meaning(gateway, said)
             else:
                 assert old
                 related = _write_online(old.gateway, old.lock, stage, manifest, source, plan, options, progress)
@@ -281,7 +295,23 @@ def _write_online(
     progress: Progress,
 ) -> int:
     writer = OnlineWriter(gateway, options.batch_size, progress)
-    return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces)
+    said = _said(gateway) if plan.replaces else ()
+    related = writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces)
+    _give_meaning(gateway, said)
+    return related
+
+
+def _said(gateway: Gateway) -> tuple[RelationInfo, ...]:
+    """Return the relations that somebody said something of, which a graph in their place keeps."""
+    return tuple(r for r in gateway.fetch(read_catalogue()).relations if r.said_label or r.description or r.phrases)
+
+
+def _give_meaning(gateway: Gateway, said: Sequence[RelationInfo]) -> None:
+    """Bring in line what is known of what relations mean: kinds at their ends, words of the source, and what was
+    said."""
+    write_words(gateway, said)
+    describe_from_source(gateway)
+    refresh_kinds(gateway)
 
 
 def _manifest(

@@ -6,15 +6,35 @@ A *hop* is one directed relation, or the relations into an unnamed mediator and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from ..wording.kinds import NO_KIND, EndKind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meaning:
+    """What a relation means to people, compared by identity: phrases that ask for its tail and for its head, best
+    trusted first, and the kinds of things at its two ends."""
+
+    forward: tuple[str, ...] = ()
+    inverse: tuple[str, ...] = ()
+    head: EndKind = NO_KIND
+    tail: EndKind = NO_KIND
+
+
+NO_MEANING = Meaning()
 
 
 @dataclass(frozen=True, slots=True)
 class RelationWords:
-    """The words of a relation: the type it leads from (empty if unknown) and its property or properties."""
+    """The words of a relation: the type it leads from (empty if unknown) and its property or properties.
+
+    `meaning` is for scorers that need no training; trained ones read the words that they were trained with.
+    """
 
     domain: str
     properties: tuple[str, ...]
+    meaning: Meaning = field(default=NO_MEANING, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,22 @@ def verbalise_hop(hop: Hop) -> str:
     before = "" if first.inverse else first.words.domain
     after = last.words.domain if last.inverse else ""
     return without_repeats((before, *properties, after))
+
+
+def hop_phrases(hop: Hop) -> tuple[str, ...]:
+    """Return what people say for a hop beside its own words; through a mediator what they say for either half."""
+    found = [
+        phrase
+        for each in reversed(hop)
+        for phrase in (each.words.meaning.inverse if each.inverse else each.words.meaning.forward)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def reached_kind(hop: Hop) -> EndKind:
+    """Return the kind of thing that a hop leads to."""
+    last = hop[-1]
+    return last.words.meaning.head if last.inverse else last.words.meaning.tail
 
 
 def reached_type(hop: Hop) -> str:

@@ -33,5 +33,9 @@ def test_the_page(lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.Monkey
         said[line] = ran.out
     assert "Cid Cedar" in said['$ lodestar ask --checkpoint scorer "Who leads the Laboratory?"']
     assert "how many" in said['$ lodestar ask --checkpoint scorer --forms "How many people work in Sales?"']
+    good_at = said['$ lodestar ask "What is Dot Dogwood good at?"']
+    assert "Chess" in good_at
+    assert "has skill" in good_at.splitlines()[-1]
+    assert "good at (user)" in said['$ lodestar describe "has skill" --show']
     assert (tmp_path / "report" / "report.html").exists()
     assert (tmp_path / "scorer" / "README.md").exists()

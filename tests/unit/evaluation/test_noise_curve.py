@@ -30,7 +30,7 @@ STATED: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("line", "noisy", "bare"),
     [
-        ("similarity", "similarity + noise", "similarity"),
+        ("similarity", "similarity + forms + noise", "similarity + forms"),
         ("similarity + merge", "similarity + merge + noise", "similarity + merge"),
         ("similarity + filter", "similarity + noise + filter", "similarity"),
         ("similarity + path-pooling + fi", "similarity + path-pooling + noise + fi", "similarity + path-pooling"),

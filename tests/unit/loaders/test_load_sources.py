@@ -586,7 +586,7 @@ def test_xml_that_is_no_graph_is_said(tmp_path: Path, content: str, fault: str) 
             TsvSource,
             ("freebase-mid/kg.tsv.gz", "freebase-mid/names.tsv.gz"),
             {"columns": ("1", "2", "3")},
-            {"triple": 417_192, "literal": 4_565, "name": 97_873, "empty name": 435},
+            {"triple": 417_192, "literal": 4_566, "name": 97_873, "empty name": 435},
         ),
         (TsvSource, ("medqa/chatdoctor-kg.tsv.gz",), {}, {"triple": 5_802}),
         (MetaqaSource, ("metaqa/kb.txt.gz",), {}, {"triple": 130_470}),

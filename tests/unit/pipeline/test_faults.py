@@ -44,5 +44,5 @@ def test_forms_of_earlier_recipes_are_the_part() -> None:
     assert str(read_recipe("similarity | star", ["forms=true"]).stages) == "(similarity | star) + forms"
     assert Recipe.of({**read_recipe("similarity").as_json(), "forms": False}).stages == read_recipe("similarity").stages
     assert Recipe.of(named.as_json()) == named
-    with pytest.raises(UsageError, match="expected true or false for forms, found 1"):
+    with pytest.raises(UsageError, match="expected true, false or auto for forms, found 1"):
         read_recipe("similarity", options={"forms": 1})

@@ -14,6 +14,7 @@ from lodestar.engine.recipes.answering import Extractive, LanguageModel
 from lodestar.engine.recipes.expression import parse_line
 from lodestar.engine.recipes.recipe import Recipe, read_recipe, recipe_names
 from lodestar.engine.recipes.registry import ANSWERERS, LINKERS, PARTS
+from lodestar.engine.recipes.reorganising import Forms
 from lodestar.engine.recipes.retrieving import Merge, Similarity, Star
 
 
@@ -26,7 +27,8 @@ def test_what_is_resolved_can_be_read_again(name: str) -> None:
 
 
 def test_defaults_are_those_of_the_parts() -> None:
-    assert read_recipe("similarity").parts == {"similarity": Similarity()}
+    assert read_recipe("similarity").parts == {"similarity": Similarity(), "forms": Forms(where_sure=True)}
+    assert read_recipe("similarity", options={"forms": False}).parts == {"similarity": Similarity()}
     cosine = read_recipe("cosine").parts["similarity"]
     assert isinstance(cosine, Similarity)
     assert (cosine.weights.support, cosine.meeting_bonus) == (0.0, 0.0)

@@ -1,0 +1,149 @@
+"""`lodestar describe`: say what relations mean, in the words that people ask in."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import database_options, json_option, settings_from
+from .terminal import echo
+
+if TYPE_CHECKING:
+    from ..neo4j.catalogue import RelationInfo
+    from ..relations.describing import Described
+
+
+@click.command()
+@click.argument("relation", required=False)
+@click.argument("phrases", nargs=-1)
+@click.option("--file", metavar="FILE", help="Lines of a relation and phrases, parted by tabs; - is standard input.")
+@click.option(
+    "--llm", is_flag=True, help="Ask the language model of the settings (docs/llm.md), once for each relation."
+)
+@click.option(
+    "--max-calls", type=click.IntRange(0), default=None, help="Calls of the language model at most; 0: no limit."
+)
+@click.option("--undo", is_flag=True, help="Take back what was said: of this relation, or of all.")
+@click.option("--origin", type=click.Choice(("user", "source", "llm")), help="With --undo: only what this one said.")
+@click.option("--show", is_flag=True, help="Print what is known of all relations, or of this one, and change nothing.")
+@json_option
+@database_options
+def command(
+    relation: str | None,
+    phrases: tuple[str, ...],
+    file: str | None,
+    llm: bool,
+    max_calls: int | None,
+    undo: bool,
+    origin: str | None,
+    show: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Say what relations mean: the phrases by which people ask for them.
+
+    They are kept with the graph, whatever is loaded later, and used wherever questions meet relations. ^RELATION has
+    phrases for the other direction; label=… and description=… name and explain a relation. Without anything it asks
+    for each relation in turn: phrases parted by commas, an empty line to go on, a full stop to end.
+
+    \b
+    Example:
+      lodestar describe owned_by "who looks after" "in charge of"
+      lodestar describe ^owned_by "what does it look after"
+      lodestar describe --file phrases.tsv
+      lodestar describe --llm --max-calls 100
+      lodestar describe --undo owned_by
+    """
+    from ..api import Engine
+    from ..errors import UsageError
+
+    if sum((bool(phrases), file is not None, llm, undo, show)) > 1:
+        raise UsageError("describe: expected one of phrases, --file, --llm, --undo and --show")
+    if origin and not undo:
+        raise UsageError("describe: --origin goes with --undo")
+    settings = settings_from(**flags)
+    with Engine(settings) as engine:
+        if show or (relation and not phrases and not undo and not llm):
+            _show(engine.described(relation), as_json=as_json)
+            return
+        if undo:
+            done = engine.undescribe([relation] if relation else [], origin=origin)
+        elif llm:
+            done = engine.describe_by_llm(max_calls=max_calls, say=lambda line: echo(line, err=True))
+        elif file is not None:
+            done = engine.describe_file("/dev/stdin" if file == "-" else Path(file))
+        elif relation:
+            done = engine.describe({relation: phrases})
+        else:
+            done = engine.describe(_asked(engine.described()))
+    _report(done, undo=undo, as_json=as_json)
+
+
+def _asked(relations: list[RelationInfo]) -> dict[str, list[str]]:
+    """Ask for the phrases of each relation, those with most triples first."""
+    from ..errors import UsageError
+
+    if not sys.stdin.isatty():
+        raise UsageError("describe: expected a relation and phrases, --file or --llm; it asks one by one in a terminal")
+    said: dict[str, list[str]] = {}
+    for relation in sorted(relations, key=lambda r: (-r.count, r.number)):
+        shown = f"{relation.name} ({relation.head} → {relation.tail}, {relation.count:,} triples)"
+        line = click.prompt(shown, default="", show_default=False, err=True)
+        if line.strip() == ".":
+            break
+        if texts := [text for text in (each.strip() for each in line.split(",")) if text]:
+            said[relation.name] = texts
+    return said
+
+
+def _show(relations: list[RelationInfo], *, as_json: bool) -> None:
+    from ..indexes.relation_words import phrases_of
+    from .terminal import printable
+
+    for relation in relations:
+        phrases = phrases_of(relation)
+        if as_json:
+            row = {
+                "relation": relation.name,
+                "label": relation.shown_label,
+                "description": relation.description,
+                "head": relation.head.kind,
+                "tail": relation.tail.kind,
+                "phrases": [{"text": p.text, "origin": p.origin, "inverse": p.inverse} for p in phrases],
+            }
+            echo(json.dumps(row, ensure_ascii=False))
+            continue
+        echo(printable(f"{relation.name}: {relation.shown_label} ({relation.head} → {relation.tail})"))
+        if relation.description:
+            echo(printable(f"  {relation.description}"))
+        for phrase in phrases:
+            echo(printable(f"  {'←' if phrase.inverse else '→'} {phrase.text} ({phrase.origin})"))
+
+
+def _report(done: Described, *, undo: bool, as_json: bool) -> None:
+    from .terminal import printable
+
+    if as_json:
+        data = {
+            "relations": done.num_relations,
+            "phrases": done.num_phrases,
+            "collisions": {each.phrase: list(each.relations) for each in done.collisions},
+            "left_out": dict(done.left_out),
+        }
+        echo(json.dumps(data, ensure_ascii=False))
+        return
+    verb = "taken back" if undo else "new"
+    echo(f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {verb}")
+    for reason, number in done.left_out.items():
+        echo(f"  left out: {number:,} {reason}", err=True)
+    for each in done.collisions[:10]:
+        echo(
+            printable(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other"),
+            err=True,
+        )
+    if len(done.collisions) > 10:
+        echo(f"  and {len(done.collisions) - 10:,} more phrases of several relations", err=True)

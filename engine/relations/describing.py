@@ -1,0 +1,239 @@
+"""Say what relations mean: labels, descriptions and the phrases by which people ask for them, kept in the catalogue."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..errors import InputError, UsageError
+from ..indexes.relation_words import phrases_of
+from ..neo4j.catalogue import ORIGINS, Catalogue, Origin, Phrase, RelationInfo
+from ..neo4j.gateway import Gateway
+from ..neo4j.requests import Request
+from ..neo4j.templates import template
+from ..whole_file import read_text
+
+MAX_PHRASES = 200
+"""Of one relation that are kept."""
+MAX_TOTAL = 200_000
+"""Phrases that one call may bring."""
+MAX_CHARS = 200
+_MARKUP = re.compile(r"<[^<>]*>|&\w+;|\[\[|\{\{|```|\*\*")
+_FIELDS = ("label", "description")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is said of one relation: None leaves label or description as they are."""
+
+    label: str | None = None
+    description: str | None = None
+    phrases: tuple[Phrase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Collision:
+    """A phrase that asks for more than one relation, each as ``^name`` where it is for the heads."""
+
+    phrase: str
+    relations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a description did: relations that were changed, phrases that are new, and phrases that collide."""
+
+    num_relations: int
+    num_phrases: int
+    collisions: tuple[Collision, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Phrases that were not taken, by reason."""
+
+
+def check_text(text: str, what: str = "phrase") -> str:
+    """Return a text on one line; raise `InputError` for one that is empty, too long, has markup or control
+    characters."""
+    line = " ".join(text.split())
+    if not line:
+        raise InputError(f"expected a {what}, found an empty one")
+    if len(line) > MAX_CHARS:
+        raise InputError(f"expected a {what} of at most {MAX_CHARS} characters, found {len(line):,}: {line[:40]}…")
+    if (found := _MARKUP.search(line)) is not None:
+        raise InputError(f"expected a {what} without markup, found {found[0]!r} in {line[:60]!r}: leave it out")
+    if any(ord(c) < 32 or "\ud800" <= c <= "\udfff" for c in line):
+        raise InputError(f"expected a {what} of plain text, found {line[:60]!r}")
+    return line
+
+
+def read_words(path: Path, catalogue: Catalogue) -> dict[str, Words]:
+    """Return what a file says of relations: lines of a relation and phrases, parted by tabs.
+
+    ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. Empty lines and lines
+    that
+    begin with # are passed over. Raises `InputError` with file and line for what cannot be read.
+    """
+    said: list[tuple[str, Sequence[str]]] = []
+    total = 0
+    known = _Names(catalogue)
+    for number, line in enumerate(read_text(path, "the phrases").splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, *columns = line.split("\t")
+        total += len(columns)
+        try:
+            if not any(column.strip() for column in columns):
+                raise InputError("expected a relation, a tab and at least one phrase")
+            if total > MAX_TOTAL:
+                raise InputError(f"expected at most {MAX_TOTAL:,} phrases together")
+            words_of(catalogue, [(name.strip(), columns)], known=known)
+        except (InputError, UsageError) as error:
+            raise InputError(f"{path}:{number}: {error}") from error
+        said.append((name.strip(), [column for column in columns if column.strip()]))
+    return words_of(catalogue, said, known=known)
+
+
+def words_of(
+    catalogue: Catalogue,
+    said: Iterable[tuple[str, Sequence[str]]],
+    origin: Origin = "user",
+    *,
+    known: _Names | None = None,
+) -> dict[str, Words]:
+    """Return what is said of relations by name, from relations as they are written (``^name``) and their phrases.
+
+    Raises `UsageError` for a relation that the graph does not have, `InputError` for a phrase that cannot be one.
+    """
+    names = known or _Names(catalogue)
+    fields: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
+    for written, texts in said:
+        relation, inverse = names.find(written)
+        for text in texts:
+            key, equals, value = text.partition("=")
+            if equals and key.strip() in _FIELDS:
+                fields[relation.name][key.strip()] = check_text(value, key.strip())
+            elif text.strip():
+                phrases[relation.name].append(Phrase(check_text(text), origin, inverse))
+    return {name: Words(**fields[name], phrases=tuple(phrases[name])) for name in dict.fromkeys((*fields, *phrases))}
+
+
+class _Names:
+    """Finds relations by name and label."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.by_name = {relation.name: relation for relation in catalogue.relations}
+        self.by_label: defaultdict[str, list[RelationInfo]] = defaultdict(list)
+        for relation in catalogue.relations:
+            self.by_label[relation.shown_label.casefold()].append(relation)
+
+    def find(self, written: str) -> tuple[RelationInfo, bool]:
+        """Return a relation, and whether ``^`` stands before it."""
+        if written in self.by_name:
+            return self.by_name[written], False
+        name, inverse = written.removeprefix("^"), written.startswith("^")
+        if name in self.by_name:
+            return self.by_name[name], inverse
+        labelled = self.by_label.get(name.casefold(), [])
+        if len(labelled) == 1:
+            return labelled[0], inverse
+        near = difflib.get_close_matches(name, [*self.by_name, *self.by_label], n=3, cutoff=0.5)
+        hint = f"; nearest: {', '.join(near)}" if near else ""
+        raise UsageError(f"the graph has no relation {name[:80]!r}{hint}: `lodestar stats` lists them")
+
+
+def relation_named(catalogue: Catalogue, written: str) -> tuple[RelationInfo, bool]:
+    """Return a relation by its name or its label, and whether ``^`` stands before it; raise `UsageError` for
+    another."""
+    return _Names(catalogue).find(written)
+
+
+def describe(
+    gateway: Gateway, catalogue: Catalogue, words: Mapping[str, Words], left_out: Mapping[str, int] | None = None
+) -> Described:
+    """Add what is said of relations to what the graph has of them; nothing else is changed. Saying it again does
+    nothing."""
+    changed: list[RelationInfo] = []
+    num_new = 0
+    for relation in catalogue.relations:
+        said = words.get(relation.name)
+        if said is None:
+            continue
+        known = {(phrase.text.casefold(), phrase.inverse) for phrase in relation.phrases}
+        new = [p for p in dict.fromkeys(said.phrases) if (p.text.casefold(), p.inverse) not in known]
+        phrases = tuple(sorted((*relation.phrases, *new), key=lambda p: ORIGINS.index(p.origin)))
+        if len(phrases) > MAX_PHRASES:
+            raise InputError(
+                f"{relation.name}: expected at most {MAX_PHRASES} phrases of a relation, found {len(phrases):,}"
+            )
+        now = replace(
+            relation,
+            said_label=said.label or relation.said_label,
+            description=said.description or relation.description,
+            phrases=phrases,
+        )
+        if now != relation:
+            changed.append(now)
+            num_new += len(new)
+    write_words(gateway, changed)
+    after = {relation.name: relation for relation in changed}
+    all_ = [after.get(relation.name, relation) for relation in catalogue.relations]
+    return Described(len(changed), num_new, collisions(all_), left_out or {})
+
+
+def undo(gateway: Gateway, catalogue: Catalogue, names: Sequence[str] = (), origin: Origin | None = None) -> Described:
+    """Take back what was said of relations: of those named, or of all; of one origin, or of user and language model."""
+    chosen = {relation_named(catalogue, name)[0].name for name in names}
+    origins = {origin} if origin else {"user", "llm"}
+    changed = []
+    num_phrases = 0
+    for relation in catalogue.relations:
+        if chosen and relation.name not in chosen:
+            continue
+        kept = tuple(phrase for phrase in relation.phrases if phrase.origin not in origins)
+        by_user = "user" in origins
+        now = replace(
+            relation,
+            phrases=kept,
+            said_label=None if by_user else relation.said_label,
+            description=None if by_user else relation.description,
+        )
+        if now != relation:
+            changed.append(now)
+            num_phrases += len(relation.phrases) - len(kept)
+    write_words(gateway, changed)
+    return Described(len(changed), num_phrases)
+
+
+def write_words(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
+    """Write what is said of these relations in place of what was; one of them that the graph has no more is left
+    out."""
+    if not relations:
+        return
+    words = [
+        {
+            "name": relation.name,
+            "said_label": relation.said_label,
+            "description": relation.description,
+            "phrases": [phrase.text for phrase in relation.phrases] or None,
+            "phrase_tags": [phrase.tag for phrase in relation.phrases] or None,
+        }
+        for relation in relations
+    ]
+    gateway.fetch(Request(template("set_relation_phrases"), {"words": words}, lambda _: None))
+
+
+def collisions(relations: Sequence[RelationInfo], *, lexicon: bool = False) -> tuple[Collision, ...]:
+    """Return the phrases that ask for more than one relation, those of the lexicon only where they are wanted."""
+    asked: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    shown: dict[str, str] = {}
+    for relation in relations:
+        for phrase in phrases_of(relation):
+            if lexicon or phrase.origin != "lexicon":
+                key = phrase.text.casefold()
+                shown.setdefault(key, phrase.text)
+                asked[key]["^" * phrase.inverse + relation.name] = None
+    return tuple(Collision(shown[key], tuple(names)) for key, names in sorted(asked.items()) if len(names) > 1)

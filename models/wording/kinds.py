@@ -1,0 +1,307 @@
+"""Tell what kind of thing stands at each end of a relation, and what kind a question asks for. Rules, no training.
+
+Kinds of values are told by parsing them; kinds of entities by the words of the relations that meet at them, by the
+types
+that a source gave, and by the shape of names. A question's kind comes from its words. Our own, no paper's; the words
+are in
+``wording/kinds.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+from .. import wording
+from .english import PREPOSITIONS, singular
+
+VALUE_KINDS = ("date", "year", "number", "amount", "email", "url", "phone", "yes or no")
+ENTITY_KINDS = ("person", "place", "organisation", "work", "event", "product", "animal", "language")
+UNKNOWN = "unknown"
+SHARE = 0.8
+"""Of the values of an end those that have to parse as a kind. Our own choice."""
+
+_MONTH = (
+    "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sep(tember)?|oct(ober)?|nov(ember)?|dec(ember)?"
+)
+_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.I))
+    for kind, pattern in (
+        ("email", r"[\w.+-]+@[\w-]+(\.[\w-]+)+"),
+        ("url", r"(https?://|www\.)\S+"),
+        ("date", r"-?\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?"),
+        ("date", r"\d{1,2}[./]\d{1,2}[./]\d{2,4}"),
+        ("date", rf"\d{{1,2}}\.? (of )?({_MONTH})\.?,? \d{{4}}"),
+        ("date", rf"({_MONTH})\.? (\d{{1,2}}(st|nd|rd|th)?,? )?\d{{4}}"),
+        ("year", r"1[0-9]\d\d|20\d\d"),
+        ("amount", r"[€$£¥] ?\d[\d.,]*( ?(k|m|bn|million|billion))?"),
+        ("amount", r"\d[\d.,]* ?(€|\$|£|eur|usd|gbp|euros?|dollars?|pounds?)"),
+        ("number", r"[+-]?\d+([.,]\d+)*([eE][+-]?\d+)?( ?(%|[a-zµ°²³/]{1,6}))?"),
+        ("phone", r"(\+?\d|\(\d)[\d ()/.-]{5,}\d"),
+        ("yes or no", r"true|false|yes|no"),
+    )
+)
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+def value_kind(text: str) -> str:
+    """Return the kind of one value: date, year, number, amount, email, url, phone, yes or no; empty for text."""
+    value = text.strip()
+    return next((kind for kind, pattern in _PATTERNS if pattern.fullmatch(value)), "")
+
+
+@cache
+def _tables() -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str]]:
+    data = tomllib.loads(files(wording).joinpath("kinds.toml").read_text(encoding="utf-8"))
+    turned = [
+        {word: kind for kind, words in data[t].items() for word in words.split()} for t in ("nouns", "tells", "affixes")
+    ]
+    return turned[0], turned[1], turned[2]
+
+
+def noun_kind(words: str) -> str:
+    """Return the kind that a noun phrase names by its head ("place of birth" is a place); empty where unknown."""
+    nouns = _tables()[0]
+    found = [word.lower() for word in _WORD.findall(words)]
+    head = next((found[at - 1] for at, word in enumerate(found) if at and word == "of"), "")
+    for word in (head, *reversed(found)):
+        kind = nouns.get(word) or nouns.get(singular(word)) if word else None
+        if kind:
+            return kind
+        if len(word) > 5 and word.endswith(("ist", "ian", "ists", "ians")):
+            return "person"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class EndKind:
+    """What stands at one end of a relation.
+
+    kind: one of `VALUE_KINDS`, `ENTITY_KINDS`, ``text`` or `UNKNOWN`. share: of what was looked at, that which is of
+    it.
+    words: what such things are called, by the relations that lead to them and by words that their names share.
+    """
+
+    kind: str = UNKNOWN
+    share: float = 0.0
+    words: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return {"date": "dates", "year": "years", "number": "numbers", "amount": "amounts", "person": "people"}.get(
+            self.kind, self.kind if self.kind in (UNKNOWN, "text", "yes or no") else f"{self.kind}s"
+        )
+
+
+NO_KIND = EndKind()
+
+
+@dataclass(frozen=True, slots=True)
+class EndSample:
+    """Some of what stands at one end of a relation: names, how many are values, and the ends that they stand at too.
+
+    others: by signed catalogue number (n: it is a head of relation n, -n: a tail), how many of them.
+    """
+
+    names: tuple[str, ...]
+    num_values: int
+    others: Mapping[int, int]
+
+
+def value_end(sample: EndSample, words: str) -> EndKind | None:
+    """Return the kind of an end that has values; None of one that has other things.
+
+    Numbers under a relation whose word is an amount of money are amounts, long numbers under phone are phones.
+    """
+    names = [name for name in sample.names if name]
+    if not names:
+        return None
+    kinds = Counter(map(value_kind, names))
+    if kinds["year"] and kinds["number"]:  # 1,200 among numbers is no year
+        kinds["number"] += kinds.pop("year")
+    kind, times = kinds.most_common(1)[0]
+    said = noun_kind(words)
+    if kind and times >= SHARE * len(names):
+        if kind in ("number", "year") and said in ("amount", "phone", "number"):
+            kind = said
+        return EndKind(kind, times / len(names))
+    numeric = sum(times for kind, times in kinds.items() if kind in ("number", "year", "phone", "amount"))
+    if numeric >= SHARE * len(names):
+        return EndKind(said if said in ("amount", "phone") else "number", numeric / len(names))
+    return EndKind("text", sample.num_values / len(names)) if sample.num_values >= SHARE * len(names) else None
+
+
+def end_kinds(
+    samples: Mapping[int, EndSample], labels: Mapping[int, str], types: Mapping[int, str]
+) -> dict[int, EndKind]:
+    """Return the kind of each end. Keys: catalogue number n for the head's end of a relation, -n for the tail's.
+
+    labels: words of each relation by number; types: the words of the type that a source gave an end, by key.
+    An entity's kind has its evidence from the end's own type and words, from its names, and from what else its things
+    are.
+    """
+    values = {end: value_end(sample, labels[abs(end)] if end < 0 else "") for end, sample in samples.items()}
+    own = {end: _own_evidence(end, samples[end], labels, types) for end, kind in values.items() if kind is None}
+    found: dict[int, EndKind] = {}
+    for end, sample in samples.items():
+        value = values[end]
+        if value is not None:
+            found[end] = EndKind(value.kind, value.share, (labels[-end],) if end < 0 else ())
+            continue
+        votes = Counter(own[end])
+        size = max(len(sample.names), 1)
+        for other, times in sample.others.items():
+            if other != end and times >= 0.3 * size:
+                for kind, weight in own.get(other, {}).items():
+                    votes[kind] += 0.5 * weight * times / size  # type: ignore[assignment]
+        total = sum(votes.values())
+        best = max(votes, key=lambda kind: (votes[kind], kind), default="")
+        is_sure = best and votes[best] >= 0.6 and votes[best] >= 0.5 * total
+        words = _called(end, sample, labels, types, values)
+        found[end] = EndKind(best if is_sure else UNKNOWN, round(votes[best] / total, 3) if is_sure else 0.0, words)
+    return found
+
+
+def _own_evidence(end: int, sample: EndSample, labels: Mapping[int, str], types: Mapping[int, str]) -> dict[str, float]:
+    _, tells, affixes = _tables()
+    votes: Counter[str] = Counter()
+    if kind := noun_kind(types.get(end, "")):
+        votes[kind] += 2
+    label = labels[abs(end)].lower()
+    words = [word.lower() for word in _WORD.findall(label)]
+    if end < 0:
+        if words[-1:] and words[-1] not in PREPOSITIONS and (kind := noun_kind(label)):
+            votes[kind] += 1
+        elif words[-1:] == ["by"]:
+            votes["person"] += 0.4  # type: ignore[assignment]
+        elif words[-1:] == ["in"]:
+            votes["place"] += 0.4  # type: ignore[assignment]
+    else:
+        for word in dict.fromkeys((*words, *("-".join(pair) for pair in pairwise(words)))):
+            if kind := tells.get(word, ""):
+                votes[kind] += 0.6  # type: ignore[assignment]
+    shapes = Counter(_shape(name, affixes) for name in sample.names)
+    for kind, times in shapes.items():
+        if kind and times >= 0.5 * len(sample.names):
+            votes[kind] += 0.5 * times / len(sample.names)  # type: ignore[assignment]
+    return dict(votes)
+
+
+def _shape(name: str, affixes: Mapping[str, str]) -> str:
+    """Return what the form of a name tells: two or three capitalised words are a person's more often than not."""
+    words = name.split()
+    if kind := next((affixes[w.lower().strip(".,")] for w in words[::-1] if w.lower().strip(".,") in affixes), ""):
+        return kind
+    is_name = 2 <= len(words) <= 3 and all(
+        w[:1].isupper() and w[1:].replace("-", "").replace(".", "").isalpha() | (len(w) == 2) for w in words
+    )
+    is_name = is_name and words[0].lower() not in ("the", "a", "an", "la", "el", "der", "die", "das", "le")
+    return "person" if is_name else ""
+
+
+def _called(
+    end: int,
+    sample: EndSample,
+    labels: Mapping[int, str],
+    types: Mapping[int, str],
+    values: Mapping[int, EndKind | None],
+    most: int = 6,
+) -> tuple[str, ...]:
+    """Return words for what stands at an end: its type, the relations that lead there, a word that its names share."""
+    size = max(len(sample.names), 1)
+    called = [types[end]] if types.get(end) else []
+    called += [labels[-end]] if end < 0 else []
+    leading = sorted((-times, other) for other, times in sample.others.items() if other < 0 and times >= 0.3 * size)
+    called += [labels[-other] for _, other in leading if values.get(other) is None]
+    last = Counter(
+        word.lower()
+        for name in sample.names
+        for words in [name.split()]
+        if len(words) > 1
+        for word in {words[0], words[-1]}
+    )
+    called += [word for word, times in last.most_common(2) if times >= max(2, 0.3 * size) and word.isalpha()]
+    return tuple(dict.fromkeys(called))[:most]
+
+
+# What a question asks for
+
+_DATE_WORDS = r"\b(what|which) (date|day|month)\b|\bwhat time\b|^(since |until |till |by |from )?when\b|\bbirthday\b"
+_MEASURES = "long|tall|heavy|high|far|big|large|small|fast|slow|wide|deep|hot|cold|warm|strong|thick|loud"
+_RULES: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
+    (re.compile(pattern, re.I), tuple(kinds.split()), said)
+    for pattern, kinds, said in (
+        (r"\be-?mails?\b|\bmail address", "email", "an e-mail address"),
+        (r"\b(web ?(site|page|address)s?|home ?page|url)\b", "url", "a web address"),
+        (r"\b(tele)?phone\b|\bnumber\b.*\b(call|dial|ring|reach)\b|\bfax\b", "phone", "a phone number"),
+        (r"\bhow (do|can|could|should) (i|we|you) (contact|reach)\b", "email phone url", "a way to write or call"),
+        (r"\b(what|which) (year|decade)\b", "year date", "a year"),
+        (rf"{_DATE_WORDS}|\bwhen (was|were|is|are|did|does|do|will|has|had)\b", "date year", "a date"),
+        (r"\bhow (old|recent|new|young)\b", "date year number", "a date"),
+        (rf"\bhow ({_MEASURES})\b", "number", "a number"),
+        (
+            r"\bhow (much|expensive|cheap)\b|\b(what|which) .*\b(cost|price|salary|budget|fee)\b",
+            "amount number",
+            "an amount",
+        ),
+        (r"\bhow many\b", "number", "a number"),
+        (r"\b(who|whom|whose)\b", "person organisation", "a person"),
+        (r"\bwhere\b", "place organisation", "a place"),
+    )
+)
+_FIRST = 6
+"""The rules that hold wherever their words stand; of the others that whose words stand first."""
+_NOUN = re.compile(r"\b(?:what|which)(?:'s| is| are| was| were)?(?: the| a| an)?((?: [\w-]+){1,3})", re.I)
+_NOT_NOUNS = frozenset("is are was were the a an of does do did has have had kind sort type in on for to".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The kind of thing that a question asks for: any of `kinds`, best first; none where its words do not tell."""
+
+    kinds: tuple[str, ...] = ()
+    said: str = ""
+    """In words: "a date"."""
+
+
+@cache
+def wanted(question: str) -> Wanted:
+    """Return what kind of thing a question asks for, by the first rule that fits: its question word, or its noun."""
+    for pattern, kinds, said in _RULES[:_FIRST]:
+        if pattern.search(question):
+            return Wanted(kinds, said)
+    if not re.match(r"\W*(who|whom|whose|where|how)\b", question, re.I) and (found := _NOUN.search(question)):
+        words = [word for word in found[1].lower().split() if word not in _NOT_NOUNS]
+        for word in words[:2]:
+            if kind := noun_kind(word):
+                return Wanted(_alike(kind), f"{'an' if word[:1] in 'aeiou' else 'a'} {word}")
+    fits = [
+        (found.start(), at)
+        for at, (pattern, *_) in enumerate(_RULES[_FIRST:], start=_FIRST)
+        if (found := pattern.search(question))
+    ]
+    return Wanted(*_RULES[min(fits)[1]][1:]) if fits else Wanted()
+
+
+def _alike(kind: str) -> tuple[str, ...]:
+    """Return kinds that go for one another: a city hosts what is an organisation to others."""
+    pairs = {"date": "year", "amount": "number", "place": "organisation"}
+    other = pairs.get(kind) or {two: one for one, two in pairs.items()}.get(kind)
+    return (kind, other) if other else (kind,)
+
+
+def agreement(asked: Wanted, end: EndKind) -> float:
+    """Return how well what a path leads to is of the kind that is asked for, −1 to 1; 0 where either is unknown."""
+    if not asked.kinds or end.kind == UNKNOWN:
+        return 0.0
+    if end.kind in asked.kinds:
+        return 1.0 if end.kind == asked.kinds[0] or end.kind in VALUE_KINDS else 0.6
+    both_values = end.kind in VALUE_KINDS and asked.kinds[0] in VALUE_KINDS
+    if end.kind in VALUE_KINDS or asked.kinds[0] in VALUE_KINDS or both_values:
+        return -1.0
+    return -0.3 if end.kind == "text" else -0.6 * end.share

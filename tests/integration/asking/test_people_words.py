@@ -1,0 +1,90 @@
+"""Words and kinds of relations in a real Neo4j: found at load, said, used, kept, taken back."""
+
+import pytest
+from lodestar import Engine
+from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.relations.by_llm import phrases_by_llm
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.loads.loading import LoadOptions
+from lodestar.loaders.loads.loading import load as load_source
+
+from tests.scripted_llm import ScriptedLLM, says
+
+TEAM = (
+    "Ann Alder\tqq7\tSales\nBob Birch\tqq7\tSales\nCid Cedar\tqq7\tMill\nAnn Alder\thired_on\t2015-02-03\n"
+    "Bob Birch\thired_on\t2016-02-03\nCid Cedar\thired_on\t2017-02-03\nSales\tcity\tPorto\nMill\tcity\tRiga\n"
+    "Ann Alder\temail\tann@firm.example\nSales\theaded_by\tBob Birch\nMill\theaded_by\tCid Cedar\n"
+)
+
+
+@pytest.fixture
+def team(empty_graph, gateway, settings, tmp_path):
+    file = tmp_path / "team.tsv"
+    file.write_text(TEAM)
+    load_source(TsvSource(file), gateway, LoadOptions(staging=tmp_path / "staging"))
+    with Engine(settings) as engine:
+        yield engine
+
+
+def names(engine, question):
+    return {entity.name for entity in engine.ask(question).entities}
+
+
+def test_kinds_of_ends_are_found_at_load_and_said_of_an_answer(team):
+    kinds = {relation.name: (relation.head.kind, relation.tail.kind) for relation in team.described()}
+    assert kinds["hired_on"] == ("person", "date")
+    assert kinds["city"][1] == "place"
+    answer = team.ask("When did Ann Alder join?")
+    assert [entity.name for entity in answer.entities] == ["2015-02-03"]
+    assert team.reading(answer.evidence).startswith("wants a date: hired_on leads to dates")
+
+
+def test_a_phrase_answers_what_the_name_does_not_and_is_taken_back(team):
+    question = "Which squad does Ann Alder play in?"
+    assert names(team, question) != {"Sales"}
+    done = team.describe({"qq7": ["which squad does play in", "squad"], "^qq7": ["who plays in the squad"]})
+    assert (done.num_relations, done.num_phrases) == (1, 3)
+    assert names(team, question) == {"Sales"}
+    assert team.describe({"qq7": ["squad"]}).num_relations == 0
+    assert team.undescribe().num_phrases == 3
+    assert not team.described("qq7")[0].phrases
+
+
+def test_what_was_said_is_kept_by_append_and_replace(team, gateway, tmp_path):
+    team.describe({"qq7": ["squad", "label=plays for"]})
+    more = tmp_path / "more.tsv"
+    more.write_text("Dot Dogwood\tqq7\tMill\nDot Dogwood\tqq8\tMill\n")
+    for mode in ("append", "replace"):
+        load_source(TsvSource(more), gateway, LoadOptions(staging=tmp_path / "staging", mode=mode, force=True))
+        (relation,) = (r for r in gateway.fetch(read_catalogue()).relations if r.name == "qq7")
+        assert relation.said_label == "plays for"
+        assert [phrase.text for phrase in relation.phrases] == ["squad"]
+
+
+def test_collisions_are_told_and_faults_change_nothing(team):
+    done = team.describe({"qq7": ["who is there"], "city": ["who is there"]})
+    assert done.collisions[0].relations == ("city", "qq7")
+    for words, error in (({"nothing": ["x"]}, UsageError), ({"qq7": ["new one", "<i>x</i>"]}, InputError)):
+        with pytest.raises(error):
+            team.describe(words)
+    assert [phrase.text for phrase in team.described("qq7")[0].phrases] == ["who is there"]
+
+
+def test_a_language_models_phrases_are_filtered(team, settings):
+    from dataclasses import replace
+
+    catalogue = team.gateway().fetch(read_catalogue())
+    only = replace(catalogue, relations=tuple(r for r in catalogue.relations if r.name in ("city", "hired_on")))
+    said = '{"tail": ["which town is it in", "Porto", "<b>bold</b>", "hired on"], "head": ["what is there"]}'
+    other = '{"tail": ["when did they join", ""], "head": []}'
+    with ScriptedLLM([says(said), says(other)]) as llm:
+        asked = replace(settings, llm_base_url=llm.base_url, llm_model="m", llm_api_key="k", llm_cache="")
+        asked = replace(asked, llm_cache=str(settings.home_dir / "test-phrases.sqlite"))
+        words, reasons = phrases_by_llm(team.gateway(), only, asked, team.resources.vectors)
+    texts = {phrase.text for each in words.values() for phrase in each.phrases}
+    assert "which town is it in" in texts or "when did they join" in texts
+    assert not texts & {"porto", "<b>bold</b>", ""}
+    assert reasons["with a name of the graph"] == 1
+    assert reasons["empty, too long or with markup"] == 2
+    assert reasons["nearer to another relation"] >= 1

@@ -1,0 +1,82 @@
+"""What may be said of relations, and what is refused, each with one line."""
+
+import pytest
+from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.indexes.relation_words import phrases_of, words_of_relation
+from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
+from lodestar.engine.relations.describing import collisions, read_words, words_of
+from lodestar.models.wording.people import in_english, lexicon_phrases
+
+CATALOGUE = Catalogue(
+    (RelationInfo(1, "owned_by", "owned by", 9), RelationInfo(2, "mother", "mother", 9), RelationInfo(3, "42", "42", 9))
+)
+
+
+def test_a_file_says_phrases_of_both_directions_labels_and_descriptions(tmp_path):
+    file = tmp_path / "phrases.tsv"
+    file.write_text("# mine\n\nowned_by\twho looks after\tlabel=owner\n^owned_by\twhat belongs to\n42\tanswer\n")
+    words = read_words(file, CATALOGUE)
+    assert words["owned_by"].label == "owner"
+    assert words["owned_by"].phrases == (Phrase("who looks after"), Phrase("what belongs to", inverse=True))
+    assert words["42"].phrases == (Phrase("answer"),)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("owned_by\t<b>who</b>", "without markup"),
+        ("owned_by\t{{who}}", "without markup"),
+        ("owned_by", "a tab and at least one phrase"),
+        ("owned_by\t" + "long " * 60, "at most 200 characters"),
+        ("ownedby\twho", "no relation 'ownedby'; nearest: owned_by"),
+        ("owned_by\tlabel=", "an empty one"),
+    ],
+)
+def test_a_line_that_cannot_be_one_is_named_by_file_and_number(tmp_path, line, said):
+    file = tmp_path / "phrases.tsv"
+    file.write_text(f"mother\twho bore\n{line}\n")
+    with pytest.raises(InputError, match=r"phrases\.tsv:2: ") as found:
+        read_words(file, CATALOGUE)
+    assert said in str(found.value)
+
+
+def test_a_hundred_thousand_phrases_of_a_file_are_read_and_more_than_twice_that_refused(tmp_path):
+    file = tmp_path / "phrases.tsv"
+    file.write_text("".join(f"owned_by\twho {n}\n" for n in range(100_000)))
+    assert len(read_words(file, CATALOGUE)["owned_by"].phrases) == 100_000
+    file.write_text("owned_by" + "\twho" * 200_001 + "\n")
+    with pytest.raises(InputError, match="at most 200,000 phrases"):
+        read_words(file, CATALOGUE)
+
+
+def test_another_language_is_as_good_as_english():
+    words = words_of(CATALOGUE, [("owned_by", ["wem gehört", "誰の"])])
+    assert [phrase.text for phrase in words["owned_by"].phrases] == ["wem gehört", "誰の"]
+
+
+def test_a_relation_that_is_not_there_is_refused():
+    with pytest.raises(UsageError, match="no relation"):
+        words_of(CATALOGUE, [("nothing_like_it", ["who"])])
+
+
+def test_a_phrase_of_two_relations_collides():
+    one = RelationInfo(1, "a", "a", 1, phrases=(Phrase("who made"),))
+    two = RelationInfo(2, "b", "b", 1, phrases=(Phrase("Who made", inverse=True),))
+    (found,) = collisions([one, two])
+    assert found.phrase == "who made"
+    assert found.relations == ("a", "^b")
+
+
+def test_the_best_trusted_come_first():
+    relation = RelationInfo(1, "owned_by", "owned by", 1, phrases=(Phrase("x", "llm"), Phrase("y", "user")))
+    origins = [phrase.origin for phrase in phrases_of(relation)]
+    assert origins[:2] == ["user", "llm"]
+    assert set(origins[2:]) == {"lexicon"}
+    assert words_of_relation(relation).meaning.forward[0] == "y"
+
+
+def test_names_of_other_languages_are_read_word_by_word():
+    assert in_english("fecha de nacimiento") == "date of birth"
+    assert in_english("gegründet von") == "founded by"
+    assert in_english("works at") == ""
+    assert "birthday" in lexicon_phrases("fecha de nacimiento")[0]
