@@ -47,6 +47,8 @@ class Evidence(Generic[ItemT_co]):
     `graph_token` is what a retriever that learned with a reader has to tell it beside the items (GRIL); else empty.
     Where there is nothing, or nothing that fits, `reason` and in words `note` say why, and `did_you_mean` has the
     entities with the nearest names where none is known by what was asked about.
+    `sources` has, of a union, the evidence of each retriever by its name, as it was before they were joined: a reader
+    weighs them side by side.
     `form` has what came of a question that is no plain one (how many, yes or no, …); None of a plain one.
     """
 
@@ -65,6 +67,7 @@ class Evidence(Generic[ItemT_co]):
     retrieved: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     form: Formed | None = None
     graph_token: tuple[float, ...] = field(default=(), compare=False, repr=False)
+    sources: tuple[tuple[str, Evidence[Item]], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.groups and len(self.groups) != len(self.items):
