@@ -178,6 +178,16 @@ class PathSimilarity:
             for parts, extend, rows in zip(prepared, composed, best, strict=True)
         ]
 
+    def composed(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[tuple[Floats, Floats]]]:
+        """Return for each topic of each question S of its paths with the composed cosine, which encodes no path, and
+        cos(type(q'), reached(h_L)) of their last hops, (num_paths,) each."""
+        self._encode_ahead(questions)
+        found = []
+        for question in questions:
+            prepared = [_Prepared.of(paths, self.vectors) for paths in question]
+            found.append([(each.composed(self.vectors, self.weights), each.last_type) for each in prepared])
+        return found
+
     def _encode_ahead(self, questions: Sequence[Sequence[PathsOfTopic]]) -> None:
         """Encode whatever was not met before, in two batches."""
         masked = {paths.masked for question in questions for paths in question}
@@ -240,6 +250,13 @@ class _Prepared:
             log_branching=np.array(paths.log_branching, dtype=np.float32),
             num_tokens=len(question_tokens),
         )
+
+    @property
+    def last_type(self) -> Floats:
+        """The type evidence of the last hop of each path."""
+        last = self.numbers[np.arange(len(self.numbers)), (self.numbers >= 0).sum(axis=1) - 1]
+        types: Floats = self.hop_type[last]
+        return types
 
     def composed(self, vectors: TextVectors, weights: Weights) -> Floats:
         """S of all paths with the composed cosine."""

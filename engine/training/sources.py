@@ -15,17 +15,19 @@ from ...models.placement import Placement, PlacementError
 from ...models.reg.graphs import QuestionGraphs, QuestionLabels
 from ...models.star.mined import Mined, is_mined
 from ...models.text_vectors import TextVectors
-from ...models.training.kind import LINKS, PATHS, POOLS, SUBGRAPHS, AnyKind, Inputs, LearnsFrom
+from ...models.training.kind import LINKS, PATHS, POOLS, READINGS, SUBGRAPHS, AnyKind, Inputs, LearnsFrom
 from ..api import Engine
 from ..errors import UsageError
 from ..progress.phases import Progress, progress_bar
 from ..questions.gold import QuestionSet
+from ..recipes.recipe import Recipe, read_recipe
 from ..settings import Settings
 from ..supervision.making.options import DEFAULT_QUESTIONS, LENGTHS, MakingOptions
 from ..supervision.mining.options import MiningOptions
 from .linker import linked_candidates
 from .mined_sets import limited_mined, made_sets, mined_apart, mined_set, read_mined
 from .of_graph import Say
+from .readings import read_questions_with
 from .question_graphs import WEAK, graph_set, supervised
 from .reg_path import graph_vocabulary, pool_set, refined_sets
 from .relation_pairs import relation_pairs
@@ -213,9 +215,32 @@ def _read_links(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[An
     return replace(inputs, train=train, dev=dev)
 
 
+def _read_readings(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[Any]:
+    sets = [list(map(request.questions, files)) for files in (request.train_files, request.dev_files)]
+    recipe = request.options.get("recipe") or request.settings.recipe
+    vectors = inputs.vectors_of(config.encoder)
+    with (
+        Engine(request.settings, recipe=recipe_with_checkpoint(recipe, request.options.get("checkpoint"))) as engine,
+        progress_bar("the questions", "reading") as (progress, _),
+    ):
+        train, dev = ([read_questions_with(each, engine, vectors, progress=progress) for each in some] for some in sets)
+    return replace(inputs, train=train, dev=dev)
+
+
+def recipe_with_checkpoint(recipe: str, checkpoint: str | None) -> Recipe:
+    """Return a recipe whose first part with a checkpoint has this one; raise `UsageError` where there is none."""
+    if not checkpoint:
+        return read_recipe(recipe)
+    part = read_recipe(recipe).part_with("checkpoint")
+    if part is None:
+        raise UsageError(f"--checkpoint: no part of the recipe {recipe} takes one")
+    return read_recipe(recipe, options={f"{part}.checkpoint": checkpoint})
+
+
 _READERS: Mapping[LearnsFrom, Callable[[Any, Request, Inputs[Any]], Inputs[Any]]] = {
     PATHS: _read_paths,
     SUBGRAPHS: _read_subgraphs,
     POOLS: _read_pools,
     LINKS: _read_links,
+    READINGS: _read_readings,
 }

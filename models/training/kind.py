@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .objective import Objective
     from .options import TrainingOptions
 
-LearnsFrom = Literal["paths", "subgraphs", "pools", "links"]
+LearnsFrom = Literal["paths", "subgraphs", "pools", "links", "readings"]
 PATHS: LearnsFrom = "paths"
 """Paths that `lodestar mine` found: `models.star.mined.Mined`."""
 SUBGRAPHS: LearnsFrom = "subgraphs"
@@ -35,6 +35,8 @@ POOLS: LearnsFrom = "pools"
 """Candidate chains of questions: `models.mined.pool.Pool`."""
 LINKS: LearnsFrom = "links"
 """Entities that the words of questions may name: `models.linking.candidates.LinkedCandidates`."""
+READINGS: LearnsFrom = "readings"
+"""Candidates that the evidence of a recipe names: `models.reader.fitting.Readings`."""
 
 
 class LearningSet(Protocol):
@@ -106,12 +108,13 @@ class Outcome:
     """What the phases of a training led to.
 
     parts: writers of the checkpoint's parts. calibration: slope and intercept of a score's probability. fields: fields
-    of the description that only the finished training knows.
+    of the description that only the finished training knows. figures: of dev sets, of a training without phases.
     """
 
     parts: Mapping[str, Writer]
     calibration: tuple[float, float]
     fields: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +211,7 @@ KINDS = {
     "reg-path-lm": ("lodestar.models.reg.plans.kind:KIND", "Train a language model's LoRA to write relation paths."),
     "gril": ("lodestar.models.gril.kind:KIND", "Train GRIL's retriever, and with --reader what answers from it."),
     "linker": ("lodestar.models.linking.kind:KIND", "Train how likely a question is about what its words may mean."),
+    "reader": ("lodestar.models.reader.kind:KIND", "Train what chooses answers from the evidence of a recipe."),
 }
 """Where each kind is, and what `lodestar train` says of it. The modules are imported when they are used."""
 
