@@ -94,7 +94,7 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> Candidates:
     """
     by_source: dict[str, list[tuple[int, Evidence[Item]]]] = {}
     for question, each in enumerate(evidence):
-        for name, found in each.sources or ((each.kind, each),):
+        for name, found in each.sources or (((each.kind, each),) if each.items else ()):
             by_source.setdefault(name, []).append((question, found))
     read = [_Read.of(name, found) for name, found in by_source.items()]
     kept = [{end.id for end in _named(each)} if each.sources else None for each in evidence]

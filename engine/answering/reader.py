@@ -15,6 +15,7 @@ from ...models.reader.model import Reader, Reading
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, Weights, mask_topic
 from ...models.text_vectors import TextVectors
 from ...models.verbalise import RelationWords
+from ..errors import UsageError
 from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.bridges import chain_of, to_chains
 from ..evidence.chain import Chain, ChainStep
@@ -102,7 +103,13 @@ class ReaderAnswerer:
         if self._reader.hops is not None:
             logs = self._reader.hops.log_probabilities(question_vectors(evidence, self._vectors))
             columns = [(name, kind, replace(ways, hops_log=logs)) for name, kind, ways in columns]
-        read = self._reader.read(columns)
+        try:
+            read = self._reader.read(columns)
+        except LookupError as error:
+            raise UsageError(
+                f"answerer reader: its checkpoint was trained with another recipe: {error}: train one with "
+                "`lodestar train reader --recipe …`, or leave answerer.checkpoint out"
+            ) from error
         return [
             self._plain.answer_of(each) if each.form is not None else self._answer(each, place, candidates, read)
             for place, each in enumerate(evidence)

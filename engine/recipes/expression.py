@@ -47,7 +47,8 @@ def joined(node: Node, parts: Mapping[str, Part], graph: GraphResources) -> Retr
     if isinstance(node, Leaf):
         return Traced(node.name, cast(RetrieverPart, parts[node.name]).retriever(graph))
     if node.sign == "|":
-        return Union(joined(node.left, parts, graph), joined(node.right, parts, graph))
+        sides = (joined(node.left, parts, graph), joined(node.right, parts, graph))
+        return Union(*sides, names=(str(node.left), str(node.right)))
     reorganisers: list[Reorganiser] = [
         TracedReorganiser(name, cast(ReorganiserPart, parts[name]).reorganiser(graph)) for name in _chain(node.right)
     ]

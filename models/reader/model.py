@@ -79,11 +79,18 @@ class Reader:
     trained: bool = field(default=False)
 
     def of(self, name: str, kind: str) -> SourceWeights:
-        """Return the weights of a source: its own, else those of its kind."""
-        return self.sources.get(name) or self.sources[kind]
+        """Return the weights of a source: its own, else those of its kind; raise `LookupError` where it has neither."""
+        found = self.sources.get(name) or self.sources.get(kind)
+        if found is None:
+            raise LookupError(f"it has weights of {', '.join(self.sources)}, and none of {name} ({kind})")
+        return found
 
     def read(self, sources: Sequence[tuple[str, str, WayColumns]]) -> Reading:
-        """Return what the weights say of candidates. sources: name, kind and columns of each."""
+        """Return what the weights say of candidates. sources: name, kind and columns of each.
+
+        Shipped weights of several sources count alike; a reader of your own says how much each counts, and a source
+        that found nothing for a whole batch is one without a way. Raises `LookupError` for a source it knows nothing of.
+        """
         features = tuple(way_features(ways) for _, _, ways in sources)
         scores, best = [], []
         for (name, kind, ways), x in zip(sources, features, strict=True):
@@ -92,6 +99,9 @@ class Reader:
             scores.append(each * (mine.share if self.trained else 1 / len(sources)))
             best.append(which)
         logits = np.sum(scores, axis=0) + self.bias if scores else np.zeros(0)
+        if self.trained:
+            seen = {name if name in self.sources else kind for name, kind, _ in sources}
+            logits = logits + sum(ABSENT * each.share for name, each in self.sources.items() if name not in seen)
         return Reading(logits, features, tuple(best))
 
     def confidence(self, logits: Floats) -> Floats:
