@@ -38,7 +38,9 @@ class ReaderPart(AnswererPart):
     name: ClassVar[str] = "reader"
 
     checkpoint: str = option(
-        "", "folder of a reader of your own; empty for the weights that come with Lodestar", source="lodestar train reader"
+        "",
+        "folder of a reader of your own; empty for the weights that come with Lodestar",
+        source="lodestar train reader",
     )
     min_probability: float = option(
         LEAST_PROBABILITY, "below this probability of the first answer there is none", least=0, most=1

@@ -21,8 +21,8 @@ FilterBy = Literal["similarity", "pagerank", "reranker", "star"]
 _SOURCE = "GraphRAG-FI, section "
 
 SHARE = 0.5
-"""Of the items, the most that the coarse filter keeps where no language model filters after it: all of the few that a
-retriever gives would be no filter. Our own choice."""
+"""Of the items, the most that the coarse filter keeps: all of the few that a retriever, or path pooling, gives would be
+no filter. Our own choice."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ class FI(ReorganiserPart):
     checkpoint: str = option("", "trained path scorer (folder, docs/training.md) in its place")
     reranker: str = option("", "cross-encoder (folder or name) in its place; without any the order that came")
     coarse: int = option(
-        50, "items that the coarse filter keeps, at most half without `fine`", source=f"{_SOURCE}A.4", least=1
+        50, "items that the coarse filter keeps, at most half of those that came", source=f"{_SOURCE}A.4", least=1
     )
     fine: bool = option(True, "ask the language model which of these are useful", source=f"{_SOURCE}4.1")
+    second: bool = option(True, "keep what the language model does not call useful, after the rest")
     integrate: bool = option(True, "add what the language model is sure of itself", source=f"{_SOURCE}4.2")
     tau_graph: float = option(
         0.5, "least confidence of an answer with the evidence, 2 for none", source=f"{_SOURCE}A.4", least=0, most=2
@@ -71,7 +72,8 @@ class FI(ReorganiserPart):
             relevance,
             coarse=self.coarse,
             is_fine=is_fine,
-            share=1.0 if is_fine else SHARE,
+            share=SHARE,
+            second=self.second,
             note=note if without and not has_model else "",
         )
 
@@ -154,7 +156,7 @@ class Filter(ReorganiserPart):
             relevance = _by_star(graph, self.checkpoint, any_graph=self.any_graph)
         else:
             relevance = ByReranker(graph.shared.reranker(self.reranker))
-        return Filtering(relevance, coarse=self.keep, is_fine=False)
+        return Filtering(relevance, coarse=self.keep, is_fine=False, reorder=False)
 
 
 def _by_star(graph: GraphResources, checkpoint: str, *, any_graph: bool) -> Relevance:

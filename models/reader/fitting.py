@@ -160,9 +160,7 @@ def newton(x: Floats, y: Floats, weights: Floats, penalty: float, start: Floats 
     return np.append(slopes, beta[-1] - slopes @ mean)
 
 
-def _fit_weights(
-    sets: Sequence[Readings], power: float, leave_out: int = -1, start: Reader | None = None
-) -> Reader:
+def _fit_weights(sets: Sequence[Readings], power: float, leave_out: int = -1, start: Reader | None = None) -> Reader:
     """Fit w and b of each source, then v over all; without one question in `FOLDS` where one is left out, which is
     fitted in a single round from `start`."""
     rows, candidate_weights = [], []
