@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from ..values import Entity, Step, Triple
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[Any]
 
 LIMIT = 12.0
 """The log-odds beyond which a probability is as good as 0 or 1."""
@@ -35,7 +37,7 @@ class Chains:
     question, topic: places of the question in the batch and of the topic in the question. steps: in walking order.
     hops: between named entities; `NO_CHAIN` of what stands for triples that no chain reaches. length: steps. score:
     log-odds that it is right, of triples that of its weakest step. mean: the mean log-odds of its steps. num_ends:
-    what it leads to. item: its place in the evidence, −1 of one that triples make. level, path: of that one, in `grown`.
+    what it leads to. item: its place in the evidence, −1 of one that triples make. level, path: of that one in `grown`.
     """
 
     question: Ints
@@ -105,11 +107,11 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> Candidates:
             if allowed is None or entity.id in allowed:
                 numbers.setdefault((question, entity.id), entity)
     order = {key: place for place, key in enumerate(sorted(numbers))}
-    question = np.array([key[0] for key in order], dtype=np.int64)
+    questions = np.array([key[0] for key in order], dtype=np.int64)
     return Candidates(
         tuple(numbers[key] for key in order),
-        question,
-        np.searchsorted(question, np.arange(len(evidence) + 1)),
+        questions,
+        np.searchsorted(questions, np.arange(len(evidence) + 1)),
         tuple(source.placed(order) for source in read),
         np.array([len(each.topics) for each in evidence], dtype=np.int64),
     )
@@ -162,12 +164,17 @@ class _Read:
         )
         rows = np.lexsort((self.chain, of))
         rows = rows[of[rows] >= 0]
-        columns = (each[rows] for each in (of, self.chain, self.last, self.way, self.on))
-        return Source(self.name, self.kind, self.chains, *columns, grown=self.grown)
+        last, way, on = self.last[rows], self.way[rows], self.on[rows]
+        return Source(self.name, self.kind, self.chains, of[rows], self.chain[rows], last, way, on, self.grown)
 
 
 def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Read:
-    question, topic, steps, score, num_ends, item = [], [], [], [], [], []
+    question: list[int] = []
+    topic: list[int] = []
+    steps: list[tuple[Step, ...]] = []
+    score: list[float] = []
+    num_ends: list[int] = []
+    item: list[int] = []
     ways: list[tuple[int, Entity, int]] = []
     goes_on: list[float] = []
     for place, evidence in found:
@@ -232,10 +239,10 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Re
     is_mediator = np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
     topic_place = _places_within(columns.question_of[columns.topics])
 
-    parts: list[list[npt.NDArray[np.float64] | Ints]] = [[] for _ in range(10)]
+    parts: list[list[Numbers]] = [[] for _ in range(10)]
     steps: list[tuple[Step, ...]] = []
     before: list[tuple[Step, ...]] = [()] * len(columns.topics)
-    way_parts: list[list[npt.NDArray[np.float64] | Ints]] = [[] for _ in range(5)]
+    way_parts: list[list[Numbers]] = [[] for _ in range(5)]
     reached = np.zeros(len(columns.entities), dtype=np.bool_)
     reached[columns.topics] = True
     passed = np.zeros(len(columns.topics), dtype=np.int64)
@@ -276,20 +283,19 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Re
         offset += level.num_paths
     _add_loose(columns, places, may_answer & ~reached, parts, way_parts, steps, offset)
     chains = _chains_of([_joined(each) for each in parts], tuple(steps))
-    node, chain, last, way, on = (_joined(each) for each in way_parts)
-    node, chain = node.astype(np.int64), chain.astype(np.int64)
+    node, chain = (_joined(each).astype(np.int64) for each in way_parts[:2])
+    last, way, on = (np.clip(_joined(each).astype(np.float64), -LIMIT, LIMIT) for each in way_parts[2:])
     question = places[columns.question_of[node]].tolist() if len(node) else []
     entities = [columns.entities[each] for each in node.tolist()]
-    clipped = (np.clip(each, -LIMIT, LIMIT) for each in (last, way, on))
-    return _Read(name, "triple", chains, question, entities, chain, *clipped, (columns, levels))
+    return _Read(name, "triple", chains, question, entities, chain, last, way, on, (columns, levels))
 
 
 def _add_loose(
     columns: ScoredTriples,
     places: Ints,
     loose: npt.NDArray[np.bool_],
-    parts: list[list[npt.NDArray[np.float64] | Ints]],
-    way_parts: list[list[npt.NDArray[np.float64] | Ints]],
+    parts: list[list[Numbers]],
+    way_parts: list[list[Numbers]],
     steps: list[tuple[Step, ...]],
     offset: int,
 ) -> None:
@@ -313,14 +319,14 @@ def _add_loose(
         part.append(values)
 
 
-def _chains_of(columns: Sequence[npt.NDArray[np.float64] | Ints], steps: tuple[tuple[Step, ...], ...]) -> Chains:
+def _chains_of(columns: Sequence[Numbers], steps: tuple[tuple[Step, ...], ...]) -> Chains:
     question, topic, hops, length, score, mean, num_ends, item, level, path = columns
     whole = [each.astype(np.int64) for each in (question, topic, hops, length, num_ends, item, level, path)]
     score, mean = (np.clip(each.astype(np.float64), -LIMIT, LIMIT) for each in (score, mean))
     return Chains(whole[0], whole[1], steps, whole[2], whole[3], score, mean, whole[4], whole[5], whole[6], whole[7])
 
 
-def _joined(parts: Sequence[npt.NDArray[np.float64] | Ints]) -> npt.NDArray[np.float64]:
+def _joined(parts: Sequence[Numbers]) -> Numbers:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 

@@ -60,7 +60,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "met": ("the topics of the question meet there", "one topic alone leads to it"),
     "one": ("the question asks for one thing", "the question asks for one thing"),
 }
-"""What is said of a feature that speaks for the answer: where its value is the higher one, and where it is the lower."""
+"""What is said of a feature that speaks for the answer: where its value is the higher one, and where the lower."""
 
 
 class ReaderAnswerer:
@@ -159,7 +159,7 @@ class ReaderAnswerer:
             ]
         best_name = "" if other is None else f"ahead of {candidates.entities[other].label}"
         reasons = [text for _, text in sorted(found, key=lambda pair: -pair[0])[:REASONS]]
-        return tuple([*reasons, *([best_name] if best_name and reasons else [])])
+        return (*reasons, best_name) if best_name and reasons else tuple(reasons)
 
 
 def columns_of(

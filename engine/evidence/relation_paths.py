@@ -46,7 +46,11 @@ class ScoredTriples:
         """Return the columns of each question's triples, their scores and its topics, in order; topics first."""
         numbers: dict[tuple[int, Entity], int] = {}
         names: dict[str, int] = {}
-        heads, relations, tails, scores, topics = [], [], [], [], []
+        heads: list[int] = []
+        relations: list[int] = []
+        tails: list[int] = []
+        scores: list[float] = []
+        topics: list[int] = []
         for question, (triples, values, starts) in enumerate(questions):
             topics += [numbers.setdefault((question, each), len(numbers)) for each in dict.fromkeys(starts)]
             for triple, value in zip(triples, values, strict=True):
@@ -57,7 +61,9 @@ class ScoredTriples:
         return cls(
             tuple(entity for _, entity in numbers),
             np.array([question for question, _ in numbers], dtype=np.int64),
-            *(np.array(each, dtype=np.int64) for each in (heads, relations, tails)),
+            np.array(heads, dtype=np.int64),
+            np.array(relations, dtype=np.int64),
+            np.array(tails, dtype=np.int64),
             np.array(scores, dtype=np.float64),
             np.array(topics, dtype=np.int64),
             tuple(names),

@@ -20,12 +20,13 @@ from .useful import useful_numbers, useful_prompt
 class Filtering:
     """A `Reorganiser` of either kind: the `coarse` most relevant items, in two groups, the useful ones first.
 
-    GraphRAG-FI, section 4.1. The most relevant items come first, within each group, so that a later cut takes the others
-    and the second group goes before the first. All items keep their scores. All questions of a batch are asked about
-    together. Where the language model fails for a question, or says nothing that can be read, its items are one group,
-    and the evidence says so: nothing is lost. is_fine: whether a language model is asked at all. share: the largest
-    part of the items that is kept. second: keep the group of what is not called useful. reorder: put items in the order of
-    the filter; else, without a language model, they keep theirs. note: what the evidence says of a filter that is not there.
+    GraphRAG-FI, section 4.1. The most relevant items come first, within each group, so that a later cut takes the
+    others and the second group goes before the first. All items keep their scores. All questions of a batch are asked
+    about together. Where the language model fails for a question, or says nothing that can be read, its items are one
+    group, and the evidence says so: nothing is lost. is_fine: whether a language model is asked at all. share: the
+    largest part of the items that is kept. second: keep the group of what is not called useful. reorder: put items in
+    the order of the filter; else, without a language model, they keep theirs. note: what the evidence says of a filter
+    that is not there.
     """
 
     takes: Kind | None = None

@@ -27,8 +27,8 @@ from ..supervision.mining.options import MiningOptions
 from .linker import linked_candidates
 from .mined_sets import limited_mined, made_sets, mined_apart, mined_set, read_mined
 from .of_graph import Say
-from .readings import read_questions_with
 from .question_graphs import WEAK, graph_set, supervised
+from .readings import read_questions_with
 from .reg_path import graph_vocabulary, pool_set, refined_sets
 from .relation_pairs import relation_pairs
 

@@ -89,7 +89,7 @@ class Reader:
         """Return what the weights say of candidates. sources: name, kind and columns of each.
 
         Shipped weights of several sources count alike; a reader of your own says how much each counts, and a source
-        that found nothing for a whole batch is one without a way. Raises `LookupError` for a source it knows nothing of.
+        that found nothing for a whole batch is one without a way. Raises `LookupError` for a source it does not know.
         """
         features = tuple(way_features(ways) for _, _, ways in sources)
         scores, best = [], []
