@@ -121,9 +121,10 @@ class ReaderAnswerer:
         if not len(order):
             reason = evidence.note or "no path leads on from its entities"
             return Answer(to_chains(evidence), (), f"{NO_ANSWER}: {reason}", "reader", confidence=0.0)
-        sure = float(self._reader.confidence(read.logits[order[:1]])[0])
+        sources = [(source.name, source.kind) for source in candidates.sources]
+        sure = float(self._reader.confidence(read.logits[order[:1]], sources)[0])
         probabilities = read.probabilities[order]
-        chosen = order[: choose_set(probabilities)]
+        chosen = order[: choose_set(probabilities, one=asks_for_one(evidence.question.text))]
         if sure < self._least:
             shown, _ = _shown(evidence, order[:1], candidates, read)
             reason = evidence.note or "no path fits the question"

@@ -45,8 +45,7 @@ LIMIT = 12.0
 SPAN = 8.0
 """What differences of log-odds are cut at."""
 _ONE = re.compile(
-    r"\b(who is the|which one|the (first|last|only|largest|biggest|smallest|oldest|youngest|highest|most|current)|"
-    r"what is the (name|capital|currency)|where (was|is|did))\b",
+    r"\b(which one|the (first|last|only|largest|biggest|smallest|oldest|youngest|highest|current))\b",
     re.IGNORECASE,
 )
 

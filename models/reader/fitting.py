@@ -124,7 +124,7 @@ def figures(readings: Readings, reader: Reader) -> dict[str, float]:
         f1[question] = 2 * right[:number].sum() / (number + readings.num_right[question])
         best[question] = 2 * right.sum() / (right.sum() + readings.num_right[question])
         first[question] = right[0]
-        sure[question] = reader.confidence(read.logits[order[:1]])[0]
+        sure[question] = reader.confidence(read.logits[order[:1]], [source[:2] for source in readings.sources])[0]
     bins = np.minimum((sure * 10).astype(int), 9)
     gaps = [abs(sure[bins == b].mean() - first[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
     return {

@@ -32,11 +32,12 @@ SHIPPED = "weights.json"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceWeights:
-    """w (len(NAMES),), b, and v: of one source."""
+    """w (len(NAMES),), b, and v: of one source. calibration: slope and intercept of answers from it alone."""
 
     weights: Floats
     bias: float
     share: float = 1.0
+    calibration: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,9 +105,15 @@ class Reader:
             logits = logits + sum(ABSENT * each.share for name, each in self.sources.items() if name not in seen)
         return Reading(logits, features, tuple(best))
 
-    def confidence(self, logits: Floats) -> Floats:
-        """Return the probability that an answer is right whose first entity has this logit."""
-        slope, intercept = self.calibration
+    def confidence(self, logits: Floats, sources: Sequence[tuple[str, str]] = ()) -> Floats:
+        """Return the probability that an answer is right whose first entity has this logit.
+
+        sources: names and kinds of what it is from; of shipped weights each has a calibration of its own, and several
+        count alike.
+        """
+        own = [self.of(*each).calibration for each in sources]
+        lines = [line for line in own if line is not None] or [self.calibration]
+        slope, intercept = np.mean(lines, axis=0)
         return sigmoid(slope * logits + intercept)
 
     def as_json(self) -> dict[str, Any]:
@@ -114,7 +121,12 @@ class Reader:
         return {
             "features": NAMES,
             "sources": {
-                name: {"weights": each.weights.round(5).tolist(), "bias": round(each.bias, 5), "share": each.share}
+                name: {
+                    "weights": each.weights.round(5).tolist(),
+                    "bias": round(each.bias, 5),
+                    "share": each.share,
+                    "calibration": list(each.calibration or self.calibration),
+                }
                 for name, each in self.sources.items()
             },
             "bias": self.bias,
@@ -127,7 +139,12 @@ class Reader:
         if list(data["features"]) != NAMES:
             raise ValueError("the reader's weights are of other features than those that are computed here")
         sources = {
-            name: SourceWeights(np.array(each["weights"], dtype=np.float64), float(each["bias"]), float(each["share"]))
+            name: SourceWeights(
+                np.array(each["weights"], dtype=np.float64),
+                float(each["bias"]),
+                float(each["share"]),
+                (float(each["calibration"][0]), float(each["calibration"][1])),
+            )
             for name, each in data["sources"].items()
         }
         if any(each.weights.shape != (len(NAMES),) for each in sources.values()):
