@@ -39,28 +39,28 @@ REASONS = 3
 WORDS: Mapping[str, tuple[str, str]] = {
     "two": ("it is two hops away", "it is not two hops away"),
     "three": ("it is three hops away", "it is not three hops away"),
-    "loose": ("no chain is needed", "a chain leads to it"),
-    "chain": ("its chain is likely", "its chain is less sure"),
-    "behind": ("no chain is likelier than its own", "other chains are likelier"),
+    "loose": ("a triple alone names it", "a chain leads to it"),
+    "chain": ("its chain is likely", "its chain need not be the likeliest"),
+    "behind": ("no chain is likelier than its own", "it is not on the likeliest chain"),
     "rank": ("its chain is among the first", "its chain is not among the first"),
-    "steady": ("each step of its chain is likely", "no step stands out"),
+    "steady": ("each step of its chain is likely", "no step of its chain stands out"),
     "last": ("the triple that leads to it is likely", "the triple that leads to it is less sure"),
     "last_behind": ("its triple is the best of its relation", "other triples of its relation are better"),
     "way": ("the whole way to it is likely", "a step on the way to it is weak"),
-    "on": ("nothing better leads on from it", "the way on from it is weaker"),
-    "on_first": ("the question goes no further than one hop", "one hop is not enough"),
+    "on": ("a likely triple leads on from it", "nothing likely leads on from it"),
+    "on_first": ("one hop away a likely triple leads on from it", "one hop away nothing likely leads on from it"),
     "stops": ("the evidence ends there", "the evidence leads on from there"),
-    "ends": ("its relation leads to few things", "its relation leads to many things"),
+    "ends": ("its relation leads to many things", "its relation leads to few things"),
     "ways": ("several ways lead to it", "a single way leads to it"),
-    "similarity": ("the words of its path fit the question", "its path needs no words of the question"),
+    "similarity": ("the words of its path fit the question", "its path shares few words with the question"),
     "similarity_behind": ("no path fits the words better", "other paths fit the words better"),
-    "kind": ("it is the kind of thing that is asked for", "its kind does not matter"),
+    "kind": ("it is the kind of thing that is asked for", "its kind is not the one that the words name"),
     "kind_behind": ("no other path fits the kind of thing better", "other paths fit the kind of thing better"),
     "hops": ("it is as far away as the question asks", "it is not as far away as the question asks"),
     "met": ("the topics of the question meet there", "one topic alone leads to it"),
-    "one": ("the question asks for one thing", "the question asks for one thing"),
+    "one": ("one thing is asked for", "one thing is asked for, and few are there"),
 }
-"""What is said of a feature that speaks for the answer: where its value is the higher one, and where the lower."""
+"""What is said of a feature that speaks for an answer: where its value is the higher of two, and where the lower."""
 
 
 class ReaderAnswerer:

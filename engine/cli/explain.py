@@ -36,7 +36,7 @@ def command(
 
     For each path what a checkpoint with the cross-attentive scorer attends to: [QSP] in the question, [PSP] in the path
     (STAR, section 5.4). Of other scorers, what the score loses when a word is left out. With the recipe gril: how the
-    subgraph grew and was pruned, layer by layer.
+    subgraph grew and was pruned, layer by layer. With the answerer reader: which features decided for the answer.
 
     \b
     Examples:
@@ -46,6 +46,7 @@ def command(
       lodestar explain "Which currency is used in Peru?" --recipe gril --checkpoint gril --svg growth.svg
     """
     from ..api import Engine
+    from ..explaining.attention import has_path_scores
     from ..explaining.growing import growing_part
     from ..explaining.growth import growth_data, growth_lines
     from ..explaining.growth_svg import growth_page, growth_svg
@@ -72,9 +73,17 @@ def command(
         _write((svg, growth_svg(growth)), (html, growth_page(growth)))
         return
     with Engine(settings, recipe=recipe) as engine:
+        answer = engine.ask(asked) if recipe.answerer.name == "reader" else None
+        if answer is not None and not as_json:
+            echo(f"{answer.text}\n  because: {'; '.join(answer.why) or 'nothing else was found'}\n")
+        if answer is not None and not has_path_scores(recipe) and not (html or svg):
+            if as_json:
+                echo(json.dumps({"answer": answer.text, "why": answer.why}, ensure_ascii=False))
+            return
         explanation = engine.explain(asked, top_k=top_k)
     if as_json:
-        echo(json.dumps(explanation_data(explanation), ensure_ascii=False))
+        said = {} if answer is None else {"answer": answer.text, "why": answer.why}
+        echo(json.dumps({**explanation_data(explanation), **said}, ensure_ascii=False))
     else:
         colour = in_colour()
         echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)

@@ -28,6 +28,11 @@ NOT_USED = "the order is the dual encoder's alone: this checkpoint gives the sco
 OCCLUSION = "no attention to show: the weights are what a path's score loses when a word is left out"
 
 
+def has_path_scores(recipe: Recipe) -> bool:
+    """Return whether a recipe has a part whose scores can be explained."""
+    return any(isinstance(part, Star | Similarity) for part in recipe.parts.values())
+
+
 def explaining_part(recipe: Recipe) -> Star | Similarity:
     """Return the part of a recipe whose scores can be explained; raise `UsageError` where there is none."""
     part = next((part for part in recipe.parts.values() if isinstance(part, Star | Similarity)), None)
