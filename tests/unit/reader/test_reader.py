@@ -191,10 +191,10 @@ def test_a_question_that_asks_for_one_is_told_by_its_words(question: str, one: b
 
 
 def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    import torch
     from lodestar.models.reader.kind import KIND, ReaderConfig
     from lodestar.models.training.kind import Inputs, Opening
     from lodestar.models.training.trainer import train_model
-    import torch
 
     made = readings([one_hop(), two_hops()] * 10, [BY, OTHER] * 10)
     inputs = Inputs([made], [made], "cpu", lambda _: vectors())
