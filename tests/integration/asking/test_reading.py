@@ -66,4 +66,4 @@ def test_one_is_trained_on_questions_about_the_graph_and_answers(
     options = {"answerer.kind": "reader", "answerer.checkpoint": str(out)}
     with Engine(settings, recipe="similarity", options=options, connection=connection) as engine:
         (answer,) = engine.ask_batch(["What is the capital of Chile?"])
-    assert answer.entities[0].name == "Santiago"
+    assert answer.entities[0].name == "Santiago de Chile"
