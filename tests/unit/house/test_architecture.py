@@ -70,6 +70,8 @@ ALLOWED = {
     "engine/answering": {
         "engine/whole_file.py",
         "engine/reorganising/adaptive.py",
+        "engine/retrieval/hops.py",
+        "engine/retrieval/scoring.py",
         "engine/answering",
         *BASE,
         "engine/chat/prompts.py",
