@@ -124,7 +124,10 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
         ("seed", r"expected KEY=VALUE, as star\.checkpoint=FOLDER, found 'seed'"),
         ("seed.x.y=1", "seed has no options of its own"),
         ("stages=3", "expected stages, a line such as 'similarity \\+ merge', found 3"),
-        ("answerer.kind=oracle", "expected one of best-chain, extractive, gril, llm, reader for answerer.kind, found 'oracle'"),
+        (
+            "answerer.kind=oracle",
+            "expected one of best-chain, extractive, gril, llm, reader for answerer.kind, found 'oracle'",
+        ),
         ("linker.kind=magic", "expected one of full-text, trained for linker.kind, found 'magic'"),
         ("star.max_hop=3", "there is no part or option 'star' in it: expected some of similarity"),
         ("parts.x=json:loads", "expected a class derived from a Part, found json:loads"),
