@@ -9,9 +9,13 @@ from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from ..models.one_line import one_line
 from .errors import UsageError
 
 T = TypeVar("T")
+
+MAX_BITS = 63
+"""Of a whole number: no option is larger, and larger ones are no floats."""
 
 
 def filled(kind: type[T], data: Mapping[str, Any], where: str) -> T:
@@ -76,10 +80,14 @@ def _value(wanted: Any, value: Any, name: str, where: str) -> Any:
         if value is None:
             return None
         (wanted,) = (kind for kind in get_args(wanted) if kind is not type(None))
+    if type(value) is int and wanted in (int, float) and value.bit_length() > MAX_BITS:
+        raise UsageError(f"{where}: expected a number for {name}, found one of very many digits")
     if wanted is float and type(value) is int:
         return float(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise UsageError(f"{where}: expected a finite number for {name}, found {value}")
     if type(value) is not wanted:
-        raise UsageError(f"{where}: expected {getattr(wanted, '__name__', wanted)} for {name}, found {value!r}")
+        raise UsageError(
+            f"{where}: expected {getattr(wanted, '__name__', wanted)} for {name}, found {one_line(repr(value), 80)}"
+        )
     return value

@@ -6,10 +6,11 @@
 Right triples are those on the shortest paths, of up to four triples whichever way they point, from a question's topics
 to each of its answers (20 at most); right paths are the relations of these. `triple@k` and `answer@k` are the shares of
 them among the first k triples, as their heads or tails for answers; `path@k` is the share of right paths among the
-first k chains. A chain's triples stand in its order, each where it first is; of a retriever of triples the chains are
-those that its first 100 make. F1, Hit and Hits@1 are strict, of the extractive answers to the recipe's
-`top_k`, which abstain from nothing that was found. Topics are given; questions without a topic or an answer in the
-graph count as 0 for these three, and not for recall.
+first k chains. A chain's triples stand in its order, each where it first is. Retrieved is what the recipe retrieves
+(`keep` holds), uncut. Chains are read, and answered with, within the same number of triples for every recipe: the first
+chains that have `--within` (100) together; of a retriever of triples those that its first 100 make. F1, Hit and Hits@1
+are strict, of the extractive answers to the first `top_k` of these chains, which abstain from nothing that was found.
+Topics are given; questions without a topic or an answer in the graph count as 0 for these three, and not for recall.
 One question is asked at a time; `p50` is its retrieval and answer. `--out` keeps each question's figures, and
 `--paired` gives the mean differences of two such files with 95 % intervals and p of a paired test.
 """
@@ -27,17 +28,23 @@ from typing import Any
 import numpy as np
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.api import Engine
+from lodestar.engine.database.catalogue import read_catalogue
 from lodestar.engine.evaluation.gold_ids import GoldIds
 from lodestar.engine.evaluation.metrics.answers import strict_scores
 from lodestar.engine.evaluation.metrics.matching import Predicted
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, paired_test
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import to_chains, triples_of
+from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.linking.topics import looked_up
+from lodestar.engine.pipeline import Pipeline
 from lodestar.engine.questions.gold import GoldQuestion
 from lodestar.engine.questions.in_graph import with_topic_ids
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import resolve
+from lodestar.engine.steps import Steps
+from lodestar.engine.values import Question, Triple
 from lodestar.loaders.questions.reading import read_questions
 
 Key = tuple[str, str, str]
@@ -46,8 +53,7 @@ CUTS = (10, 50, 100, 500)
 PATH_CUTS = (10, 100)
 MAX_STEPS = 4
 MAX_ANSWERS = 20
-TOP_K = 1_000
-CHAINED = 100
+WITHIN = 100
 SEED = 0
 RECALL = (*(f"triple@{k}" for k in CUTS), *(f"answer@{k}" for k in CUTS), *(f"path@{k}" for k in PATH_CUTS))
 ANSWERED = ("F1", "Hit", "Hits@1")
@@ -122,12 +128,34 @@ def found_triples(evidence: Evidence[Any]) -> list[Key]:
     return list(dict.fromkeys((each.head.id, each.relation, each.tail.id) for each in triples))
 
 
+def chains_within(evidence: Evidence[Any], num_triples: int) -> Evidence[Chain]:
+    """Return the chains that are read: the first that have so many triples together, or those that so many make."""
+    if evidence.kind == "triple":
+        return to_chains(evidence.cut_to(num_triples))
+    seen: set[Triple] = set()
+    for place, item in enumerate(evidence.items):
+        seen.update(triples_of(item.value))
+        if len(seen) > num_triples:
+            return to_chains(evidence.cut_to(place))
+    return to_chains(evidence)
+
+
+def retrieved(pipeline: Pipeline, question: Question, top_k: int) -> Steps[Evidence[Any]]:
+    """Return what a pipeline retrieves for a question with topics, as `ask` does it, and not cut to `top_k`."""
+    linked = yield from looked_up([question], [()])
+    (evidence,) = yield from pipeline.retriever.retrieve(linked, top_k)
+    return evidence
+
+
 def recall_of(
-    evidence: Evidence[Any], triples: set[Key], paths: set[tuple[str, ...]], answers: set[str]
+    evidence: Evidence[Any],
+    read: Evidence[Chain],
+    triples: set[Key],
+    paths: set[tuple[str, ...]],
+    answers: set[str],
 ) -> list[float]:
-    """Return the figures of `RECALL`."""
+    """Return the figures of `RECALL`. read: the chains of the evidence that are read."""
     found = found_triples(evidence)
-    read = to_chains(evidence if evidence.kind == "chain" else evidence.cut_to(CHAINED))
     chains = [tuple(map(str, each.value.relation_path.steps)) for each in read.items]
     ends = [{node for head, _, tail in found[:k] for node in (head, tail)} for k in CUTS]
     return [
@@ -138,13 +166,15 @@ def recall_of(
 
 
 def figures_of(
-    asked: Sequence[GoldQuestion], engine: Engine, right: Right, top_k: int
+    asked: Sequence[GoldQuestion], engine: Engine, right: Right, within: int
 ) -> Iterator[tuple[str, list[float] | None, list[float], float]]:
     """Yield, of each question, its id, its recall, its figures as answered, and its seconds.
 
     The recall is None where the graph has no right triple.
     """
     answerer = ExtractiveAnswerer(min_probability=0.0)
+    gateway, top_k = engine.gateway(), engine.recipe.top_k
+    pipeline = engine.recipe.pipeline(engine.resources.of_graph(gateway.fetch(read_catalogue())))
     for question in asked:
         triples, paths, answers = right.of(question)
         topics = tuple(dict.fromkeys(question.topic_ids))
@@ -152,11 +182,12 @@ def figures_of(
             yield question.id, None, [0.0] * len(ANSWERED), 0.0
             continue
         started_s = time.perf_counter()
-        (evidence,) = engine.retrieve_batch([question.asked(topics)], top_k=TOP_K)
-        answer = answerer.answer_of(evidence.cut_to(top_k))
+        evidence = gateway.run(retrieved(pipeline, question.asked(topics), top_k))
+        read = chains_within(evidence, within)
+        answer = answerer.answer_of(read.cut_to(top_k))
         seconds = time.perf_counter() - started_s
         scores = strict_scores([Predicted(each.name, each.id) for each in answer.entities], question.answers)
-        recall = recall_of(evidence, triples, paths, answers) if triples else None
+        recall = recall_of(evidence, read, triples, paths, answers) if triples else None
         yield question.id, recall, [scores.f1, scores.hit, scores.hits_at_1], seconds
 
 
@@ -205,6 +236,7 @@ def main() -> None:
     parser.add_argument("--recipe", help="what retrieves")
     parser.add_argument("--set", action="append", default=[], dest="changes", help="KEY=VALUE of the recipe")
     parser.add_argument("--limit", type=int, default=0, help="a sample of so many questions (default: all)")
+    parser.add_argument("--within", type=int, default=WITHIN, help="triples whose chains are read (default: 100)")
     parser.add_argument("--name", default="", help="how the recipe is called in the table")
     parser.add_argument("--out", type=Path, help="file for the figures of each question")
     parser.add_argument("--paired", type=Path, nargs=2, help="two such files")
@@ -218,7 +250,7 @@ def main() -> None:
     with Engine(resolve(), recipe=recipe) as engine:
         right = Right(WholeGraph.read(engine.gateway()))
         asked = with_topic_ids(given.sampled(arguments.limit or None, SEED), engine.gateway())
-        for row in figures_of(asked, engine, right, recipe.top_k):
+        for row in figures_of(asked, engine, right, arguments.within):
             rows.append(row)
             if len(rows) % 50 == 0:
                 print(f"{len(rows):,} of {len(asked):,} questions", file=sys.stderr, flush=True)

@@ -165,6 +165,8 @@ def rerun(
     questions = replace(read_questions(dataset, format_name), name=name)
     kept = Path(report) if Path(report).is_dir() else Path(report).parent
     folder = out or kept.with_name(f"{kept.resolve().name}-again")
+    if folder.exists() and folder.samefile(kept):
+        raise UsageError(f"--out {folder}: this command reads that run: name another folder")
     if (folder / "report.json").exists() and not fresh:
         raise UsageError(f"{folder} keeps a finished run: name another --out, or give --fresh to begin anew")
     _check_folder(folder, dataset)

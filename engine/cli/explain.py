@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .options import FORCE, database_options, json_option, settings_and_recipe, walking_options
+from .options import FORCE, database_options, json_option, read_by, settings_and_recipe, walking_options
 from .terminal import echo
 
 
@@ -54,13 +54,14 @@ def command(
     from ..explaining.plain import explanation_data
     from ..explaining.svg import svg as drawn
     from ..values import Question
-    from ..whole_file import check_output
+    from ..whole_file import check_apart, check_output
     from .asking.attention_lines import explanation_lines
     from .terminal import in_colour
 
-    for option, file in (("--html", html), ("--svg", svg)):
-        if file is not None:
-            check_output(option, file, force=force)
+    files = [(option, file) for option, file in (("--html", html), ("--svg", svg)) if file is not None]
+    check_apart(files)
+    for option, file in files:
+        check_output(option, file, reads=read_by(flags), force=force)
     settings, recipe = settings_and_recipe(flags)
     asked = Question(question, topics)
     if growing_part(recipe) is not None:

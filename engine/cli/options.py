@@ -58,6 +58,7 @@ class Finite(click.FloatRange):
         return number
 
 
+MAX_PATH_CHARS = 4_096
 SEED = click.IntRange(0, 2**32 - 1)
 """Of whatever is left to chance."""
 
@@ -148,6 +149,12 @@ def settings_and_recipe(flags: dict[str, Any], *, llm: bool = False) -> tuple[Se
             )
         options[f"{name}.{option}"] = value
     return settings, read_recipe(recipe, options=options) if options else recipe
+
+
+def read_by(flags: dict[str, Any]) -> list[str]:
+    """Return the files that the flags of a recipe name, which no file that a verb writes may take the place of."""
+    said = [flags.get("recipe") or "", *(change.partition("=")[2] for change in flags.get("changes", ()))]
+    return [name for name in said if name and "\0" not in name and len(name) < MAX_PATH_CHARS]
 
 
 def server_options(function: F) -> F:

@@ -26,15 +26,15 @@ _BUFFER_BYTES = 1 << 18
 class Output:
     """A file to write to, gzip when its name ends with ``.gz``; ``-`` is standard output.
 
-    Bytes written to `stream` go to a file of the name with ``.new`` behind it; `appear` puts it in the place of what
-    had the name before. What is no regular file, like a pipe, is written to as it is. Same bytes written, same file.
+    Bytes written to `stream` go to a hidden draft beside it; `appear` puts it in the place of what had the name before.
+    What is no regular file, like a pipe, is written to as it is. Same bytes written, same file.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._target = Path(path).resolve()
         self._direct = path == STDOUT or (self._target.exists() and not self._target.is_file())
-        self._new = self._target.with_name(f"{self._target.name}.new")
+        self._new = self._target.with_name(f".{self._target.name}.{os.getpid()}.part")
         self._file = self._opened()
         self._counted = _Counted(self._file)
         self.stream = BufferedWriter(self._packed() if path.endswith(".gz") else self._counted, _BUFFER_BYTES)

@@ -71,6 +71,38 @@ def test_a_second_run_is_emptied_only_when_told_to(lodestar: Lodestar, questions
     assert lodestar("eval", "rerun", str(first), "--out", str(tmp_path / "other"), "--fresh").code == 0
 
 
+def test_a_run_is_never_made_again_into_itself(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert lodestar("eval", str(questions), "--out", str(run)).code == 0
+    before = (run / "report.json").read_bytes()
+    for options in ((), ("--fresh",)):
+        ran = lodestar("eval", "rerun", str(run), "--out", str(run), *options)
+        assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+        assert "this command reads that run" in ran.err
+        assert (run / "report.json").read_bytes() == before
+
+
+def test_one_file_is_not_written_twice_nor_in_the_place_of_a_recipe(lodestar: Lodestar, tmp_path: Path) -> None:
+    file, recipe = str(tmp_path / "file"), tmp_path / "recipe.toml"
+    recipe.write_text('stages = "similarity"\n', encoding="utf-8")
+    for arguments, said in (
+        (("export", file, "--format", "tsv", "--names", file), "cannot both go to"),
+        (("explain", LINE["question"], "--html", file, "--svg", file), "names that file, too"),
+        (("explain", LINE["question"], "--recipe", str(recipe), "--html", str(recipe), "--force"), "reads that file"),
+    ):
+        ran = lodestar(*map(str, arguments))
+        assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+        assert said in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["recipe.toml"]
+    assert recipe.read_text(encoding="utf-8") == 'stages = "similarity"\n'
+
+
+def test_an_export_leaves_the_files_beside_it_alone(lodestar: Lodestar, tmp_path: Path) -> None:
+    (tmp_path / "kg.tsv.new").write_text("mine", encoding="utf-8")
+    assert lodestar("export", str(tmp_path / "kg.tsv")).code == 0
+    assert (tmp_path / "kg.tsv.new").read_text(encoding="utf-8") == "mine"
+
+
 def test_a_pool_is_never_refined_into_itself(lodestar: Lodestar, tmp_path: Path) -> None:
     pool = tmp_path / "pool.jsonl"
     write_pool(pool, candidate_pool(2))

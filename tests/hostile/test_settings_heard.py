@@ -25,6 +25,13 @@ def test_topic_names_of_a_file_are_taken(lodestar: Lodestar, tmp_path: Path) -> 
     assert json.loads(ran.out)["topics"][0]["id"] == "m.peru"
 
 
+def test_topic_names_count_where_no_ids_are_given(lodestar: Lodestar, tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    line = {"question": "What is the capital there?", "topic_entities": [], "topic_names": ["Peru"]}
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert json.loads(lodestar("ask", "--file", str(path), "--json").out)["topics"][0]["id"] == "m.peru"
+
+
 def test_an_engine_takes_settings_by_name(settings: Settings) -> None:
     with Engine(name=settings.name, home=settings.home, cache=settings.cache, uri=settings.uri) as engine:
         assert engine.settings.name == settings.name

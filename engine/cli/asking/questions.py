@@ -70,7 +70,8 @@ def _parsed(line: str, topics: Sequence[str]) -> Question:
         return Question(line, tuple(topics))
     record = parsed_json(line)
     text, id_ = record.get("question"), record.get("id", "")
-    named = record.get("topic_entities", record.get("topic_names", list(topics)))
+    given = [record[name] for name in ("topic_entities", "topic_names") if record.get(name) not in (None, [])]
+    named = given[0] if given else list(topics)
     if not isinstance(text, str) or not isinstance(named, list) or not all(isinstance(n, str) for n in named):
         raise ValueError('expected {"question": text, "id": text, "topic_entities": [ids] or "topic_names": [names]}')
     return Question(text, tuple(named), str(id_))

@@ -77,7 +77,7 @@ def test_no_reply_takes_long_to_read(piece: str) -> None:
     started_s = time.process_time()
     with suppress(LLMError):
         parse_reply((piece * MAX_REPLY_CHARS)[:MAX_REPLY_CHARS])
-    assert time.process_time() - started_s < 0.5
+    assert time.process_time() - started_s < 5, "quadratic in its length: a minute before replies were bounded"
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:

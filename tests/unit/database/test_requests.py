@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.database.requests import MAX_REQUEST_CHARS, in_requests
+from lodestar.engine.database.requests import MAX_REQUEST_CHARS, Request, in_requests
 from lodestar.engine.questions.gold import GoldAnswer, GoldQuestion
 from lodestar.engine.supervision.mining.placing import placed_questions
 
@@ -26,6 +26,8 @@ def test_the_long_names_of_many_questions_are_looked_up_in_several_requests() ->
     names = [f"{number:04}" + "x" * 19_996 for number in range(500)]
     questions = [GoldQuestion(name[:4], "?", (GoldAnswer(None, (name,)),), topic_names=("Peru",)) for name in names]
     group = next(placed_questions(questions))
-    wanted = [[each["name"] for each in request.params["wanted"]] for request in group]
+    requests = [request for request in group if isinstance(request, Request)]
+    assert len(requests) == len(group)
+    wanted = [[each["name"] for each in request.params["wanted"]] for request in requests]
     assert [name for some in wanted for name in some if name != "Peru"] == names
     assert max(sum(map(len, some)) for some in wanted) <= MAX_REQUEST_CHARS
