@@ -4,7 +4,7 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
-DATA = {".cypher", ".grass", ".gz", ".html", ".sql", ".toml", ".tsv", ".txt"}
+DATA = {".css", ".cypher", ".grass", ".gz", ".html", ".js", ".json", ".sql", ".svg", ".toml", ".tsv", ".txt"}
 TOPS = ("cypher", "engine", "loaders", "models")
 
 packages = find_packages(include=[name for top in TOPS for name in (top, f"{top}.*")])

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from .evidence.bridges import as_kind
-from .evidence.calibration import Calibration
 from .evidence.chain import Chain
 from .evidence.evidence import Evidence, Item, Kind, item_order
 from .stages import Reorganiser, Retriever
@@ -47,20 +46,25 @@ class Then:
 class Union:
     """What two retrievers find, together; a `Retriever` of the first one's kind.
 
-    The second one's evidence is bridged where it is of the other kind. Where both have probabilities of the same (that
-    a path is right, or that a triple is), an item has the higher one; else it has the sum of 1 / (`RANK_CONSTANT` +
-    rank) over both, and there is no calibration. Both search at the same time. What each of them makes groups of keeps
-    its better one.
+    The second one's evidence is bridged where it is of the other kind. An item has the sum of 1 / (`RANK_CONSTANT` +
+    rank) over both, and there is no calibration: probabilities of two retrievers mean different things. What each of
+    them found stays beside it under its own name (`Evidence.sources`), where a reader weighs both. Both search at the
+    same time. What each of them makes groups of keeps its better one.
     """
 
-    def __init__(self, left: Retriever, right: Retriever) -> None:
+    def __init__(self, left: Retriever, right: Retriever, names: tuple[str, str] = ("left", "right")) -> None:
         self._sides = (left, right)
+        self._names = names
         self.gives: Kind = left.gives
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return the union for each question."""
         left, right = yield from side_by_side(*(side.retrieve(questions, top_k) for side in self._sides))
-        return [unite_evidence(one, as_kind(two, one.kind)) for one, two in zip(left, right, strict=True)]
+        found = []
+        for one, two in zip(left, right, strict=True):
+            sources = (*sources_of(one, self._names[0]), *sources_of(two, self._names[1]))
+            found.append(replace(unite_evidence(one, as_kind(two, one.kind)), sources=_named_apart(sources)))
+        return found
 
 
 class Traced:
@@ -92,8 +96,6 @@ class TracedReorganiser:
 
 def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
     """Return the union of two pieces of evidence of one kind for one question. See `Union`."""
-    one, other = left.calibration, right.calibration
-    calibrated = one is not None and other is not None and one.of == other.of
     scores: dict[Any, float] = {}
     items: dict[Any, Item] = {}
     groups: dict[Any, int] = {}
@@ -102,22 +104,35 @@ def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item
             key = _identity(scored.value)
             items.setdefault(key, scored.value)
             groups[key] = min(groups.get(key, side.group(index)), side.group(index))
-            probability = side.probability(index)
-            if calibrated and probability is not None:
-                scores[key] = max(scores.get(key, 0.0), probability)
-            else:
-                scores[key] = scores.get(key, 0.0) + 1 / (RANK_CONSTANT + index + 1)
+            scores[key] = scores.get(key, 0.0) + 1 / (RANK_CONSTANT + index + 1)
     order = sorted(items, key=lambda key: item_order(Scored(items[key], scores[key])))
     return replace(
         left,
         items=tuple(Scored(items[key], scores[key]) for key in order),
-        calibration=Calibration("probability", of=one.of) if calibrated and one else None,
+        calibration=None,
         groups=tuple(groups[key] for key in order) if left.groups or right.groups else (),
         left_out=tuple(dict.fromkeys((*left.left_out, *right.left_out))),
         note=left.note and right.note,
         reason=left.reason and right.reason,
         walked=(*left.walked, *right.walked),
     )
+
+
+def sources_of(evidence: Evidence[Item], name: str) -> tuple[tuple[str, Evidence[Item]], ...]:
+    """Return the evidence of each retriever behind evidence, by name; its own under `name` where one alone found it."""
+    return evidence.sources or ((name, evidence),)
+
+
+def _named_apart(sources: Sequence[tuple[str, Evidence[Item]]]) -> tuple[tuple[str, Evidence[Item]], ...]:
+    """Return the sources with a number after a name that stands there twice."""
+    found: dict[str, Evidence[Item]] = {}
+    for name, each in sources:
+        number = 2
+        new = name
+        while new in found:
+            new, number = f"{name}-{number}", number + 1
+        found[new] = each
+    return tuple(found.items())
 
 
 def _identity(item: Item) -> object:

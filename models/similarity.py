@@ -262,6 +262,16 @@ class PathSimilarity:
             for parts, extend, rows in zip(prepared, composed, best, strict=True)
         ]
 
+    def composed(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[tuple[Floats, Floats]]]:
+        """Return for each topic of each question S of its paths with the composed cosine, which encodes no path, and
+        cos(type(q'), reached(h_L)) of their last hops, (num_paths,) each."""
+        self._encode_ahead(questions)
+        found = []
+        for question in questions:
+            prepared = [_Prepared.of(paths, self) for paths in question]
+            found.append([(each.composed(self.vectors, self.weights), each.last_type) for each in prepared])
+        return found
+
     def _encode_ahead(self, questions: Sequence[Sequence[PathsOfTopic]]) -> None:
         """Encode whatever was not met before, in few batches."""
         masked = {paths.masked for question in questions for paths in question}
@@ -388,6 +398,13 @@ class _Prepared:
     def composed_cosine(self, vectors: TextVectors) -> Floats:
         """The stand-in for the cosine that is composed of the hops', (num_paths,)."""
         return compose_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
+
+    @property
+    def last_type(self) -> Floats:
+        """The type evidence of the last hop of each path."""
+        last = self.numbers[np.arange(len(self.numbers)), (self.numbers >= 0).sum(axis=1) - 1]
+        types: Floats = self.hop_type[last]
+        return types
 
     def composed(self, vectors: TextVectors, weights: Weights) -> Floats:
         """S of all paths with the composed cosine."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..show.explanation import Explanation, Word, percent
 from .options import FORCE, database_options, json_option, read_by, settings_and_recipe, walking_options
 from .render import chain_line
 from .terminal import echo, printable
+
+if TYPE_CHECKING:
+    from ..show.explanation import Explanation, Word
 
 QUESTION_SHADES = (None, 195, 153, 117, 75, 33)
 PATH_SHADES = (None, 230, 223, 216, 215, 208)
@@ -47,6 +49,8 @@ def _shade_word(word: Word, most: float, shades: Sequence[int | None]) -> str:
 
 
 def _number_word(word: Word) -> str:
+    from ..show.explanation import percent
+
     return f"{printable(word.text)}({percent(word.weight)})"
 
 
@@ -55,6 +59,8 @@ def _step(share: float, num_steps: int) -> int:
 
 
 def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
+    from ..show.explanation import percent
+
     if explanation.note:
         yield click.style(f"  {printable(explanation.note)}", dim=True)
     has_attention = explanation.labels[0] == "[QSP]"
@@ -100,7 +106,7 @@ def command(
 
     A checkpoint with the cross-attentive scorer shows its attention: [QSP] in the question, [PSP] in the path
     (STAR, section 5.4). Other scorers show what the score loses without a word. The recipe gril shows how the
-    subgraph grew and was pruned, layer by layer.
+    subgraph grew and was pruned, layer by layer. The answerer reader shows which features decided for the answer.
 
     \b
     Examples:
@@ -110,7 +116,7 @@ def command(
       lodestar explain "Which currency is used in Peru?" --recipe gril --checkpoint gril --html growth.html
     """
     from ..api import Engine
-    from ..show.explanation import explanation_data
+    from ..show.explanation import explanation_data, has_path_scores
     from ..show.growth import growing_part, growth_data, growth_lines
     from ..show.page import explanation_page, growth_page
     from ..values import Question
@@ -131,9 +137,17 @@ def command(
         _write(html, growth_page(growth))
         return
     with Engine(settings, recipe=recipe) as engine:
+        answer = engine.ask(query) if recipe.answerer.name == "reader" else None
+        if answer is not None and not as_json:
+            echo(f"{answer.text}\n  because: {'; '.join(answer.why) or 'nothing else was found'}\n")
+        if answer is not None and not has_path_scores(recipe) and html is None:
+            if as_json:
+                echo(json.dumps({"answer": answer.text, "why": answer.why}, ensure_ascii=False))
+            return
         explanation = engine.explain(query, top_k=top_k)
     if as_json:
-        echo(json.dumps(explanation_data(explanation), ensure_ascii=False))
+        said = {} if answer is None else {"answer": answer.text, "why": answer.why}
+        echo(json.dumps({**explanation_data(explanation), **said}, ensure_ascii=False))
     else:
         colour = in_colour()
         echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)

@@ -87,6 +87,8 @@ def answer_lines(answer: Answer, max_items: int, num_asked: int = 1, quotes: Quo
             else f"confidence {confidence:.2f}"
         )
         yield click.style(f"  {how_sure}, resting on {kind} {ranks}", dim=True)
+    if answer.why:
+        yield click.style(f"  because: {printable('; '.join(answer.why))}", dim=True)
     yield from evidence_lines(evidence, max_items, num_asked, quotes)
 
 

@@ -15,6 +15,7 @@ from ...models.training.kind import (
     LINKS,
     PATHS,
     POOLS,
+    READINGS,
     SUBGRAPHS,
     AnyKind,
     LearnsFrom,
@@ -71,6 +72,10 @@ _OF_SOURCE: Mapping[LearnsFrom, Options] = {
     SUBGRAPHS: (_SUPERVISION,),
     POOLS: (_SUPERVISION,),
     LINKS: (),
+    READINGS: (
+        click.option("--recipe", help="Recipe whose evidence is read: a name, a TOML file, or a line of parts."),
+        click.option("--checkpoint", help="Checkpoint of the recipe's first part that takes one."),
+    ),
 }
 """Options by data source, see `engine/training/sources.py`."""
 

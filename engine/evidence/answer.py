@@ -29,6 +29,8 @@ class Answer:
     failure: LodestarError | None = field(default=None, compare=False)
     confidence: float | None = None
     unsure: bool = False
+    why: tuple[str, ...] = field(default=(), compare=False)
+    """What decided, in words, the most important first; empty where an answerer does not say."""
 
     @property
     def reason(self) -> Reason | None:

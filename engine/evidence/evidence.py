@@ -40,7 +40,8 @@ class Evidence(Generic[ItemT_co]):
     on or took for a result, each with its topic's id: all others were pruned; empty where a retriever does not say.
     `retrieved` are the chains that triples were taken from, best first, each as its topic's id and its relation path.
     Where there is nothing, or nothing that fits, `reason` and in words `note` say why. `extras` are what
-    single features add, one of each class at most (`extra_of`).
+    single features add, one of each class at most (`extra_of`). `sources` has, of a union, the evidence of each
+    retriever by its name, as it was before they were joined: a reader weighs them side by side.
     """
 
     question: Question
@@ -56,6 +57,7 @@ class Evidence(Generic[ItemT_co]):
     walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
     retrieved: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     extras: tuple[Extra, ...] = ()
+    sources: tuple[tuple[str, Evidence[Item]], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.groups and len(self.groups) != len(self.items):

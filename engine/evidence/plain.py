@@ -135,6 +135,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
         "confidence": None if answer.confidence is None else number(answer.confidence),
         "failed": answer.failure is not None,
         "answerer": answer.answerer,
+        "why": list(answer.why),
         "answers": [
             {
                 "name": entity.name,

@@ -31,6 +31,39 @@ class Extractive(AnswererPart):
 
 
 @dataclass(frozen=True)
+class ReaderPart(AnswererPart):
+    """Scores every candidate of the evidence by features, and chooses the set, without a language model
+    (docs/reading.md)."""
+
+    name: ClassVar[str] = "reader"
+
+    checkpoint: str = option(
+        "",
+        "folder of a reader of your own; empty for the weights that come with Lodestar",
+        source="lodestar train reader",
+    )
+    min_probability: float = option(
+        LEAST_PROBABILITY, "below this probability of the first answer there is none", least=0, most=1
+    )
+    sure_from: float = option(0.5, "below this probability of the first answer it is unsure", least=0, most=1)
+    any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
+
+    def answerer(self, graph: GraphResources) -> Answerer:
+        """Return the answerer; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
+        from ...models.reader.model import shipped_reader
+        from ..answering.reader import ReaderAnswerer
+
+        shared = graph.shared
+        reader, vectors = shared.once("reader", shipped_reader), shared.vectors
+        if self.checkpoint:
+            description, reader = graph.model(self.checkpoint, "reader", any_graph=self.any_graph)
+            vectors = shared.vectors_for(description)
+        return ReaderAnswerer(
+            reader, graph.words, vectors, min_probability=self.min_probability, sure_from=self.sure_from
+        )
+
+
+@dataclass(frozen=True)
 class LanguageModel(AnswererPart):
     """Answers from the evidence with a language model (docs/llm.md)."""
 

@@ -46,7 +46,8 @@ def join_parts(node: Node, parts: Mapping[str, Part], graph: GraphResources, lin
     if isinstance(node, Leaf):
         return Traced(node.name, cast(RetrieverPart, parts[node.name]).retriever(graph))
     if node.sign == "|":
-        return Union(join_parts(node.left, parts, graph, linker), join_parts(node.right, parts, graph, linker))
+        sides = (join_parts(node.left, parts, graph, linker), join_parts(node.right, parts, graph, linker))
+        return Union(*sides, names=(str(node.left), str(node.right)))
     retriever = join_parts(node.left, parts, graph, linker)
     reorganisers: list[Reorganiser] = []
     for name in _chain(node.right):

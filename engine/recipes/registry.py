@@ -42,6 +42,8 @@ LINKERS = {
 
 ANSWERERS = {
     "extractive": "lodestar.engine.recipes.answering:Extractive",
+    "best-chain": "lodestar.engine.recipes.answering:Extractive",
+    "reader": "lodestar.engine.recipes.answering:ReaderPart",
     "llm": "lodestar.engine.recipes.answering:LanguageModel",
     "gril": "lodestar.engine.recipes.retrieving:GrilReader",
 }

@@ -104,8 +104,8 @@ FilterBy = Literal["similarity", "pagerank", "reranker", "star"]
 _FI_SOURCE = "GraphRAG-FI, section "
 
 SHARE = 0.5
-"""The largest share of the items that the coarse filter keeps without a language model after it; keeping all of the few
-items of a retriever would be no filter. Our own choice.
+"""The largest share of the items that the coarse filter keeps; keeping all of the few items of a retriever, or of path
+pooling, would be no filter. Our own choice.
 """
 
 
@@ -122,9 +122,10 @@ class FI(ReorganiserPart):
     checkpoint: str = option("", "trained path scorer (folder, docs/training.md) instead of `model`")
     reranker: str = option("", "cross-encoder (folder or name) instead of `model`; without all three, the given order")
     coarse: int = option(
-        50, "items that the coarse filter keeps, at most half without `fine`", source=f"{_FI_SOURCE}A.4", least=1
+        50, "items that the coarse filter keeps, at most half of those that came", source=f"{_FI_SOURCE}A.4", least=1
     )
     fine: bool = option(True, "ask the language model which of these are useful", source=f"{_FI_SOURCE}4.1")
+    second: bool = option(True, "keep what the language model does not call useful, after the rest")
     integrate: bool = option(True, "add answers that the language model is sure of", source=f"{_FI_SOURCE}4.2")
     tau_graph: float = option(
         0.5, "least confidence of an answer with the evidence, 2 for none", source=f"{_FI_SOURCE}A.4", least=0, most=2
@@ -155,7 +156,8 @@ class FI(ReorganiserPart):
             relevance,
             coarse=self.coarse,
             is_fine=is_fine,
-            share=1.0 if is_fine else SHARE,
+            share=SHARE,
+            second=self.second,
             note=note if without and not has_model else "",
         )
 
@@ -240,7 +242,7 @@ class Filter(ReorganiserPart):
             relevance = _by_star(graph, self.checkpoint, any_graph=self.any_graph)
         else:
             relevance = ByReranker(graph.shared.reranker(self.reranker))
-        return Filtering(relevance, coarse=self.keep, is_fine=False)
+        return Filtering(relevance, coarse=self.keep, is_fine=False, reorder=False)
 
 
 def _by_star(graph: GraphResources, checkpoint: str, *, any_graph: bool) -> Relevance:

@@ -59,18 +59,32 @@ def useful_numbers(reply: str, count: int) -> frozenset[int] | None:
 class Filtering:
     """A `Reorganiser` of either kind: the `coarse` most relevant items, in two groups, the useful ones first.
 
-    GraphRAG-FI, section 4.1. Within a group the most relevant items come first, so that a later cut takes the others;
-    without groups items keep their order. All items keep their scores. All questions of a batch are asked about
-    together. Where the language model fails for a question, or says nothing that can be read, its items are one group,
-    and the evidence says so: nothing is lost. is_fine: whether a language model is asked at all. share: the largest
-    part of the items that is kept. note: what the evidence says of a filter that is not there.
+    GraphRAG-FI, section 4.1. The most relevant items come first, within each group, so that a later cut takes the
+    others and the second group goes before the first. All items keep their scores. All questions of a batch are asked
+    about together. Where the language model fails for a question, or says nothing that can be read, its items are one
+    group, and the evidence says so: nothing is lost. is_fine: whether a language model is asked at all. share: the
+    largest part of the items that is kept. second: keep the group of what is not called useful. reorder: put items in
+    the order of the filter; else, without a language model, they keep theirs. note: what the evidence says of a filter
+    that is not there.
     """
 
     takes: Kind | None = None
     gives: Kind | None = None
 
-    def __init__(self, relevance: Relevance, *, coarse: int, is_fine: bool, share: float = 1.0, note: str = "") -> None:
+    def __init__(
+        self,
+        relevance: Relevance,
+        *,
+        coarse: int,
+        is_fine: bool,
+        share: float = 1.0,
+        second: bool = True,
+        reorder: bool = True,
+        note: str = "",
+    ) -> None:
         self._relevance = relevance
+        self._second = second
+        self._reorder = reorder
         self._share = share
         self._note = note
         self._coarse = coarse
@@ -84,7 +98,10 @@ class Filtering:
             for each in evidence
         ]
         if not self._is_fine:
-            taken = [_taken(each, sorted(kept)) for each, kept in zip(evidence, coarse, strict=True)]
+            taken = [
+                _taken(each, kept if self._reorder else sorted(kept))
+                for each, kept in zip(evidence, coarse, strict=True)
+            ]
             return [replace(each, left_out=(*each.left_out, self._note)) if self._note else each for each in taken]
         yield from charge("")
         asked = [number for number, kept in enumerate(coarse) if kept]
@@ -96,12 +113,12 @@ class Filtering:
         ]
         replies: dict[int, Completed] = dict(zip(asked, (yield from send_prompts(prompts)), strict=True))
         return [
-            _grouped(each, kept, replies[number]) if number in replies else _taken(each, kept)
+            _grouped(each, kept, replies[number], second=self._second) if number in replies else _taken(each, kept)
             for number, (each, kept) in enumerate(zip(evidence, coarse, strict=True))
         ]
 
 
-def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed) -> Evidence[Item]:
+def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed, *, second: bool) -> Evidence[Item]:
     """Return the evidence in two groups as the reply says, or in one, which says why."""
     if isinstance(reply, LLMError):
         return _unsorted(evidence, coarse, one_line(str(reply)))
@@ -111,12 +128,13 @@ def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed
     if numbers is None:
         return _unsorted(evidence, coarse, f"expected numbers, the language model said {one_line(reply.content, 80)!r}")
     groups: Priorities = prioritise_items(coarse, {coarse[number - 1] for number in numbers})
-    taken = _taken(evidence, (*groups.high, *groups.additional))
-    return replace(taken, groups=(0,) * len(groups.high) + (1,) * len(groups.additional))
+    additional = groups.additional if second or not groups.high else ()
+    taken = _taken(evidence, (*groups.high, *additional))
+    return replace(taken, groups=(0,) * len(groups.high) + (1,) * len(additional))
 
 
 def _unsorted(evidence: Evidence[Item], coarse: tuple[int, ...], why: str) -> Evidence[Item]:
-    taken = _taken(evidence, sorted(coarse))
+    taken = _taken(evidence, coarse)
     return replace(taken, left_out=(*taken.left_out, f"the filter's groups: {why}"))
 
 

@@ -152,6 +152,11 @@ NOT_USED = "the order is by the dual encoder alone: this checkpoint gives the cr
 OCCLUSION = "no attention to show: the weights are the loss of a path's score without a word"
 
 
+def has_path_scores(recipe: Recipe) -> bool:
+    """Return whether a recipe has a part whose scores can be explained."""
+    return any(isinstance(part, Star | Similarity) for part in recipe.parts.values())
+
+
 def explaining_part(recipe: Recipe) -> Star | Similarity:
     """Return the part of a recipe whose scores can be explained. Raises `UsageError` if there is none."""
     part = next((part for part in recipe.parts.values() if isinstance(part, Star | Similarity)), None)

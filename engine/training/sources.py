@@ -15,11 +15,12 @@ from ...models.star.mined import Mined, is_mined
 from ...models.subgraphs import QuestionGraphs, QuestionLabels
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
-from ...models.training.kind import LINKS, PATHS, POOLS, SUBGRAPHS, AnyKind, Inputs, LearnsFrom
+from ...models.training.kind import LINKS, PATHS, POOLS, READINGS, SUBGRAPHS, AnyKind, Inputs, LearnsFrom
 from ..api import Engine
 from ..errors import UsageError
 from ..gold_questions import QuestionSet
 from ..progress import Progress, progress_bar
+from ..recipes.recipe import Recipe, read_recipe
 from ..settings import Settings
 from ..supervision.drawing import DEFAULT_QUESTIONS, LENGTHS, MakingOptions
 from ..supervision.miner import MiningOptions
@@ -27,6 +28,7 @@ from .link_sets import collect_link_candidates
 from .of_graph import Say
 from .path_sets import make_sets, mine_set, read_mined, relation_pairs, sample_mined, split_mined
 from .pool_sets import graph_vocabulary, match_refined_pools, pool_set
+from .readings import read_questions_with
 from .subgraph_sets import WEAK, graph_set, supervise_subgraphs
 
 
@@ -214,9 +216,32 @@ def _read_links(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[An
     return replace(inputs, train=train, dev=dev)
 
 
+def _read_readings(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[Any]:
+    sets = [list(map(request.questions, files)) for files in (request.train_files, request.dev_files)]
+    recipe = request.options.get("recipe") or request.settings.recipe
+    vectors = inputs.vectors_of(config.encoder)
+    with (
+        Engine(request.settings, recipe=recipe_with_checkpoint(recipe, request.options.get("checkpoint"))) as engine,
+        progress_bar("the questions", "reading") as (progress, _),
+    ):
+        train, dev = ([read_questions_with(each, engine, vectors, progress=progress) for each in some] for some in sets)
+    return replace(inputs, train=train, dev=dev)
+
+
+def recipe_with_checkpoint(recipe: str, checkpoint: str | None) -> Recipe:
+    """Return a recipe whose first part with a checkpoint has this one; raise `UsageError` where there is none."""
+    if not checkpoint:
+        return read_recipe(recipe)
+    part = read_recipe(recipe).part_with("checkpoint")
+    if part is None:
+        raise UsageError(f"--checkpoint: no part of the recipe {recipe} takes one")
+    return read_recipe(recipe, options={f"{part}.checkpoint": checkpoint})
+
+
 _READERS: Mapping[LearnsFrom, Callable[[Any, Request, Inputs[Any]], Inputs[Any]]] = {
     PATHS: _read_paths,
     SUBGRAPHS: _read_subgraphs,
     POOLS: _read_pools,
     LINKS: _read_links,
+    READINGS: _read_readings,
 }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .loop import Trained
     from .objective import Objective, TrainingOptions
 
-LearnsFrom = Literal["paths", "subgraphs", "pools", "links"]
+LearnsFrom = Literal["paths", "subgraphs", "pools", "links", "readings"]
 PATHS: LearnsFrom = "paths"
 """Paths that `lodestar mine` found: `models.star.mined.Mined`."""
 SUBGRAPHS: LearnsFrom = "subgraphs"
@@ -34,6 +34,8 @@ POOLS: LearnsFrom = "pools"
 """Candidate chains of questions: `models.mined.pool.Pool`."""
 LINKS: LearnsFrom = "links"
 """Entities that the words of questions may name: `models.linker.config.LinkedCandidates`."""
+READINGS: LearnsFrom = "readings"
+"""Candidates that the evidence of a recipe names: `models.reader.fitting.Readings`."""
 
 
 class LearningSet(Protocol):
@@ -105,12 +107,13 @@ class Outcome:
     """The result of a training's phases.
 
     parts: writers of the checkpoint's parts. calibration: slope and intercept of a score's probability. fields: fields
-    of the description that only the finished training knows.
+    of the description that only the finished training knows. figures: of dev sets, of a training without phases.
     """
 
     parts: Mapping[str, Writer]
     calibration: tuple[float, float]
     fields: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +215,7 @@ KINDS = {
         "Train GRIL's retriever, and with --reader the reader that answers from it.",
     ),
     "linker": ("lodestar.models.linker.kind:KIND", "Train the entity linker on questions with topics."),
+    "reader": ("lodestar.models.reader.kind:KIND", "Train the reader that chooses answers from a recipe's evidence."),
 }
 """The place of each kind, and its line in the help of `lodestar train`. Modules are imported at first use."""
 

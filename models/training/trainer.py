@@ -169,7 +169,7 @@ def train_model(
         **identity,
         **outcome.fields,
         calibration=outcome.calibration,
-        figures={name: each.best for name, each in trained.items()},
+        figures={**{name: each.best for name, each in trained.items()}, **outcome.figures},
         seconds={name: each.seconds for name, each in trained.items()},
         revision=revision,
         encoder_digest=_encoder_digest(config, inputs),

@@ -89,7 +89,7 @@ def test_the_report_says_all(lodestar: Lodestar, questions: Path, tmp_path: Path
     kinds = report["misses"]["kinds"]
     assert sum(kind["share"] for kind in kinds.values()) == pytest.approx(1)
     assert kinds["not in the graph"]["num"] >= REPEATS
-    assert {"link", "encode", "hop 1", "answer", "total"} <= set(report["cost"]["stages"])
+    assert {"topics", "encode", "hop 1", "answer", "total"} <= set(report["cost"]["stages"])
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.count("<svg") == 6
     assert not re.search(r"(?:src|href)=\"(?!#)|url\((?!#)|@import", page)
@@ -216,7 +216,7 @@ def test_a_folder_keeps_one_run(lodestar: Lodestar, questions: Path, tmp_path: P
     assert run("--limit", "3").code == 0
     other = run("--limit", "4")
     assert other.code == 2
-    assert "keeps another run (dataset differs): name another --out, or give --fresh to begin anew" in other.err
+    assert "holds another run (dataset differs): name another --out, or give --fresh to start again" in other.err
     assert run("--limit", "4", "--fresh").code == 0
     assert len((tmp_path / "run" / "records.jsonl").read_text().splitlines()) == 4
 

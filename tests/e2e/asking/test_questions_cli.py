@@ -71,7 +71,8 @@ def test_a_batch_from_a_file_keeps_order_and_ids_and_loses_no_question(lodestar:
         '{"id": "q4", "question": "its capital?", "topic_entities": ["m.atlantis"]}\n'
     )
     ran = lodestar("ask", "--json", "--file", str(path))
-    assert ran.code == 0, ran.err
+    assert ran.code == 5, ran.err
+    assert ran.err.strip().splitlines()[-1].startswith("lodestar: no known entity in the question: 'Who is Napoleon?'")
     records = lines_of(ran.out)
     assert [r["id"] for r in records] == ["", "q2", "", "q4"]
     assert [r["found"] for r in records] == [True, True, False, False]

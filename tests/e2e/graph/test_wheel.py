@@ -20,9 +20,9 @@ USE = """
 import engine, models, loaders, lodestar
 from lodestar import Engine, LodestarRetriever
 from lodestar.engine.neo4j.templates import all_names, template
-from lodestar.engine.neo4j.jars import pinned
+from lodestar.engine.neo4j.jars import read_pinned_jars
 assert (engine.MINE, models.MINE, loaders.MINE) == (1, 2, 3)
-assert [template(name).text for name in all_names()] and pinned()
+assert [template(name).text for name in all_names()] and read_pinned_jars()
 print(lodestar.__file__)
 """
 

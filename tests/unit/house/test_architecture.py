@@ -56,6 +56,7 @@ ALLOWED = {
         "models",
     },
     "engine/answering": {
+        "engine/retrieval/scoring.py",
         "engine/answering",
         *BASE,
         "engine/llm/prompts.py",

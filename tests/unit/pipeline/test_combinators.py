@@ -130,21 +130,21 @@ def test_there_and_back_again_loses_no_triple_that_a_topic_leads_to(rows: list[t
             assert len(set(instance.triples)) == len(instance.triples)
 
 
-def test_a_union_takes_the_higher_probability() -> None:
-    other = evidence_of(Scored(leads("money", SOL, topic=PERU), 2.0), calibration=Calibration("logit", 1.0, 0.0))
-    (found,) = ask(Union(Found(CHAINS), Found(other)))
-    assert [str(item.value.relation_path) for item in found.items] == ["capital", "money"]
-    assert [item.score for item in found.items] == pytest.approx([0.9, 0.8808], abs=1e-4)
-    assert found.calibration == PROBABLE
-
-
-def test_probabilities_of_paths_and_of_triples_are_not_compared() -> None:
-    other = evidence_of(
-        Scored(leads("money", SOL, topic=PERU), 9.0), calibration=Calibration("logit", 1.0, 0.0, of="triple")
-    )
+def test_a_union_is_by_reciprocal_rank_whatever_the_probabilities() -> None:
+    other = evidence_of(Scored(leads("money", SOL, topic=PERU), 9.0), calibration=Calibration("logit", 1.0, 0.0))
     (found,) = ask(Union(Found(CHAINS), Found(other)))
     assert found.calibration is None
-    assert found.items[0].score < 0.04  # of ranks, whatever the probabilities
+    assert found.items[0].score < 0.04
+
+
+def test_a_union_has_what_each_retriever_found_beside_it_under_its_own_name() -> None:
+    other = triples((MONEY, -5.0))
+    (found,) = ask(Union(Found(CHAINS), Union(Found(other), Found(CHAINS), ("b", "a")), ("a", "b | a")))
+    assert [(name, each.kind, each.calibration) for name, each in found.sources] == [
+        ("a", "chain", PROBABLE),
+        ("b", "triple", other.calibration),
+        ("a-2", "chain", PROBABLE),
+    ]
 
 
 def test_a_union_of_scores_that_nobody_can_read_is_by_reciprocal_rank() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lodestar.engine.cli.recipes import list_parts, list_recipes
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.recipes.answering import Extractive, LanguageModel
 from lodestar.engine.recipes.expression import parse_line
+from lodestar.engine.recipes.listing import list_parts, list_recipes
 from lodestar.engine.recipes.recipe import Recipe, read_recipe, recipe_names
 from lodestar.engine.recipes.registry import ANSWERERS, LINKERS, PARTS
 from lodestar.engine.recipes.reorganising import Forms
@@ -126,7 +126,10 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
         ("seed", r"expected KEY=VALUE, as star\.checkpoint=FOLDER, found 'seed'"),
         ("seed.x.y=1", "seed has no options of its own"),
         ("stages=3", "expected stages, a line such as 'similarity \\+ merge', found 3"),
-        ("answerer.kind=oracle", "expected one of extractive, gril, llm for answerer.kind, found 'oracle'"),
+        (
+            "answerer.kind=oracle",
+            "expected one of best-chain, extractive, gril, llm, reader for answerer.kind, found 'oracle'",
+        ),
         ("linker.kind=magic", "expected one of full-text, trained for linker.kind, found 'magic'"),
         ("star.max_hop=3", "there is no part or option 'star' in it: expected some of similarity"),
         ("parts.x=json:loads", "expected a class derived from a Part, found json:loads"),

@@ -47,12 +47,17 @@ def evidence(*relations: str, text: str = "What borders Peru?") -> Evidence[Chai
 
 
 def filtered(
-    *given: Evidence[Chain], reply: Callable[[Prompt], Completed], coarse: int = 50, relevance: Relevance | None = None
+    *given: Evidence[Chain],
+    reply: Callable[[Prompt], Completed],
+    coarse: int = 50,
+    relevance: Relevance | None = None,
+    **options: Any,
 ) -> list[Evidence[Any]]:
     def send(calls: Sequence[object]) -> list[Completed]:
         return [reply(call) for call in calls if isinstance(call, Prompt)]
 
-    steps: Steps[list[Any]] = Filtering(relevance or ByScore(), coarse=coarse, is_fine=True).reorganise(given)
+    filtering = Filtering(relevance or ByScore(), coarse=coarse, is_fine=True, **options)
+    steps: Steps[list[Any]] = filtering.reorganise(given)
     found, costs = drive(with_costs(steps), send)
     return [each.charged(costs) for each in found]
 
@@ -151,13 +156,23 @@ class TestGroups:
         assert why in first.left_out[0]
         assert shown(second) == [("d", 0), ("c", 1)]
 
-    def test_where_the_model_fails_items_keep_their_order(self) -> None:
+    def test_where_the_model_fails_items_are_in_the_order_of_the_coarse_filter(self) -> None:
         (found,) = filtered(evidence("a", "b", "c"), reply=lambda _: LLMError("down"), coarse=2, relevance=Rising())
-        assert shown(found) == [("b", 0), ("c", 0)]
+        assert shown(found) == [("c", 0), ("b", 0)]
 
     def test_the_most_relevant_of_a_group_come_first(self) -> None:
         (found,) = filtered(evidence("a", "b", "c", "d"), reply=says("4"), coarse=4, relevance=Rising())
         assert shown(found) == [("a", 0), ("d", 1), ("c", 1), ("b", 1)]  # the fourth that is asked about is a
+
+    def test_the_second_group_can_be_dropped_but_never_all(self) -> None:
+        (some,) = filtered(evidence("a", "b", "c"), reply=says("3, 1"), second=False)
+        assert shown(some) == [("a", 0), ("c", 0)]
+        (none,) = filtered(evidence("a", "b", "c"), reply=says("none"), second=False)
+        assert shown(none) == [("a", 1), ("b", 1), ("c", 1)]
+
+    def test_of_few_items_the_better_half_is_kept(self) -> None:
+        (found,) = filtered(evidence("a", "b", "c"), reply=says("2"), relevance=Rising(), share=0.5)
+        assert shown(found) == [("b", 0), ("c", 1)]
 
     def test_no_evidence_asks_nothing(self) -> None:
         def never(_: Prompt) -> Completed:

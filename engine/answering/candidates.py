@@ -1,0 +1,335 @@
+"""List the entities and literals that may be answers, with every way in the evidence that leads to each.
+
+A *candidate* is any entity or literal that the evidence names as an end: never an unnamed record, and never a topic
+unless a chain says that it may be one. A *way* is a candidate together with a chain that leads to it. Columns for a
+whole batch; nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..evidence.calibration import Calibration
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Item
+from ..evidence.relation_paths import Level, ScoredTriples, grow_paths
+from ..values import Entity, Step, Triple
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[Any]
+
+LIMIT = 12.0
+"""The log-odds beyond which a probability is as good as 0 or 1."""
+NO_CHAIN = -1
+"""The length of a way without a chain: a triple that nothing connects to a topic."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chains:
+    """The chains of one source, for a batch: (num_chains,) each, questions one after another.
+
+    question, topic: places of the question in the batch and of the topic in the question. steps: in walking order.
+    hops: between named entities; `NO_CHAIN` of what stands for triples that no chain reaches. length: steps. score:
+    log-odds that it is right, of triples that of its weakest step. mean: the mean log-odds of its steps. num_ends:
+    what it leads to. item: its place in the evidence, −1 of one that triples make. level, path: of that one in `grown`.
+    """
+
+    question: Ints
+    topic: Ints
+    steps: tuple[tuple[Step, ...], ...]
+    hops: Ints
+    length: Ints
+    score: Floats
+    mean: Floats
+    num_ends: Ints
+    item: Ints
+    level: Ints
+    path: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """What one source of evidence says of the candidates: its chains and the ways along them.
+
+    candidate, chain: (num_ways,), sorted by candidate. last: log-odds of the last triple that leads there; way: of the
+    weakest triple on the best way there; on: of the best triple that leads on from there, −`LIMIT` where none does. Of
+    evidence that scores whole chains all but `on` are the chain's. grown: the columns behind chains made of triples.
+    """
+
+    name: str
+    kind: str
+    chains: Chains
+    candidate: Ints
+    chain: Ints
+    last: Floats
+    way: Floats
+    on: Floats
+    grown: tuple[ScoredTriples, list[Level]] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """The candidates of a batch: those of question q from starts[q] to starts[q + 1], sorted by id.
+
+    entities: (num_candidates,). question: (num_candidates,). sources: see `Source`, in the order of the recipe.
+    num_topics: (num_questions,).
+    """
+
+    entities: tuple[Entity, ...]
+    question: Ints
+    starts: Ints
+    sources: tuple[Source, ...]
+    num_topics: Ints
+
+
+def find_candidates(evidence: Sequence[Evidence[Item]]) -> Candidates:
+    """Return the candidates of each question's evidence, from all of its sources.
+
+    Where several retrievers were joined, each has its say; of what they found only what is still among the evidence's
+    items counts, so that what a filter took away is no candidate.
+    """
+    by_source: dict[str, list[tuple[int, Evidence[Item]]]] = {}
+    for question, each in enumerate(evidence):
+        for name, found in each.sources or (((each.kind, each),) if each.items else ()):
+            by_source.setdefault(name, []).append((question, found))
+    read = [_Read.of(name, found) for name, found in by_source.items()]
+    kept = [{end.id for end in _named(each)} if each.sources else None for each in evidence]
+    numbers: dict[tuple[int, str], Entity] = {}
+    for source in read:
+        for question, entity in zip(source.question, source.entity, strict=True):
+            allowed = kept[question]
+            if allowed is None or entity.id in allowed:
+                numbers.setdefault((question, entity.id), entity)
+    order = {key: place for place, key in enumerate(sorted(numbers))}
+    questions = np.array([key[0] for key in order], dtype=np.int64)
+    return Candidates(
+        tuple(numbers[key] for key in order),
+        questions,
+        np.searchsorted(questions, np.arange(len(evidence) + 1)),
+        tuple(source.placed(order) for source in read),
+        np.array([len(each.topics) for each in evidence], dtype=np.int64),
+    )
+
+
+def _named(evidence: Evidence[Item]) -> Sequence[Entity]:
+    """Return what the items of evidence name as ends."""
+    found: dict[Entity, None] = {}
+    for each in evidence.items:
+        item = each.value
+        found |= dict.fromkeys(item.ends if isinstance(item, Chain) else (item.head, item.tail))
+    return list(found)
+
+
+def log_odds(scores: Sequence[float], calibration: Calibration | None) -> Floats:
+    """Return the log-odds of scores, best first, within ± `LIMIT`; without a calibration minus ln(1 + rank)."""
+    values = np.array(scores, dtype=np.float64)
+    if calibration is None:
+        return -np.log1p(np.arange(len(values)))
+    if calibration.unit == "probability":
+        inside = np.clip(values, 1e-6, 1 - 1e-6)
+        return np.log(inside) - np.log1p(-inside)
+    return np.clip(calibration.slope * values + calibration.intercept, -LIMIT, LIMIT)
+
+
+@dataclass(slots=True)
+class _Read:
+    """A source before its candidates are numbered: of each way its question and its entity."""
+
+    name: str
+    kind: str
+    chains: Chains
+    question: list[int]
+    entity: list[Entity]
+    chain: Ints
+    last: Floats
+    way: Floats
+    on: Floats
+    grown: tuple[ScoredTriples, list[Level]] | None
+
+    @classmethod
+    def of(cls, name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Read:
+        kind = found[0][1].kind
+        return _read_triples(name, found) if kind == "triple" else _read_chains(name, found)
+
+    def placed(self, order: dict[tuple[int, str], int]) -> Source:
+        """Return the ways to what is a candidate, sorted by candidate and chain."""
+        of = np.array(
+            [order.get((q, e.id), -1) for q, e in zip(self.question, self.entity, strict=True)], dtype=np.int64
+        )
+        rows = np.lexsort((self.chain, of))
+        rows = rows[of[rows] >= 0]
+        last, way, on = self.last[rows], self.way[rows], self.on[rows]
+        return Source(self.name, self.kind, self.chains, of[rows], self.chain[rows], last, way, on, self.grown)
+
+
+def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Read:
+    question: list[int] = []
+    topic: list[int] = []
+    steps: list[tuple[Step, ...]] = []
+    score: list[float] = []
+    num_ends: list[int] = []
+    item: list[int] = []
+    ways: list[tuple[int, Entity, int]] = []
+    goes_on: list[float] = []
+    for place, evidence in found:
+        values = log_odds([each.score for each in evidence.items], evidence.calibration)
+        topics = {each.entity: number for number, each in reversed(list(enumerate(evidence.topics)))}
+        longer: dict[tuple[int, tuple[Step, ...]], float] = {}
+        keys = []
+        for each, value in zip(evidence.items, values.tolist(), strict=True):
+            chain = each.value
+            assert isinstance(chain, Chain)
+            path = chain.relation_path.steps
+            start = topics.get(chain.topic, 0)
+            keys.append((start, path))
+            for end in range(1, len(path)):
+                before = (start, path[:end])
+                longer[before] = max(longer.get(before, -LIMIT), value)
+        for number, (each, value, key) in enumerate(zip(evidence.items, values.tolist(), keys, strict=True)):
+            chain = each.value
+            assert isinstance(chain, Chain)
+            ends = [end for end in chain.ends if not end.is_mediator]
+            ways += [(place, end, len(steps)) for end in ends]
+            goes_on += [longer.get(key, -LIMIT)] * len(ends)
+            question.append(place)
+            topic.append(key[0])
+            steps.append(key[1])
+            score.append(value)
+            num_ends.append(len(ends))
+            item.append(number)
+    scores = np.array(score, dtype=np.float64)
+    none = np.full(len(scores), -1, dtype=np.int64)
+    chains = Chains(
+        np.array(question, dtype=np.int64),
+        np.array(topic, dtype=np.int64),
+        tuple(steps),
+        np.array([sum(not step.to_mediator for step in path) for path in steps], dtype=np.int64),
+        np.array(list(map(len, steps)), dtype=np.int64),
+        scores,
+        scores,
+        np.array(num_ends, dtype=np.int64),
+        np.array(item, dtype=np.int64),
+        none,
+        none,
+    )
+    of = np.array([chain for _, _, chain in ways], dtype=np.int64)
+    entities = [entity for _, entity, _ in ways]
+    values = scores[of] if len(of) else np.zeros(0)
+    on = np.array(goes_on, dtype=np.float64)
+    return _Read(name, "chain", chains, [q for q, _, _ in ways], entities, of, values, values, on, None)
+
+
+def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Read:
+    given = []
+    for _, evidence in found:
+        values = log_odds([each.score for each in evidence.items], evidence.calibration).tolist()
+        triples = [each.value for each in evidence.items if isinstance(each.value, Triple)]
+        given.append((triples, values, [topic.entity for topic in evidence.topics]))
+    columns = ScoredTriples.of(given)
+    levels = grow_paths(columns)
+    places = np.array([place for place, _ in found], dtype=np.int64)
+    may_answer = ~np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
+    may_answer[columns.topics] = False
+    is_mediator = np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
+    topic_place = _places_within(columns.question_of[columns.topics])
+
+    parts: list[list[Numbers]] = [[] for _ in range(10)]
+    steps: list[tuple[Step, ...]] = []
+    before: list[tuple[Step, ...]] = [()] * len(columns.topics)
+    way_parts: list[list[Numbers]] = [[] for _ in range(5)]
+    reached = np.zeros(len(columns.entities), dtype=np.bool_)
+    reached[columns.topics] = True
+    passed = np.zeros(len(columns.topics), dtype=np.int64)
+    offset = 0
+    for number, level in enumerate(levels):
+        through = np.ones(level.num_paths, dtype=np.bool_)
+        np.logical_and.at(through, level.link_path, is_mediator[level.link_target])
+        made = [
+            (*before[p], Step(s.relation, s.inverse, to_mediator=bool(m)))
+            for p, s, m in zip(
+                level.parent.tolist(), map(columns.step, level.code.tolist()), through.tolist(), strict=True
+            )
+        ]
+        hops = passed[level.parent] + ~through
+        good = may_answer[level.end_node]
+        ends = np.bincount(level.end_path[good], minlength=level.num_paths)
+        node = columns.topics[level.topic]
+        rows = [
+            places[columns.question_of[node]] if len(node) else node,
+            topic_place[level.topic],
+            hops,
+            np.full(level.num_paths, number + 1),
+            level.weakest,
+            level.total / (number + 1),
+            ends,
+            np.full(level.num_paths, -1),
+            np.full(level.num_paths, number),
+            np.arange(level.num_paths),
+        ]
+        for part, values in zip(parts, rows, strict=True):
+            part.append(values)
+        ways = (level.end_node, level.end_path + offset, level.end_last, level.end_way, level.end_on)
+        for part, values in zip(way_parts, ways, strict=True):
+            part.append(values[good])
+        reached[level.end_node] = True
+        steps += made
+        before, passed = made, hops
+        offset += level.num_paths
+    _add_loose(columns, places, may_answer & ~reached, parts, way_parts, steps, offset)
+    chains = _chains_of([_joined(each) for each in parts], tuple(steps))
+    node, chain = (_joined(each).astype(np.int64) for each in way_parts[:2])
+    last, way, on = (np.clip(_joined(each).astype(np.float64), -LIMIT, LIMIT) for each in way_parts[2:])
+    question = places[columns.question_of[node]].tolist() if len(node) else []
+    entities = [columns.entities[each] for each in node.tolist()]
+    return _Read(name, "triple", chains, question, entities, chain, last, way, on, (columns, levels))
+
+
+def _add_loose(
+    columns: ScoredTriples,
+    places: Ints,
+    loose: npt.NDArray[np.bool_],
+    parts: list[list[Numbers]],
+    way_parts: list[list[Numbers]],
+    steps: list[tuple[Step, ...]],
+    offset: int,
+) -> None:
+    """Add what triples name and no chain reaches: of each question one chain without steps."""
+    touched = np.full(len(columns.entities), -np.inf)
+    np.maximum.at(touched, columns.heads, columns.scores)
+    np.maximum.at(touched, columns.tails, columns.scores)
+    nodes = np.flatnonzero(loose & np.isfinite(touched))
+    if not len(nodes):
+        return
+    questions, of = np.unique(columns.question_of[nodes], return_inverse=True)
+    best = np.full(len(questions), -np.inf)
+    np.maximum.at(best, of, touched[nodes])
+    zero, one = np.zeros(len(questions), dtype=np.int64), np.full(len(questions), -1, dtype=np.int64)
+    rows = [places[questions], zero, zero + NO_CHAIN, zero, best, best, np.bincount(of), one, one, one]
+    for part, values in zip(parts, rows, strict=True):
+        part.append(values)
+    steps += [()] * len(questions)
+    ways = (nodes, of + offset, touched[nodes], touched[nodes], np.full(len(nodes), -LIMIT))
+    for part, values in zip(way_parts, ways, strict=True):
+        part.append(values)
+
+
+def _chains_of(columns: Sequence[Numbers], steps: tuple[tuple[Step, ...], ...]) -> Chains:
+    question, topic, hops, length, score, mean, num_ends, item, level, path = columns
+    whole = [each.astype(np.int64) for each in (question, topic, hops, length, num_ends, item, level, path)]
+    score, mean = (np.clip(each.astype(np.float64), -LIMIT, LIMIT) for each in (score, mean))
+    return Chains(whole[0], whole[1], steps, whole[2], whole[3], score, mean, whole[4], whole[5], whole[6], whole[7])
+
+
+def _joined(parts: Sequence[Numbers]) -> Numbers:
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _places_within(groups: Ints) -> Ints:
+    """Return the place of each row in its group, of groups that follow one another."""
+    return np.arange(len(groups)) - np.searchsorted(groups, groups)

@@ -1,0 +1,301 @@
+"""Answer with the candidates that the reader finds likely, chosen together for the highest expected F1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...models.reader.choosing import choose_set
+from ...models.reader.features import NAMES, WayColumns, asks_for_one
+from ...models.reader.model import Reader, Reading
+from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, Weights, mask_topic
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import RelationWords
+from ..errors import UsageError
+from ..evidence.answer import NO_ANSWER, Answer
+from ..evidence.bridges import chain_of, to_chains
+from ..evidence.chain import Chain, ChainStep
+from ..evidence.evidence import Evidence, Item, item_order
+from ..evidence.extras import FormResult
+from ..evidence.relation_paths import Level, ScoredTriples
+from ..retrieval.scoring import hops_of, masked_question
+from ..steps import Steps
+from ..values import AnswerEntity, RelationPath, Scored
+from .candidates import Candidates, Chains, Source, find_candidates
+from .extractive import ExtractiveAnswerer
+
+Columns = tuple[str, str, WayColumns]
+
+READS = 100
+"""Items of a question that are read."""
+SHOWN = 10
+"""Chains that an answer shows, where they were made of triples."""
+REASONS = 3
+
+WORDS: Mapping[str, tuple[str, str]] = {
+    "two": ("it is two hops away", "it is not two hops away"),
+    "three": ("it is three hops away", "it is not three hops away"),
+    "loose": ("a triple alone names it", "a chain leads to it"),
+    "chain": ("its chain is likely", "its chain need not be the likeliest"),
+    "behind": ("no chain is likelier than its own", "it is not on the likeliest chain"),
+    "rank": ("its chain is among the first", "its chain is not among the first"),
+    "steady": ("each step of its chain is likely", "no step of its chain stands out"),
+    "last": ("the triple that leads to it is likely", "the triple that leads to it is less sure"),
+    "last_behind": ("its triple is the best of its relation", "other triples of its relation are better"),
+    "way": ("the whole way to it is likely", "a step on the way to it is weak"),
+    "on": ("a likely triple leads on from it", "nothing likely leads on from it"),
+    "on_first": ("one hop away a likely triple leads on from it", "one hop away nothing likely leads on from it"),
+    "stops": ("the evidence ends there", "the evidence leads on from there"),
+    "ends": ("its relation leads to many things", "its relation leads to few things"),
+    "ways": ("several ways lead to it", "a single way leads to it"),
+    "similarity": ("the words of its path fit the question", "its path shares few words with the question"),
+    "similarity_behind": ("no path fits the words better", "other paths fit the words better"),
+    "kind": ("it is the kind of thing that is asked for", "its kind is not the one that the words name"),
+    "kind_behind": ("no other path fits the kind of thing better", "other paths fit the kind of thing better"),
+    "hops": ("it is as far away as the question asks", "it is not as far away as the question asks"),
+    "met": ("the topics of the question meet there", "one topic alone leads to it"),
+    "one": ("one thing is asked for", "one thing is asked for, and few are there"),
+}
+"""What is said of a feature that speaks for an answer: where its value is the higher of two, and where the lower."""
+
+
+class ReaderAnswerer:
+    """An `Answerer` that scores every candidate of the evidence (docs/reading.md).
+
+    words: of every relation, by name. The confidence of the answer is the probability that its first entity is right,
+    calibrated on answers. Below `min_probability` there is no answer; below `sure_from` it is unsure. Questions of a
+    form have their answer already.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        words: Mapping[str, RelationWords],
+        vectors: TextVectors,
+        *,
+        min_probability: float,
+        sure_from: float,
+    ) -> None:
+        self._reader = reader
+        self._words = words
+        self._vectors = vectors
+        self._least, self._sure_from = min_probability, sure_from
+        self._plain = ExtractiveAnswerer(min_probability, sure_from)
+
+    @property
+    def reads(self) -> int:
+        """The most items of a question that it reads."""
+        return READS
+
+    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+        """Return an answer to each question; one without entities where nothing is likely enough."""
+        yield from ()
+        return self.answers_of(evidence)
+
+    def answers_of(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        """Return the answer that each question's evidence gives."""
+        candidates = find_candidates(evidence)
+        columns = columns_of(candidates, evidence, self._words, self._vectors)
+        if self._reader.hops is not None:
+            logs = self._reader.hops.log_probabilities(question_vectors(evidence, self._vectors))
+            columns = [(name, kind, replace(ways, hops_log=logs)) for name, kind, ways in columns]
+        try:
+            read = self._reader.read(columns)
+        except LookupError as error:
+            raise UsageError(
+                f"answerer reader: its checkpoint was trained with another recipe: {error}: train one with "
+                "`lodestar train reader --recipe …`, or leave answerer.checkpoint out"
+            ) from error
+        return [
+            self._plain.answer_of(each)
+            if each.extra_of(FormResult) is not None
+            else self._answer(each, place, candidates, read)
+            for place, each in enumerate(evidence)
+        ]
+
+    def _answer(self, evidence: Evidence[Item], question: int, candidates: Candidates, read: Reading) -> Answer:
+        rows = np.arange(candidates.starts[question], candidates.starts[question + 1])
+        order = rows[np.argsort(-read.logits[rows], kind="stable")]
+        if not len(order):
+            reason = evidence.note or "no path leads on from its entities"
+            return Answer(to_chains(evidence), (), f"{NO_ANSWER}: {reason}", "reader", confidence=0.0)
+        sources = [(source.name, source.kind) for source in candidates.sources]
+        sure = float(self._reader.confidence(read.logits[order[:1]], sources)[0])
+        probabilities = read.probabilities[order]
+        chosen = order[: choose_set(probabilities, one=asks_for_one(evidence.question.text))]
+        if sure < self._least:
+            shown, _ = _shown(evidence, order[:1], candidates, read)
+            reason = evidence.note or "no path fits the question"
+            return Answer(shown, (), f"{NO_ANSWER}: {reason}", "reader", confidence=sure)
+        shown, rests_on = _shown(evidence, chosen, candidates, read)
+        entities = tuple(
+            AnswerEntity(candidates.entities[row].label, candidates.entities[row].id, float(p), "graph", rests_on[row])
+            for row, p in zip(chosen.tolist(), probabilities.tolist(), strict=False)
+        )
+        unsure = sure < self._sure_from
+        named = ", ".join(each.name for each in entities[: self._plain.max_named])
+        more = len(entities) - self._plain.max_named
+        text = f"{'unsure: perhaps ' if unsure else ''}{named}{f' and {more:,} more' if more > 0 else ''}"
+        other = order[len(chosen)] if len(chosen) < len(order) else None
+        why = self._why(int(chosen[0]), None if other is None else int(other), candidates, read)
+        return Answer(shown, entities, text, "reader", confidence=sure, unsure=unsure, why=why)
+
+    def _why(self, first: int, other: int | None, candidates: Candidates, read: Reading) -> tuple[str, ...]:
+        """Return in words what sets the first answer most apart from the best candidate that is no answer."""
+        found: list[tuple[float, str]] = []
+        for source, x, best in zip(candidates.sources, read.features, read.best_way, strict=True):
+            if best[first] < 0:
+                continue
+            weights = self._reader.of(source.name, source.kind).weights
+            there = other is not None and best[other] >= 0
+            less = x[best[other]] if there else np.zeros(len(NAMES))
+            difference = x[best[first]] - less
+            name = f"{source.name}: " if len(candidates.sources) > 1 else ""
+            found += [
+                (float(gain), f"{name}{WORDS[feature][0 if change > 0 else 1]} (+{gain:.1f})")
+                for feature, gain, change in zip(NAMES, weights * difference, difference, strict=True)
+                if gain > 0.05
+            ]
+        best_name = "" if other is None else f"ahead of {candidates.entities[other].label}"
+        reasons = [text for _, text in sorted(found, key=lambda pair: -pair[0])[:REASONS]]
+        return (*reasons, best_name) if best_name and reasons else tuple(reasons)
+
+
+def columns_of(
+    candidates: Candidates,
+    evidence: Sequence[Evidence[Item]],
+    words: Mapping[str, RelationWords],
+    vectors: TextVectors,
+) -> list[Columns]:
+    """Return what the reader is given of each source, without predicted hops: its name, its kind, its columns."""
+    wants_one = np.array([asks_for_one(each.question.text) for each in evidence], dtype=np.bool_)
+    similarity = PathSimilarity(vectors, Weights(hop=0.0))
+    found = []
+    for source in candidates.sources:
+        fits, kinds = _similarities(source.chains, evidence, words, similarity)
+        chains = source.chains
+        ways = WayColumns(
+            question=chains.question,
+            topic=chains.topic,
+            hops=chains.hops,
+            score=chains.score,
+            mean=chains.mean,
+            num_ends=chains.num_ends,
+            similarity=fits,
+            kind=kinds,
+            candidate=source.candidate,
+            chain=source.chain,
+            last=source.last,
+            way=source.way,
+            on=source.on,
+            hops_log=np.zeros((len(evidence), 0)),
+            num_topics=candidates.num_topics,
+            wants_one=wants_one,
+            num_candidates=len(candidates.entities),
+        )
+        found.append((source.name, source.kind, ways))
+    return found
+
+
+def question_vectors(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -> npt.NDArray[np.float32]:
+    """Return the vector of each question without its topics, (num_questions, dimension)."""
+    texts = []
+    for each in evidence:
+        text = each.question.text
+        for topic in each.topics:
+            text = mask_topic(text, topic.mention or topic.entity.label)
+        texts.append(text)
+    return vectors.stacked(texts)
+
+
+def _similarities(
+    chains: Chains, evidence: Sequence[Evidence[Item]], words: Mapping[str, RelationWords], similarity: PathSimilarity
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return S and the type evidence of each chain; those of no chain are 0 and unknown."""
+    fits = np.zeros(len(chains.steps))
+    kinds = np.full(len(chains.steps), UNKNOWN_TYPE)
+    rows: dict[tuple[int, int], list[int]] = {}
+    for row, key in enumerate(zip(chains.question.tolist(), chains.topic.tolist(), strict=True)):
+        if chains.steps[row] and evidence[key[0]].topics:
+            rows.setdefault(key, []).append(row)
+    hops: dict[Any, Any] = {}
+    for path in chains.steps:
+        if path not in hops:
+            hops[path] = hops_of(RelationPath(path), words)
+    asked = [
+        [
+            PathsOfTopic(
+                masked_question(evidence[question].question.text, evidence[question].topics[topic]),
+                [hops[chains.steps[row]] for row in some],
+                [0.0] * len(some),
+            )
+        ]
+        for (question, topic), some in rows.items()
+    ]
+    for some, ((fit, kind),) in zip(rows.values(), similarity.composed(asked), strict=True):
+        fits[some], kinds[some] = fit, kind
+    return fits, kinds
+
+
+def _shown(
+    evidence: Evidence[Item], chosen: npt.NDArray[np.int64], candidates: Candidates, read: Reading
+) -> tuple[Evidence[Item], dict[int, tuple[int, ...]]]:
+    """Return the evidence as chains, and on which of them each chosen candidate rests.
+
+    Chains stay as they are; of triples those are made that lead to the chosen ones the best way.
+    """
+    if evidence.kind == "chain":
+        ends: dict[str, list[int]] = {}
+        for index, each in enumerate(evidence.items):
+            for end in each.value.ends if isinstance(each.value, Chain) else ():
+                ends.setdefault(end.id, []).append(index)
+        return evidence, {row: tuple(ends.get(candidates.entities[row].id, ())) for row in chosen.tolist()}
+    source = candidates.sources[0]
+    best = read.best_way[0]
+    wanted = dict.fromkeys(int(source.chain[best[row]]) for row in chosen if best[row] >= 0)
+    made: dict[int, Scored[Chain]] = {}
+    for number in list(wanted)[:SHOWN]:
+        chain = _chain(source, number, evidence)
+        if chain is not None:
+            made[number] = Scored(chain, _score(source, number, evidence))
+    order = sorted(made, key=lambda number: (list(wanted).index(number), item_order(made[number])))
+    place = {number: index for index, number in enumerate(order)}
+    shown = replace(evidence, kind="chain", items=tuple(made[number] for number in order), groups=())
+    rests = {row: place.get(int(source.chain[best[row]])) if best[row] >= 0 else None for row in chosen.tolist()}
+    return shown, {row: () if index is None else (index,) for row, index in rests.items()}
+
+
+def _score(source: Source, number: int, evidence: Evidence[Item]) -> float:
+    """Return the score of a chain in the evidence's own unit."""
+    found = evidence.calibration
+    value = float(source.chains.score[number])
+    if found is None or found.unit == "probability":
+        return value if found is None else 1 / (1 + float(np.exp(-value)))
+    return (value - found.intercept) / found.slope if found.slope else value
+
+
+def _chain(source: Source, number: int, evidence: Evidence[Item]) -> Chain | None:
+    """Return a chain that triples make, with all of its triples."""
+    if source.grown is None or source.chains.level[number] < 0:
+        return None
+    columns, levels = source.grown
+    steps: list[ChainStep] = []
+    path = int(source.chains.path[number])
+    for level in range(int(source.chains.level[number]), -1, -1):
+        steps.append(_step(columns, levels[level], path))
+        topic, path = int(levels[level].topic[path]), int(levels[level].parent[path])
+    topics = frozenset(each.entity for each in evidence.topics)
+    return chain_of(columns.entities[columns.topics[topic]], steps[::-1], topics)
+
+
+def _step(columns: ScoredTriples, level: Level, path: int) -> ChainStep:
+    first, after = np.searchsorted(level.link_path, [path, path + 1])
+    links = tuple(
+        (columns.entities[source], columns.entities[target])
+        for source, target in zip(level.link_source[first:after], level.link_target[first:after], strict=True)
+    )
+    return ChainStep(columns.step(int(level.code[path])), links)

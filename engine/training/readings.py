@@ -1,0 +1,82 @@
+"""What a reader learns from: the candidates of questions, retrieved with a recipe, and which of them are right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...models.reader.fitting import Readings
+from ...models.text.vectors import TextVectors
+from ..answering.candidates import find_candidates
+from ..answering.reader import READS, columns_of, question_vectors
+from ..api import Engine
+from ..errors import UsageError
+from ..evidence.evidence import Evidence
+from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers, with_topic_ids
+from ..indexes.relation_words import words_of_relation
+from ..neo4j.catalogue import read_catalogue
+from ..progress import Progress, silent
+from ..values import Entity
+
+BATCH = 16
+
+
+def read_questions_with(
+    questions: QuestionSet, engine: Engine, vectors: TextVectors, *, progress: Progress = silent
+) -> Readings:
+    """Ask the engine's recipe for evidence of every question with answers, topics as the set gives them, and return the
+    candidates; raise `UsageError` where no question has a right answer in the graph."""
+    gateway = engine.gateway()
+    catalogue = gateway.fetch(read_catalogue())
+    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+    known = with_known_answers([each for each in questions.questions if each.answers], gateway).questions
+    asked = with_topic_ids(known, gateway)
+    if not asked:
+        raise UsageError(f"{questions.name}: expected questions with right answers, found none")
+    found: list[Evidence[Any]] = []
+    progress("reading", 0, len(asked))
+    for start in range(0, len(asked), BATCH):
+        batch = asked[start : start + BATCH]
+        found += engine.retrieve_batch([each.asked(each.topic_ids) for each in batch], top_k=READS)
+        progress("reading", len(found), len(asked))
+    found = [replace(each, trace=()) for each in found]
+    candidates = find_candidates(found)
+    columns = columns_of(candidates, found, words, vectors)
+    right = [_Right.of(each) for each in asked]
+    return Readings(
+        questions.name,
+        questions.sha256,
+        catalogue.vocabulary,
+        tuple(each.text for each in asked),
+        tuple(frozenset(each.topic_ids) for each in asked),
+        question_vectors(found, vectors),
+        candidates.starts,
+        np.array(
+            [
+                right[question].has(entity)
+                for question, entity in zip(candidates.question.tolist(), candidates.entities, strict=True)
+            ],
+            dtype=np.bool_,
+        ),
+        np.array([len(each.answers) for each in asked], dtype=np.int64),
+        tuple(columns),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Right:
+    """The right answers of a question: ids, and names of those that have no id, as literals."""
+
+    ids: frozenset[str]
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, question: GoldQuestion) -> _Right:
+        ids = frozenset(each.id for each in question.answers if each.id)
+        return cls(ids, frozenset(name.casefold() for each in question.answers if not each.id for name in each.names))
+
+    def has(self, entity: Entity) -> bool:
+        """Return whether an entity is a right answer."""
+        return entity.id in self.ids or entity.label.casefold() in self.names

@@ -1,0 +1,261 @@
+"""Fit the reader on questions with answers: logistic regression by Newton's method, in NumPy.
+
+Which way to a candidate is the right one is not known. As in multiple-instance learning (Andrews et al. 2003) a first
+fit takes all ways to right candidates for right; each following one only the way that is the best by the fit before,
+of right and wrong candidates alike, for that is the way that will count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..training.description import QuestionKey, TrainedOn
+from .choosing import choose_set
+from .features import NAMES, WayColumns, way_features
+from .model import ABSENT, HopHead, Reader, SourceWeights, best_ways, sigmoid, with_hops
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+PENALTY = 1e-3
+ROUNDS = 6
+FOLDS = 5
+HOP_PENALTY = 3e-3
+MAX_HOPS = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Readings:
+    """The candidates of a question set as the reader sees them: what it learns from (a `LearningSet`).
+
+    texts, topics: of the questions. vectors: (num_questions, dimension), of the questions without their topics.
+    starts: (num_questions + 1,) of candidates. is_right: (num_candidates,). num_right: (num_questions,), right answers
+    that there are, found or not. sources: name, kind and columns of each source of evidence.
+    """
+
+    name: str
+    questions_sha256: str
+    graph: str
+    texts: tuple[str, ...]
+    topics: tuple[frozenset[str], ...]
+    vectors: npt.NDArray[np.float32]
+    starts: Ints
+    is_right: Bools
+    num_right: Ints
+    sources: tuple[tuple[str, str, WayColumns], ...]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the data."""
+        digest = hashlib.sha256(self.is_right.tobytes())
+        for _, _, ways in self.sources:
+            digest.update(np.ascontiguousarray(way_features(ways).round(4)).tobytes())
+        return digest.hexdigest()
+
+    @property
+    def trained_on(self) -> TrainedOn:
+        """What a checkpoint says of it."""
+        return TrainedOn(self.name, self.questions_sha256, self.sha256, self.graph, len(self), 0)
+
+    @property
+    def question_keys(self) -> list[QuestionKey]:
+        """Id, text and topics of each question."""
+        return [(text, text, topics) for text, topics in zip(self.texts, self.topics, strict=True)]
+
+    def with_hops(self, hops_log: Floats) -> Readings:
+        """Return the readings with what is predicted of the hops of each question."""
+        return replace(self, sources=tuple((name, kind, with_hops(w, hops_log)) for name, kind, w in self.sources))
+
+    def hops(self) -> Ints:
+        """Return the fewest hops of a chain to a right candidate, (num_questions,); `MAX_HOPS` + 1 where there is none.
+
+        What a reader that predicts hops learns from: no one says how many a question takes.
+        """
+        found = np.full(len(self), MAX_HOPS + 1)
+        for _, _, ways in self.sources:
+            rows = self.is_right[ways.candidate] & (ways.hops[ways.chain] > 0)
+            np.minimum.at(found, ways.question[ways.chain[rows]], ways.hops[ways.chain[rows]])
+        return found
+
+
+def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, predict_hops: bool = True) -> Reader:
+    """Return the reader that is fitted on question sets with the same sources.
+
+    power: candidates of a question weigh 1 / n^power of n, so that with 1 each question weighs the same. The hops that
+    weights are fitted with, and the logits that answers are calibrated with, are of questions left out (`FOLDS`).
+    """
+    head = None
+    if predict_hops:
+        head, sets = _fit_hops(sets)
+    fitted = _fit_weights(sets, power)
+    held_out = []
+    for fold in range(FOLDS):
+        part = _fit_weights(sets, power, leave_out=fold, start=fitted)
+        held_out += [_firsts(each, part, np.arange(len(each)) % FOLDS == fold) for each in sets]
+    logits, right = (np.concatenate(each) for each in zip(*held_out, strict=True))
+    line = newton(logits[:, None], right, np.full(len(right), 1 / max(len(right), 1)), PENALTY)
+    return replace(fitted, hops=head, calibration=(float(line[0]), float(line[1])))
+
+
+def figures(readings: Readings, reader: Reader) -> dict[str, float]:
+    """Return F1, Hits@1 and expected calibration error over ten bins of confidence, of questions and the best that
+    these candidates allow (``oracle``)."""
+    if reader.hops is not None:
+        readings = readings.with_hops(reader.hops.log_probabilities(readings.vectors))
+    read = reader.read(readings.sources)
+    f1, best, first, sure = (np.zeros(len(readings)) for _ in range(4))
+    for question in range(len(readings)):
+        rows = np.arange(readings.starts[question], readings.starts[question + 1])
+        if not len(rows):
+            continue
+        order = rows[np.argsort(-read.logits[rows], kind="stable")]
+        number = choose_set(read.probabilities[order])
+        right = readings.is_right[order]
+        f1[question] = 2 * right[:number].sum() / (number + readings.num_right[question])
+        best[question] = 2 * right.sum() / (right.sum() + readings.num_right[question])
+        first[question] = right[0]
+        sure[question] = reader.confidence(read.logits[order[:1]], [source[:2] for source in readings.sources])[0]
+    bins = np.minimum((sure * 10).astype(int), 9)
+    gaps = [abs(sure[bins == b].mean() - first[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
+    return {
+        "f1": float(f1.mean()),
+        "hits_at_1": float(first.mean()),
+        "ece": float(sum(gaps)),
+        "oracle": float(best.mean()),
+    }
+
+
+def newton(x: Floats, y: Floats, weights: Floats, penalty: float, start: Floats | None = None) -> Floats:
+    """Return the coefficients of P = σ(x · β + β_0), (num_columns + 1,), the last one β_0, which has no penalty.
+
+    Least is Σ weights · cross-entropy + penalty/2 · Σ (β · spread)²: columns count alike, whatever their scale.
+    x: (num_rows, num_columns), y: 0 or 1, weights: adding up to about 1.
+    """
+    mean, spread = x.mean(axis=0), x.std(axis=0)
+    spread = np.where(spread > 1e-9, spread, 1.0)
+    z = np.hstack([(x - mean) / spread, np.ones((len(x), 1))])
+    ridge = np.append(np.full(x.shape[1], penalty), 1e-9)
+    beta = np.zeros(z.shape[1])
+    if start is not None:
+        beta = np.append(start[:-1] * spread, start[-1] + start[:-1] @ mean)
+    for _ in range(40):
+        p = sigmoid(np.clip(z @ beta, -30, 30))
+        gradient = z.T @ (weights * (p - y)) + ridge * beta
+        hessian = (z * (weights * np.maximum(p * (1 - p), 1e-6))[:, None]).T @ z + np.diag(ridge + 1e-9)
+        step = np.linalg.solve(hessian, gradient)
+        beta = beta - step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
+        if np.abs(step).max() < 1e-7:
+            break
+    slopes = beta[:-1] / spread
+    return np.append(slopes, beta[-1] - slopes @ mean)
+
+
+def _fit_weights(sets: Sequence[Readings], power: float, leave_out: int = -1, start: Reader | None = None) -> Reader:
+    """Fit w and b of each source, then v over all; without one question in `FOLDS` where one is left out, which is
+    fitted in a single round from `start`."""
+    rows, candidate_weights = [], []
+    for each in sets:
+        of = np.repeat(np.arange(len(each)), np.diff(each.starts))
+        sizes = np.maximum(np.diff(each.starts), 1)[of].astype(np.float64)
+        used = np.ones(len(of), dtype=np.bool_) if leave_out < 0 else of % FOLDS != leave_out
+        weight = np.where(used, sizes**-power, 0.0)
+        candidate_weights.append(weight / max(weight.sum(), 1e-12) * len(each))
+        rows.append(used)
+    right = np.concatenate([each.is_right for each in sets]).astype(np.float64)
+    weights = np.concatenate(candidate_weights)
+    weights /= weights.sum()
+    sources = {}
+    columns = []
+    for place, (name, _, _) in enumerate(sets[0].sources):
+        from_ = None if start is None else np.append(start.sources[name].weights, start.sources[name].bias)
+        coefficients, best = _fit_source([each.sources[place][2] for each in sets], right, weights, from_)
+        sources[name] = SourceWeights(coefficients[:-1], float(coefficients[-1]))
+        columns.append(best)
+    if len(columns) == 1:
+        return Reader(sources, trained=True)
+    stacked = np.stack(columns, axis=1)
+    used = weights > 0
+    shares = newton(stacked[used], right[used], weights[used], PENALTY)
+    shared = {name: replace(each, share=float(v)) for (name, each), v in zip(sources.items(), shares, strict=False)}
+    return Reader(shared, bias=float(shares[-1]), trained=True)
+
+
+def _fit_source(
+    sets: Sequence[WayColumns], right: Floats, weights: Floats, start: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return w and b of a source, (len(NAMES) + 1,), and what they say of each candidate."""
+    shifts = np.cumsum([0, *(each.num_candidates for each in sets)])
+    x = np.concatenate([way_features(each) for each in sets]) if sets else np.zeros((0, len(NAMES)))
+    candidate = np.concatenate([each.candidate + shift for each, shift in zip(sets, shifts, strict=False)])
+    if start is None:
+        ways = np.bincount(candidate, minlength=len(right))
+        rows = np.flatnonzero(weights[candidate] > 0)
+        beta = newton(x[rows], right[candidate[rows]], (weights / np.maximum(ways, 1))[candidate[rows]], PENALTY)
+    else:
+        beta = start
+    for _ in range(ROUNDS if start is None else 1):
+        _, which = best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))
+        rows = which[(which >= 0) & (weights > 0)]
+        before, beta = beta, newton(x[rows], right[candidate[rows]], weights[candidate[rows]], PENALTY, beta)
+        if np.abs(before - beta).max() < 1e-3:
+            break
+    return beta, np.maximum(best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))[0], ABSENT)
+
+
+def _firsts(readings: Readings, reader: Reader, asked: Bools) -> tuple[Floats, Floats]:
+    """Return the logit of the first candidate of the questions `asked` that have one, and whether it is right."""
+    logits = reader.read(readings.sources).logits
+    found = []
+    for question in np.flatnonzero(asked):
+        start, end = readings.starts[question], readings.starts[question + 1]
+        if end > start:
+            first = start + int(np.argmax(logits[start:end]))
+            found.append((logits[first], float(readings.is_right[first])))
+    pairs = np.array(found, dtype=np.float64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _fit_hops(sets: Sequence[Readings]) -> tuple[HopHead, list[Readings]]:
+    """Return what predicts hops, and the sets with predictions for each question by a fit without it."""
+    vectors = np.concatenate([each.vectors for each in sets]).astype(np.float64)
+    hops = np.concatenate([each.hops() for each in sets])
+    known = hops <= MAX_HOPS
+    most = int(hops[known].max(initial=1))
+    folds = np.concatenate([np.arange(len(each)) for each in sets]) % FOLDS
+    found = np.zeros((len(vectors), most))
+    for fold in range(FOLDS):
+        rows = known & (folds != fold)
+        head = HopHead(_softmax_regression(vectors[rows], hops[rows] - 1, most))
+        found[folds == fold] = head.log_probabilities(vectors[folds == fold])
+    shifts = np.cumsum([0, *map(len, sets)])
+    predicted = [each.with_hops(found[a:b]) for each, a, b in zip(sets, shifts, shifts[1:], strict=False)]
+    return HopHead(_softmax_regression(vectors[known], hops[known] - 1, most)), predicted
+
+
+def _softmax_regression(x: Floats, y: Ints, num_classes: int) -> Floats:
+    """Return the matrix of a `HopHead`, by gradient descent with momentum. x: unit vectors; y: classes from 0."""
+    matrix = np.zeros((x.shape[1] + 1, num_classes))
+    if not len(x):
+        return matrix
+    inputs = np.hstack([x, np.ones((len(x), 1))])
+    wanted = np.eye(num_classes)[y]
+    decay = np.append(np.full(x.shape[1], HOP_PENALTY), 0.0)[:, None]
+    velocity: npt.NDArray[Any] = np.zeros_like(matrix)
+    for _ in range(400):
+        logits = inputs @ matrix
+        logits -= logits.max(axis=1, keepdims=True)
+        p = np.exp(logits)
+        p /= p.sum(axis=1, keepdims=True)
+        velocity = 0.9 * velocity - 2.0 * (inputs.T @ (p - wanted) / len(x) + decay * matrix)
+        matrix = matrix + velocity
+    return matrix

@@ -1,0 +1,127 @@
+"""The reader as a kind of model: its options, its description, how it is trained, how a checkpoint is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ..training.description import ModelDescription
+from ..training.kind import READINGS, Inputs, ModelKind, Opening, Outcome, Training
+from ..training.objective import NothingToLearnError, check_ranges
+from .features import NAMES
+from .fitting import Readings, figures, fit_reader
+from .model import HopHead, Reader, SourceWeights
+
+FIGURES = ("f1", "hits_at_1", "ece", "oracle")
+"""Figures of a checkpoint: F1, Hits@1 and calibration error of answers, and the F1 that the candidates allow."""
+PART = "weights"
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderConfig:
+    """encoder: of questions and relations, by name or path; it stays as it is. power: of n candidates of a question
+    each weighs 1 / n^power. predict_hops: learn how many hops a question takes from its words."""
+
+    encoder: str = "all-MiniLM-L6-v2"
+    power: float = 1.0
+    predict_hops: bool = True
+
+    def __post_init__(self) -> None:
+        check_ranges(self, power=(0, 1))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every option with its value, as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderDescription(ModelDescription):
+    """What ``reader.json`` says. features: names, in order. sources: names of what each row of the weights is of."""
+
+    kind: ClassVar[str] = "reader"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    features: tuple[str, ...]
+    sources: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+
+
+def _train(config: ReaderConfig, inputs: Inputs[Readings]) -> Training:
+    def outcome(_: Mapping[str, Any]) -> Outcome:
+        if not any(each.is_right.any() for each in inputs.train):
+            raise NothingToLearnError("no question to learn from has a right answer among its candidates")
+        reader = fit_reader(inputs.train, power=config.power, predict_hops=config.predict_hops)
+        dev = {each.name: figures(each, reader) for each in inputs.dev}
+        said = {"encoder": config.encoder, "features": tuple(NAMES), "sources": tuple(reader.sources)}
+        return Outcome({PART: partial(_write, reader)}, reader.calibration, said, dev)
+
+    return Training((), outcome)
+
+
+def _write(reader: Reader, part: Path) -> None:
+    import torch
+
+    from ..training.checkpoint import write_weights
+
+    each = list(reader.sources.values())
+    columns = {
+        "weights": np.stack([one.weights for one in each]),
+        "bias": np.array([*(one.bias for one in each), reader.bias]),
+        "share": np.array([one.share for one in each]),
+    }
+    if reader.hops is not None:
+        columns["hops"] = reader.hops.matrix
+    write_weights({name: torch.from_numpy(column.copy()) for name, column in columns.items()}, part)
+
+
+def _open(folder: Path, _opening: Opening) -> tuple[ReaderDescription, Reader]:
+    from ..training.checkpoint import check_checkpoint, read_weights, readable
+
+    description = check_checkpoint(folder, ReaderDescription, lambda said: said.parts)
+    with readable(folder / PART):
+        columns = {name: each.double().numpy() for name, each in read_weights(folder / PART).items()}
+        num = len(description.sources)
+        if description.features != tuple(NAMES) or columns["weights"].shape != (num, len(NAMES)):
+            raise ValueError("its weights are of other features than those that are computed here")
+        if columns["bias"].shape != (num + 1,) or columns["share"].shape != (num,):
+            raise ValueError("its weights are of another number of sources")
+        sources = {
+            name: SourceWeights(columns["weights"][row], float(columns["bias"][row]), float(columns["share"][row]))
+            for row, name in enumerate(description.sources)
+        }
+        hops = HopHead(columns["hops"]) if "hops" in columns else None
+        bias = float(columns["bias"][-1])
+    return description, Reader(sources, bias, description.calibration, hops, trained=True)
+
+
+def _about(description: ReaderDescription) -> tuple[str, str]:
+    return (
+        f"Scores the candidates of evidence by {len(description.features)} features of each way to them: logistic "
+        f"regression. Sources: {', '.join(description.sources)}. Encoder of questions and relations: "
+        f"`{description.encoder}`, not trained.",
+        "Use it with `--set answerer.kind=reader --set answerer.checkpoint=FOLDER`, with the recipe it was trained "
+        "with.",
+    )
+
+
+KIND: ModelKind[ReaderConfig, ReaderDescription, Readings, tuple[ReaderDescription, Reader]] = ModelKind(
+    name="reader",
+    title="Reader",
+    summary="Train what chooses answers from the evidence of a recipe, without a language model.",
+    learns_from=READINGS,
+    config=ReaderConfig,
+    description=ReaderDescription,
+    train=_train,
+    open=_open,
+    about=_about,
+    figures=FIGURES,
+    examples=(
+        "lodestar train reader --recipe similarity --dataset train.jsonl.gz --dev dev.jsonl.gz --out reader",
+        'lodestar ask --set answerer.kind=reader --set answerer.checkpoint=reader "Where was Lincoln born?"',
+    ),
+)

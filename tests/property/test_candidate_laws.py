@@ -1,0 +1,113 @@
+"""Candidates of evidence made at random: what they are, and what they do not depend on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from lodestar.engine.answering.candidates import LIMIT, Candidates, find_candidates
+from lodestar.engine.evidence.bridges import to_chains
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.relation_paths import ScoredTriples, grow_paths
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+
+NAMED = [Entity(name, name) for name in "abcde"]
+RECORD = Entity("m", None)
+VALUE = Entity('"1821"', "1821", is_literal=True)
+triples = st.lists(
+    st.builds(
+        Triple,
+        st.sampled_from([*NAMED, RECORD]),
+        st.sampled_from(["r", "s"]),
+        st.sampled_from([*NAMED, RECORD, VALUE]),
+    ),
+    max_size=9,
+    unique=True,
+)
+topics = st.lists(st.sampled_from(NAMED), min_size=1, max_size=2, unique=True)
+
+
+def evidence_of(facts: list[Triple], starts: list[Entity]) -> Evidence[Triple]:
+    """Evidence whose scores are of the triples, not of their places."""
+    items = tuple(Scored(each, float(hash_of(each))) for each in facts)
+    return Evidence(Question("?"), tuple(map(Topic, starts)), "triple", items, Calibration("logit", of="triple"))
+
+
+def hash_of(triple: Triple) -> int:
+    """A number from −4 to 4 that the triple alone decides."""
+    return sum(map(ord, f"{triple.head.id}{triple.relation}{triple.tail.id}")) % 9 - 4
+
+
+def said(found: Candidates, question: int = 0) -> dict[str, set[tuple[float, ...]]]:
+    """What the ways say of each candidate of a question."""
+    says: dict[str, set[tuple[float, ...]]] = {
+        found.entities[row].id: set() for row in range(found.starts[question], found.starts[question + 1])
+    }
+    for source in found.sources:
+        for row, chain, *values in zip(source.candidate, source.chain, source.last, source.way, source.on, strict=True):
+            if found.question[row] == question:
+                path = (source.chains.hops[chain], source.chains.score[chain], source.chains.num_ends[chain])
+                says[found.entities[row].id].add((*map(float, path), *map(float, values)))
+    return says
+
+
+@given(triples, topics, st.randoms())
+def test_candidates_do_not_depend_on_the_order_of_the_evidence(facts, starts, random) -> None:
+    mixed = random.sample(facts, len(facts))
+    assert said(find_candidates([evidence_of(facts, starts)])) == said(find_candidates([evidence_of(mixed, starts)]))
+
+
+@given(triples, topics, st.integers(0, 9))
+def test_a_larger_pool_never_loses_a_candidate(facts, starts, number) -> None:
+    few, all_ = (find_candidates([evidence_of(some, starts)]) for some in (facts[:number], facts))
+    assert {each.id for each in few.entities} <= {each.id for each in all_.entities}
+
+
+@given(triples, topics)
+def test_candidates_are_all_named_ends_but_topics(facts, starts) -> None:
+    named = {end for each in facts for end in (each.head, each.tail)}
+    expected = {each.id for each in named if not each.is_mediator and each not in starts}
+    found = find_candidates([evidence_of(facts, starts)])
+    assert {each.id for each in found.entities} == expected
+    assert all(ways for ways in said(found).values())
+
+
+@given(st.lists(st.tuples(triples, topics), min_size=1, max_size=3))
+def test_a_batch_says_what_single_questions_say(asked) -> None:
+    evidence = [evidence_of(*each) for each in asked]
+    together = find_candidates(evidence)
+    for place, each in enumerate(evidence):
+        assert said(together, place) == said(find_candidates([each]))
+
+
+@given(triples, topics)
+def test_relation_paths_are_those_that_the_bridge_makes(facts, starts) -> None:
+    evidence = evidence_of(facts, starts)
+    columns = ScoredTriples.of([(facts, [each.score for each in evidence.items], starts)])
+    levels = grow_paths(columns)
+    found = set()
+    for number, level in enumerate(levels):
+        for place in range(level.num_paths):
+            path, at = [], place
+            for back in range(number, -1, -1):
+                path.append(str(columns.step(int(levels[back].code[at]))))
+                at = int(levels[back].parent[at])
+            ends = {columns.entities[node] for node in level.end_node[level.end_path == place]}
+            if any(not end.is_mediator and end not in starts for end in ends):
+                found.add((int(level.topic[place]), " → ".join(reversed(path))))
+    chains = to_chains(evidence).items
+    assert found == {(starts.index(each.value.topic), str(each.value.relation_path)) for each in chains}
+
+
+@given(triples, topics)
+def test_what_a_filter_takes_away_from_a_union_is_no_candidate(facts, starts) -> None:
+    whole = evidence_of(facts, starts)
+    left = replace(whole.cut_to(len(facts) // 2), sources=(("a", whole), ("b", whole)))
+    kept = {end.id for each in left.items for end in (each.value.head, each.value.tail)}
+    found = find_candidates([left])
+    assert {each.id for each in found.entities} <= kept
+    assert [source.name for source in found.sources] == ["a", "b"]
+    assert all(np.abs(source.way).max(initial=0) <= LIMIT for source in found.sources)

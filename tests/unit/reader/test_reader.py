@@ -1,0 +1,208 @@
+"""The reader: its features by hand, what it learns from made questions, and the answers it gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lodestar.engine.answering.candidates import find_candidates
+from lodestar.engine.answering.reader import WORDS, ReaderAnswerer, columns_of
+from lodestar.engine.errors import UsageError
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.indexes.relation_words import words_of_name
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+from lodestar.models.reader.features import NAMES, asks_for_one, way_features
+from lodestar.models.reader.fitting import Readings, figures, fit_reader, newton
+from lodestar.models.reader.model import ABSENT, Reader, SourceWeights, shipped_reader
+from lodestar.models.text.vectors import TextVectors
+
+from tests.letter_encoder import LetterEncoder
+
+FILM, BY, OTHER, YEAR = (Entity(name, name) for name in ("film", "director", "other film", "1999"))
+WORDS_OF = {name: words_of_name(name) for name in ("directed_by", "year")}
+UNIT = Calibration("logit", of="triple")
+
+
+def asked(text: str, *scored: tuple[Triple, float]) -> Evidence[Triple]:
+    items = tuple(Scored(triple, score) for triple, score in sorted(scored, key=lambda pair: -pair[1]))
+    return Evidence(Question(text), (Topic(FILM),), "triple", items, UNIT)
+
+
+def one_hop() -> Evidence[Triple]:
+    """The director is asked for: the other film leads on from there, and is unlikely."""
+    return asked(
+        "who directed film",
+        (Triple(FILM, "directed_by", BY), 3.0),
+        (Triple(OTHER, "directed_by", BY), -3.0),
+        (Triple(FILM, "year", YEAR), -2.0),
+    )
+
+
+def two_hops() -> Evidence[Triple]:
+    """The films of the same director are asked for: each beginning is as likely as the whole."""
+    return asked(
+        "which films have the director of film",
+        (Triple(FILM, "directed_by", BY), 3.0),
+        (Triple(OTHER, "directed_by", BY), 2.5),
+        (Triple(FILM, "year", YEAR), -2.0),
+    )
+
+
+class WordEncoder(LetterEncoder):
+    """Letters of a text, and of each of its words for tokens."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Any]:
+        return [(self.encode([text])[0], self.encode(text.split() or [""])) for text in texts]
+
+
+def vectors() -> TextVectors:
+    return TextVectors(WordEncoder())
+
+
+def readings(evidence: Sequence[Evidence[Triple]], right: Sequence[Entity]) -> Readings:
+    found = find_candidates(evidence)
+    columns = columns_of(found, evidence, WORDS_OF, vectors())
+    is_right = [right[q] == each for q, each in zip(found.question.tolist(), found.entities, strict=True)]
+    return Readings(
+        "made",
+        "",
+        "",
+        tuple(each.question.text for each in evidence),
+        tuple(frozenset({str(place)}) for place in range(len(evidence))),
+        vectors().stacked([each.question.text for each in evidence]),
+        found.starts,
+        np.array(is_right),
+        np.ones(len(evidence), dtype=np.int64),
+        tuple(columns),
+    )
+
+
+def trained() -> Reader:
+    return fit_reader([readings([one_hop(), two_hops()] * 10, [BY, OTHER] * 10)])
+
+
+def answerer(reader: Reader, least: float = 0.0) -> ReaderAnswerer:
+    return ReaderAnswerer(reader, WORDS_OF, vectors(), min_probability=least, sure_from=0.5)
+
+
+def test_features_by_hand() -> None:
+    evidence = [two_hops()]
+    found = find_candidates(evidence)
+    ((_, kind, ways),) = columns_of(found, evidence, WORDS_OF, vectors())
+    x = {found.entities[row].id: dict(zip(NAMES, values, strict=True)) for row, values in
+         zip(ways.candidate.tolist(), way_features(ways), strict=True)}  # fmt: skip
+    assert kind == "triple"
+    assert {each: x[each]["two"] for each in x} == {"director": 0, "other film": 1, "1999": 0}
+    assert x["director"]["chain"] == 3.0
+    assert x["other film"]["chain"] == 2.5  # its weakest step
+    assert x["other film"]["steady"] == pytest.approx(0.25)
+    assert x["other film"]["behind"] == pytest.approx(-0.5)
+    assert x["director"]["on"] == x["director"]["on_first"] == pytest.approx(-0.5)
+    assert x["other film"]["stops"] == 1
+    assert x["1999"]["rank"] == pytest.approx(-np.log(3))
+    assert all(x[each]["ends"] == pytest.approx(np.log(2)) for each in x)
+    assert set(WORDS) == set(NAMES)
+
+
+def test_newton_finds_the_log_odds_of_a_share() -> None:
+    x = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [1.0], [1.0], [1.0]])
+    y = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
+    slope, start = newton(x, y, np.full(8, 1 / 8), 0.0)
+    assert (start, start + slope) == pytest.approx((np.log(1 / 3), np.log(3)), abs=1e-4)
+
+
+def test_it_learns_to_go_on_where_the_best_chain_stops() -> None:
+    reader = trained()
+    first, second = answerer(reader).answers_of([one_hop(), two_hops()])
+    assert [each.id for each in first.entities] == ["director"]
+    assert [each.id for each in second.entities] == ["other film"]
+    assert figures(readings([one_hop(), two_hops()], [BY, OTHER]), reader)["f1"] == 1
+
+
+def test_an_answer_says_why_and_what_it_rests_on() -> None:
+    (answer,) = answerer(trained()).answers_of([two_hops()])
+    assert answer.why and answer.why[-1].startswith("ahead of ")
+    (item,) = [answer.evidence.items[place] for place in answer.entities[0].evidence]
+    assert str(item.value.relation_path) == "directed_by → ^directed_by"
+    assert answer.confidence is not None and 0 <= answer.confidence <= 1
+    assert answer.entities[0].confidence is not None
+
+
+def test_below_the_least_probability_there_is_no_answer() -> None:
+    (answer,) = answerer(trained(), least=1.0).answers_of([two_hops()])
+    assert not answer.found and answer.confidence is not None
+
+
+def test_a_batch_says_what_single_questions_say() -> None:
+    reading = answerer(trained())
+    together = reading.answers_of([one_hop(), two_hops()])
+    assert together == [reading.answers_of([each])[0] for each in (one_hop(), two_hops())]
+
+
+def test_nothing_found_is_no_answer() -> None:
+    (answer,) = answerer(trained()).answers_of([Evidence(Question("?"), (), "chain", note="nothing is known")])
+    assert answer.text == "no answer found: nothing is known"
+
+
+def test_a_literal_is_an_answer_like_any_entity() -> None:
+    value = Entity('"1999"', "1999", is_literal=True)
+    evidence = asked("when was film", (Triple(FILM, "year", value), 3.0))
+    (answer,) = answerer(trained()).answers_of([evidence])
+    assert [(each.name, each.id) for each in answer.entities] == [("1999", '"1999"')]
+
+
+def test_a_reader_of_another_recipe_is_refused() -> None:
+    other = Reader({"star": SourceWeights(np.zeros(len(NAMES)), 0.0)}, trained=True)
+    with pytest.raises(UsageError, match="trained with another recipe"):
+        answerer(other).answers_of([one_hop()])
+
+
+def test_a_source_that_found_nothing_counts_as_one_without_a_way() -> None:
+    weights = SourceWeights(np.zeros(len(NAMES)), 1.0, 0.5)
+    reader = Reader({"triple": weights, "star": weights}, trained=True)
+    evidence = [one_hop()]
+    read = reader.read(columns_of(find_candidates(evidence), evidence, WORDS_OF, vectors()))
+    assert read.logits == pytest.approx([0.5 + 0.5 * ABSENT] * 3)
+
+
+def test_the_weights_that_come_with_lodestar_know_both_kinds_of_evidence() -> None:
+    shipped = shipped_reader()
+    assert set(shipped.sources) == {"chain", "triple"}
+    assert json.loads(json.dumps(shipped.as_json()))["features"] == NAMES
+
+
+def test_weights_of_other_features_are_refused() -> None:
+    said = shipped_reader().as_json() | {"features": ["chain"]}
+    with pytest.raises(ValueError, match="other features"):
+        Reader.from_json(said)
+
+
+@pytest.mark.parametrize(
+    ("question", "one"),
+    [("what is the first film of Ann", True), ("which films has Ann made", False), ("who is the oldest son", True)],
+)
+def test_a_question_that_asks_for_one_is_told_by_its_words(question: str, one: bool) -> None:
+    assert asks_for_one(question) is one
+
+
+def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    import torch
+    from lodestar.models.reader.kind import KIND, ReaderConfig
+    from lodestar.models.training.kind import Inputs, Opening
+    from lodestar.models.training.trainer import train_model
+
+    made = readings([one_hop(), two_hops()] * 10, [BY, OTHER] * 10)
+    inputs = Inputs([made], [made], "cpu", lambda _: vectors())
+    description = train_model(KIND, ReaderConfig(encoder=""), inputs, tmp_path / "reader")
+    assert set(description.figures["made"]) == {"f1", "hits_at_1", "ece", "oracle"}
+    said, reader = KIND.open(tmp_path / "reader", Opening("cpu", torch.float32, lambda _: vectors()))
+    assert said.sources == ("triple",)
+    before, after = trained(), reader
+    assert after.sources["triple"].weights == pytest.approx(before.sources["triple"].weights, rel=1e-3, abs=1e-4)
+    assert after.hops is not None and before.hops is not None
+    assert [each.id for each in answerer(after).answers_of([two_hops()])[0].entities] == ["other film"]
