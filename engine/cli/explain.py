@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import FORCE, database_options, json_option, read_by, settings_and_recipe, walking_options
-from .render import chain_line
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ BLACK = 16
 
 def explanation_lines(explanation: Explanation, *, colour: bool) -> Iterator[str]:
     """Yield the question, each path with weighted words, and the legend."""
+    from .render import chain_line
+
     yield click.style(printable(explanation.question.text), bold=True)
     if not explanation.paths:
         yield f"  {printable(explanation.note or 'no path was found')}"
