@@ -34,6 +34,13 @@ _MODE = (
         help="bulk: Neo4j's offline importer, for a new graph of an embedded server; online: transactions.",
     ),
     click.option("--dry-run", is_flag=True, help="Read a sample and say what would happen; write nothing."),
+    click.option(
+        "--memory",
+        "memory_mb",
+        type=click.IntRange(min=256),
+        metavar="MB",
+        help="Memory for converting the source (default: a quarter of what is free); the rest spills to disk.",
+    ),
 )
 _REJECTS = (
     click.option(
@@ -92,6 +99,7 @@ def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
         max_rejects=flags.pop("max_rejects"),
         rejects_file=Path(rejects) if rejects else None,
         force=flags.pop("force"),
+        memory_mb=flags.pop("memory_mb"),
     )
 
 

@@ -36,6 +36,13 @@ def memory_mb() -> int:
     return total_bytes >> 20
 
 
+def free_memory_mb() -> int:
+    """Return the memory in MB that is free now, at most what this process may use."""
+    import psutil
+
+    return min(psutil.virtual_memory().available >> 20, memory_mb())
+
+
 def num_cpus() -> int:
     """Return the number of processors that this process may use, by its affinity and quota."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

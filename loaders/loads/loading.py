@@ -74,6 +74,8 @@ class LoadOptions:
     rejects_file: Path | None = None
     batch_size: int = BATCH_SIZE
     force: bool = False
+    memory_mb: int | None = None
+    """Of the conversion; what is beyond it spills to disk. None is a share of what is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +267,10 @@ def _stage_source(
     folder = options.staging / sha256[:16]
     make_staging(folder.parent)
     sweep(folder.parent)
-    with lock_file(folder.with_suffix(".lock"), f"another load of {source.name} is under way"), Stage(folder) as stage:
+    with (
+        lock_file(folder.with_suffix(".lock"), f"another load of {source.name} is under way"),
+        Stage(folder, memory_mb=options.memory_mb) as stage,
+    ):
         counts = stage.completed(sha256)
         if counts is None:
             if options.rejects_file:

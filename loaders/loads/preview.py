@@ -71,7 +71,7 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
         check_free(options.rejects_file, force=options.force)
     folder = make_folder_within(options.staging, "preview-")
     limit = source.max_rejects if options.max_rejects is None else options.max_rejects
-    with Stage(folder) as stage:
+    with Stage(folder, memory_mb=options.memory_mb) as stage:
         try:
             counts = stage.fill(
                 source,

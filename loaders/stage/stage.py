@@ -59,11 +59,11 @@ def _age_s(folder: Path) -> float:
 
 
 FORMAT = 1
-MEMORY_MB = 1_000
-"""Of DuckDB's buffers, for `LEAST_THREADS`; blocks of lines and Arrow batches come on top."""
-MEMORY_MB_A_THREAD = 100
-"""For each further thread."""
-LEAST_THREADS, MOST_THREADS = 4, 8
+MIN_MEMORY_MB = 1_000
+"""The smallest default of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
+SHARE_OF_FREE_MEMORY = 0.25
+"""The default of DuckDB's buffers as a share of the memory that is free: Neo4j runs beside the conversion."""
+MOST_THREADS = 8
 SEGMENT_BATCHES = 16
 """Batches of 16 MB and less between two looks at the rejects."""
 REPORT_EVERY_S = 0.1
@@ -100,13 +100,18 @@ class Counts:
     categories: Mapping[str, int] = field(default_factory=dict)
 
 
+def default_memory_mb() -> int:
+    """Return the memory of a conversion where the user gives none: a share of what is free. The rest spills."""
+    return max(MIN_MEMORY_MB, int(SHARE_OF_FREE_MEMORY * machine.free_memory_mb()))
+
+
 class Stage:
     """The tables of one source in a folder of their own. Use it as a context manager."""
 
     def __init__(self, folder: Path, *, memory_mb: int | None = None, threads: int | None = None) -> None:
         self.folder = folder
         self._threads = threads or min(machine.num_cpus(), MOST_THREADS)
-        self._memory_mb = memory_mb or MEMORY_MB + MEMORY_MB_A_THREAD * max(self._threads - LEAST_THREADS, 0)
+        self._memory_mb = memory_mb or default_memory_mb()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self.share_read = 1.0
 
@@ -319,7 +324,7 @@ class Stage:
             if isinstance(error, duckdb.OutOfMemoryException):
                 raise StorageError(
                     f"{self.folder}: the {self._memory_mb:,} MB of memory for converting a source are too little for "
-                    "this one: load a part of it, by --domains, --relations or --around"
+                    "this one: give it more by --memory, or load a part of it, by --domains, --relations or --around"
                 ) from error
             if isinstance(error, duckdb.IOException):
                 raise StorageError(f"{self.folder}: cannot be used: {str(error).splitlines()[0]}") from error

@@ -12,10 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 from lodestar.engine.errors import StorageError
+from lodestar.engine.neo4j import machine
 from lodestar.engine.neo4j.file_lock import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.stage.queries import query
-from lodestar.loaders.stage.stage import ABANDONED_S, Stage, sweep
+from lodestar.loaders.stage.stage import ABANDONED_S, Stage, default_memory_mb, sweep
 from lodestar.loaders.subset import Subset
 
 
@@ -50,11 +51,19 @@ def test_too_little_memory_is_not_taken_for_a_full_disk(tmp_path: Path) -> None:
     with (
         Stage(tmp_path / "stage", memory_mb=4) as stage,
         pytest.raises(
-            StorageError, match="the 4 MB of memory for converting a source are too little for this one: load a"
+            StorageError,
+            match="the 4 MB of memory for converting a source are too little for this one: give it more by",
         ),
     ):
         stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=None)
     assert not (tmp_path / "stage").exists()
+
+
+def test_the_default_memory_is_a_share_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "free_memory_mb", lambda: 40_000)
+    assert default_memory_mb() == 10_000
+    monkeypatch.setattr(machine, "free_memory_mb", lambda: 900)
+    assert default_memory_mb() == 1_000
 
 
 def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:
