@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .errors import EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .evidence.answer import Answer
@@ -17,7 +17,7 @@ from .evidence.evidence import Evidence, Item
 from .evidence.quotes import Quotes, quoted
 from .extras import naming_extras
 from .linking.topics import decided
-from .neo4j.catalogue import ORIGINS, Edition, Origin, RelationInfo, read_catalogue, read_edition, whole_state
+from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, whole_state
 from .neo4j.connection import Connection
 from .neo4j.instance import connection_of
 from .pipeline import Pipeline
@@ -245,7 +245,7 @@ class Engine:
         if origin not in (None, *ORIGINS[:-1]):
             raise UsageError(f"expected one of {', '.join(ORIGINS[:-1])} for origin, found {origin!r}")
         catalogue = self.gateway().fetch(read_catalogue())
-        return undo(self.gateway(), catalogue, relations, cast("Origin | None", origin))
+        return undo(self.gateway(), catalogue, relations, origin)
 
     # The same with asyncio
 

@@ -36,7 +36,7 @@ class WholeGraph(MemoryGraph):
 
     def _read_catalogue(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         unknown = [None, None, None]
-        words = (None, None, [], [], unknown, unknown)
+        words: tuple[Any, ...] = (None, None, [], [], unknown, unknown)
         return [(number, name, name, 1, None, None, None, None, *words) for name, number in self.relations.items()]
 
     def close(self) -> None:

@@ -128,7 +128,10 @@ def rate(label: str, hits: Sequence[bool]) -> str:
 def print_report(judged: Sequence[Judged]) -> None:
     """Print the table, and the kinds of failure."""
     plain = [j for j in judged if j.asked.kind in ("one", "two")]
-    right = lambda some: [j.verdict == "right" for j in some]  # noqa: E731
+
+    def right(some: Iterable[Judged]) -> list[bool]:
+        return [j.verdict == "right" for j in some]
+
     print("| questions | n | share | 95 % |\n|---|---|---|---|")
     for label, kinds in (("one hop", ["one"]), ("two hops", ["two"]), ("forms", ["form"])):
         print(rate(f"{label}: right", right([j for j in judged if j.asked.kind in kinds])))

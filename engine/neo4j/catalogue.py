@@ -85,7 +85,11 @@ class RelationInfo:
         """Return the relation of a row of ``read_catalogue.cypher``."""
         *own, said, description, phrases, tags, head, tail = row
         said_phrases = tuple(map(Phrase.of, phrases or (), tags or ()))
-        return cls(*own, said, description, said_phrases, _end(head), _end(tail))
+        number, name, label, count, domain, range_, inverse, stored_as = own
+        kinds = _end(head), _end(tail)
+        return cls(
+            number, name, label, count, domain, range_, inverse, stored_as, said, description, said_phrases, *kinds
+        )
 
 
 def _end(stored: Sequence[Any]) -> EndKind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 from hypothesis import given
@@ -55,19 +56,21 @@ def said(found: Candidates, question: int = 0) -> dict[str, set[tuple[float, ...
 
 
 @given(triples, topics, st.randoms())
-def test_candidates_do_not_depend_on_the_order_of_the_evidence(facts, starts, random) -> None:
+def test_candidates_do_not_depend_on_the_order_of_the_evidence(
+    facts: list[Triple], starts: list[Entity], random: Random
+) -> None:
     mixed = random.sample(facts, len(facts))
     assert said(find_candidates([evidence_of(facts, starts)])) == said(find_candidates([evidence_of(mixed, starts)]))
 
 
 @given(triples, topics, st.integers(0, 9))
-def test_a_larger_pool_never_loses_a_candidate(facts, starts, number) -> None:
+def test_a_larger_pool_never_loses_a_candidate(facts: list[Triple], starts: list[Entity], number: int) -> None:
     few, all_ = (find_candidates([evidence_of(some, starts)]) for some in (facts[:number], facts))
     assert {each.id for each in few.entities} <= {each.id for each in all_.entities}
 
 
 @given(triples, topics)
-def test_candidates_are_all_named_ends_but_topics(facts, starts) -> None:
+def test_candidates_are_all_named_ends_but_topics(facts: list[Triple], starts: list[Entity]) -> None:
     named = {end for each in facts for end in (each.head, each.tail)}
     expected = {each.id for each in named if not each.is_mediator and each not in starts}
     found = find_candidates([evidence_of(facts, starts)])
@@ -76,7 +79,7 @@ def test_candidates_are_all_named_ends_but_topics(facts, starts) -> None:
 
 
 @given(st.lists(st.tuples(triples, topics), min_size=1, max_size=3))
-def test_a_batch_says_what_single_questions_say(asked) -> None:
+def test_a_batch_says_what_single_questions_say(asked: list[tuple[list[Triple], list[Entity]]]) -> None:
     evidence = [evidence_of(*each) for each in asked]
     together = find_candidates(evidence)
     for place, each in enumerate(evidence):
@@ -84,7 +87,7 @@ def test_a_batch_says_what_single_questions_say(asked) -> None:
 
 
 @given(triples, topics)
-def test_relation_paths_are_those_that_the_bridge_makes(facts, starts) -> None:
+def test_relation_paths_are_those_that_the_bridge_makes(facts: list[Triple], starts: list[Entity]) -> None:
     evidence = evidence_of(facts, starts)
     columns = ScoredTriples.of([(facts, [each.score for each in evidence.items], starts)])
     levels = grow_paths(columns)
@@ -103,7 +106,7 @@ def test_relation_paths_are_those_that_the_bridge_makes(facts, starts) -> None:
 
 
 @given(triples, topics)
-def test_what_a_filter_takes_away_from_a_union_is_no_candidate(facts, starts) -> None:
+def test_what_a_filter_takes_away_from_a_union_is_no_candidate(facts: list[Triple], starts: list[Entity]) -> None:
     whole = evidence_of(facts, starts)
     left = replace(whole.cut_to(len(facts) // 2), sources=(("a", whole), ("b", whole)))
     kept = {end.id for each in left.items for end in (each.value.head, each.value.tail)}

@@ -1,10 +1,17 @@
 """Words and kinds of relations in a real Neo4j: found at load, said, used, kept, taken back."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.relations.by_llm import phrases_by_llm
+from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
@@ -19,19 +26,19 @@ TEAM = (
 
 
 @pytest.fixture
-def team(empty_graph, gateway, settings, tmp_path):
+def team(empty_graph: None, gateway: Gateway, settings: Settings, tmp_path: Path) -> Iterator[Engine]:
     file = tmp_path / "team.tsv"
     file.write_text(TEAM)
-    load_source(TsvSource(file), gateway, LoadOptions(staging=tmp_path / "staging"))
+    load_source(TsvSource(str(file)), gateway, LoadOptions(staging=tmp_path / "staging"))
     with Engine(settings) as engine:
         yield engine
 
 
-def names(engine, question):
+def names(engine: Engine, question: str) -> set[str | None]:
     return {entity.name for entity in engine.ask(question).entities}
 
 
-def test_kinds_of_ends_are_found_at_load_and_said_of_an_answer(team):
+def test_kinds_of_ends_are_found_at_load_and_said_of_an_answer(team: Engine) -> None:
     kinds = {relation.name: (relation.head.kind, relation.tail.kind) for relation in team.described()}
     assert kinds["hired_on"] == ("person", "date")
     assert kinds["city"][1] == "place"
@@ -40,7 +47,7 @@ def test_kinds_of_ends_are_found_at_load_and_said_of_an_answer(team):
     assert team.reading(answer.evidence).startswith("wants a date: hired_on leads to dates")
 
 
-def test_a_phrase_answers_what_the_name_does_not_and_is_taken_back(team):
+def test_a_phrase_answers_what_the_name_does_not_and_is_taken_back(team: Engine) -> None:
     question = "Which squad does Ann Alder play in?"
     assert names(team, question) != {"Sales"}
     done = team.describe({"qq7": ["which squad does play in", "squad"], "^qq7": ["who plays in the squad"]})
@@ -51,18 +58,18 @@ def test_a_phrase_answers_what_the_name_does_not_and_is_taken_back(team):
     assert not team.described("qq7")[0].phrases
 
 
-def test_what_was_said_is_kept_by_append_and_replace(team, gateway, tmp_path):
+def test_what_was_said_is_kept_by_append_and_replace(team: Engine, gateway: Gateway, tmp_path: Path) -> None:
     team.describe({"qq7": ["squad", "label=plays for"]})
     more = tmp_path / "more.tsv"
     more.write_text("Dot Dogwood\tqq7\tMill\nDot Dogwood\tqq8\tMill\n")
     for mode in ("append", "replace"):
-        load_source(TsvSource(more), gateway, LoadOptions(staging=tmp_path / "staging", mode=mode, force=True))
+        load_source(TsvSource(str(more)), gateway, LoadOptions(staging=tmp_path / "staging", mode=mode, force=True))
         (relation,) = (r for r in gateway.fetch(read_catalogue()).relations if r.name == "qq7")
         assert relation.said_label == "plays for"
         assert [phrase.text for phrase in relation.phrases] == ["squad"]
 
 
-def test_collisions_are_told_and_faults_change_nothing(team):
+def test_collisions_are_told_and_faults_change_nothing(team: Engine) -> None:
     done = team.describe({"qq7": ["who is there"], "city": ["who is there"]})
     assert done.collisions[0].relations == ("city", "qq7")
     for words, error in (({"nothing": ["x"]}, UsageError), ({"qq7": ["new one", "<i>x</i>"]}, InputError)):
@@ -71,7 +78,7 @@ def test_collisions_are_told_and_faults_change_nothing(team):
     assert [phrase.text for phrase in team.described("qq7")[0].phrases] == ["who is there"]
 
 
-def test_a_language_models_phrases_are_filtered(team, settings):
+def test_a_language_models_phrases_are_filtered(team: Engine, settings: Settings) -> None:
     from dataclasses import replace
 
     catalogue = team.gateway().fetch(read_catalogue())

@@ -13,7 +13,7 @@ from lodestar.models.text.encoders import FloatArray
 
 from tests.letter_encoder import LetterEncoder
 
-EDITION = (1, None, None, 1)
+EDITION = (1, None, None, 1, None)
 LETTERS = "abcdefghijklmnopqrst"
 NAMES = [f"{a}{b}{c}" for a in LETTERS for b in LETTERS for c in LETTERS if a < b < c]
 

@@ -13,6 +13,7 @@ from lodestar.engine.answering.candidates import find_candidates
 from lodestar.engine.answering.reader import WORDS, ReaderAnswerer, columns_of
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.indexes.relation_words import words_of_name
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
@@ -128,6 +129,7 @@ def test_an_answer_says_why_and_what_it_rests_on() -> None:
     (answer,) = answerer(trained()).answers_of([two_hops()])
     assert answer.why and answer.why[-1].startswith("ahead of ")
     (item,) = [answer.evidence.items[place] for place in answer.entities[0].evidence]
+    assert isinstance(item.value, Chain)
     assert str(item.value.relation_path) == "directed_by → ^directed_by"
     assert answer.confidence is not None and 0 <= answer.confidence <= 1
     assert answer.entities[0].confidence is not None

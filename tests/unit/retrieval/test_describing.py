@@ -1,5 +1,9 @@
 """What may be said of relations, and what is refused, each with one line."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
 import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.indexes.relation_words import phrases_of, words_of_relation
@@ -12,7 +16,7 @@ CATALOGUE = Catalogue(
 )
 
 
-def test_a_file_says_phrases_of_both_directions_labels_and_descriptions(tmp_path):
+def test_a_file_says_phrases_of_both_directions_labels_and_descriptions(tmp_path: Path) -> None:
     file = tmp_path / "phrases.tsv"
     file.write_text("# mine\n\nowned_by\twho looks after\tlabel=owner\n^owned_by\twhat belongs to\n42\tanswer\n")
     words = read_words(file, CATALOGUE)
@@ -32,7 +36,7 @@ def test_a_file_says_phrases_of_both_directions_labels_and_descriptions(tmp_path
         ("owned_by\tlabel=", "an empty one"),
     ],
 )
-def test_a_line_that_cannot_be_one_is_named_by_file_and_number(tmp_path, line, said):
+def test_a_line_that_cannot_be_one_is_named_by_file_and_number(tmp_path: Path, line: str, said: str) -> None:
     file = tmp_path / "phrases.tsv"
     file.write_text(f"mother\twho bore\n{line}\n")
     with pytest.raises(InputError, match=r"phrases\.tsv:2: ") as found:
@@ -40,7 +44,7 @@ def test_a_line_that_cannot_be_one_is_named_by_file_and_number(tmp_path, line, s
     assert said in str(found.value)
 
 
-def test_a_hundred_thousand_phrases_of_a_file_are_read_and_more_than_twice_that_refused(tmp_path):
+def test_a_hundred_thousand_phrases_of_a_file_are_read_and_more_than_twice_that_refused(tmp_path: Path) -> None:
     file = tmp_path / "phrases.tsv"
     file.write_text("".join(f"owned_by\twho {n}\n" for n in range(100_000)))
     assert len(read_words(file, CATALOGUE)["owned_by"].phrases) == 100_000
@@ -49,17 +53,17 @@ def test_a_hundred_thousand_phrases_of_a_file_are_read_and_more_than_twice_that_
         read_words(file, CATALOGUE)
 
 
-def test_another_language_is_as_good_as_english():
+def test_another_language_is_as_good_as_english() -> None:
     words = words_of(CATALOGUE, [("owned_by", ["wem gehört", "誰の"])])
     assert [phrase.text for phrase in words["owned_by"].phrases] == ["wem gehört", "誰の"]
 
 
-def test_a_relation_that_is_not_there_is_refused():
+def test_a_relation_that_is_not_there_is_refused() -> None:
     with pytest.raises(UsageError, match="no relation"):
         words_of(CATALOGUE, [("nothing_like_it", ["who"])])
 
 
-def test_a_phrase_of_two_relations_collides():
+def test_a_phrase_of_two_relations_collides() -> None:
     one = RelationInfo(1, "a", "a", 1, phrases=(Phrase("who made"),))
     two = RelationInfo(2, "b", "b", 1, phrases=(Phrase("Who made", inverse=True),))
     (found,) = collisions([one, two])
@@ -67,7 +71,7 @@ def test_a_phrase_of_two_relations_collides():
     assert found.relations == ("a", "^b")
 
 
-def test_the_best_trusted_come_first():
+def test_the_best_trusted_come_first() -> None:
     relation = RelationInfo(1, "owned_by", "owned by", 1, phrases=(Phrase("x", "llm"), Phrase("y", "user")))
     origins = [phrase.origin for phrase in phrases_of(relation)]
     assert origins[:2] == ["user", "llm"]
@@ -75,7 +79,7 @@ def test_the_best_trusted_come_first():
     assert words_of_relation(relation).meaning.forward[0] == "y"
 
 
-def test_names_of_other_languages_are_read_word_by_word():
+def test_names_of_other_languages_are_read_word_by_word() -> None:
     assert in_english("fecha de nacimiento") == "date of birth"
     assert in_english("gegründet von") == "founded by"
     assert in_english("works at") == ""

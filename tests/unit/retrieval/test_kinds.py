@@ -1,5 +1,7 @@
 """Kinds of values, of the ends of relations, and of what questions ask for."""
 
+from __future__ import annotations
+
 import pytest
 from lodestar.models.wording.kinds import (
     EndKind,
@@ -35,7 +37,7 @@ from lodestar.models.wording.kinds import (
         ("", ""),
     ],
 )
-def test_values_are_told_by_parsing(value, kind):
+def test_values_are_told_by_parsing(value: str, kind: str) -> None:
     assert value_kind(value) == kind
 
 
@@ -57,11 +59,11 @@ def test_values_are_told_by_parsing(value, kind):
         ("What is it good for?", ()),
     ],
 )
-def test_a_question_says_what_kind_it_wants(question, kinds):
+def test_a_question_says_what_kind_it_wants(question: str, kinds: tuple[str, ...]) -> None:
     assert wanted(question).kinds == kinds
 
 
-def test_agreement_is_never_more_than_one_and_unknown_is_neutral():
+def test_agreement_is_never_more_than_one_and_unknown_is_neutral() -> None:
     date = wanted("When was it?")
     assert agreement(date, EndKind("date", 1.0)) == 1
     assert agreement(date, EndKind("person", 1.0)) == -1
@@ -70,7 +72,7 @@ def test_agreement_is_never_more_than_one_and_unknown_is_neutral():
     assert -1 < agreement(wanted("Who?"), EndKind("place", 0.7)) < 0
 
 
-def test_ends_get_their_kind_from_values_words_names_and_what_else_they_are():
+def test_ends_get_their_kind_from_values_words_names_and_what_else_they_are() -> None:
     people = ("Ann Alder", "Bob Birch", "Cid Cedar")
     samples = {
         1: EndSample(people, 0, {1: 3, 2: 3}),  # hired on
@@ -91,7 +93,7 @@ def test_ends_get_their_kind_from_values_words_names_and_what_else_they_are():
     assert "city" in found[-3].words
 
 
-def test_a_noun_tells_its_kind_by_its_head():
+def test_a_noun_tells_its_kind_by_its_head() -> None:
     assert noun_kind("place of birth") == "place"
     assert noun_kind("head physicist") == "person"
     assert noun_kind("frobnication") == ""
