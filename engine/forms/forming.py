@@ -321,7 +321,7 @@ class FormRetriever:
         if asked.plan.order and ends:
             ends = tuple(end for end in ends if end.key == ends[0].key)
         total = len(ends) if asked.plan.order else combined.total
-        reason = "" if total or asked.plan.counted else "its paths are in the graph, and nothing is left that fits"
+        reason = "" if total or asked.plan.counted else "its paths are in the graph, but no end satisfies all parts"
         return replace(formed, found=tuple(Found(e.entity, e.key) for e in ends), total=total, reason=reason)
 
     def _evidence(self, asked: _Asked, formed: FormResult) -> Evidence[Chain]:
@@ -406,7 +406,7 @@ def _yes_or_no(asked: _Asked) -> FormResult:
     both = _both(asked.linked)
     formed = FormResult(asked.plan.forms, asked.plan.rule, ())
     if both is None:
-        return replace(formed, reason="it has to be about two entities of the graph, and one was found")
+        return replace(formed, reason="it needs two entities of the graph, but only one was found")
     best = max(
         ((each.items[0].score, side) for side, each in enumerate(asked.parts) if each.items), default=(0.0, None)
     )[1]

@@ -176,10 +176,17 @@ class Stage:
             raise
         return counts
 
-    def rows(self, name: str, size: int, **parameters: Any) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a query file, `size` a batch. Other queries may run meanwhile."""
+    def rows(
+        self, name: str, size: int, *, tables: Mapping[str, pa.Table] | None = None, **parameters: Any
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a query file, which may use the tables given, `size` a batch.
+
+        Other queries may run meanwhile.
+        """
         with self._translated():
             cursor = self._opened().cursor()
+            for table, content in (tables or {}).items():
+                cursor.register(table, content)
             set_variables(cursor, parameters)
             yield from cursor.sql(query(name)).to_arrow_reader(size)
 

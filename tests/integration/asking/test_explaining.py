@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lodestar import Engine, LodestarRetriever
 from lodestar.engine.errors import CheckpointError, UsageError
-from lodestar.engine.evidence.calibration import SIMILARITY, Calibration
+from lodestar.engine.evidence.calibration import PEOPLE, Calibration
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.retrieving import Star
@@ -136,7 +136,7 @@ def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, eng
     weights = [math.exp(item.score) for item in evidence.items]
     share = sum(weights[i] for i in answer.entities[0].evidence) / sum(weights)
     assert answer.entities[0].confidence == pytest.approx((evidence.probability(0) or 0.0) * share)
-    assert engine.ask(CURRENCY).evidence.calibration == SIMILARITY
+    assert engine.ask(CURRENCY).evidence.calibration == PEOPLE
 
 
 def test_the_shortlist_is_as_long_as_one_asks_for(checkpoint: str, settings: Settings, trained: Engine) -> None:
