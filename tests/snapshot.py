@@ -9,7 +9,7 @@ from typing import Any
 
 import neo4j
 
-TIMES = ("started", "finished", "writer")
+TIMES = ("started", "finished", "described", "writer")
 """What two loads of the same content may differ in."""
 
 

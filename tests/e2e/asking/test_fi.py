@@ -160,4 +160,4 @@ def test_fitting_needs_the_part(lodestar: Lodestar, tmp_path: Path) -> None:
     file.write_text(json.dumps({"id": "1", "question": "Where?", "answers": ["m.lima"]}) + "\n")
     ran = lodestar("train", "fi", "--dev", str(file), "--recipe", "similarity")
     assert ran.code == 2
-    assert "expected the part fi, such as similarity + fi" in ran.err
+    assert "expected the part fi, such as similarity + forms + fi" in ran.err

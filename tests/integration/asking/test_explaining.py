@@ -95,7 +95,9 @@ def test_without_attention_words_weigh_what_the_score_loses_without_them(setting
         assert explanation.note == OCCLUSION
         assert explanation.labels == ("question", "path")
         assert [path.path for path in explanation.paths] == [item.value for item in found.items]
-        assert [path.score for path in explanation.paths] == pytest.approx([item.score for item in found.items], abs=1e-5)
+        assert [path.score for path in explanation.paths] == pytest.approx(
+            [item.score for item in found.items], abs=1e-5
+        )
         for path in explanation.paths:
             assert path.cross_score is None
             assert " ".join(word.text for word in path.question) == CURRENCY.text
