@@ -107,8 +107,8 @@ def load_graph(graph: Graph, folder: Path, environ: dict[str, str]) -> None:
 
 def ask_graph(graph: Graph, recipe: str, options: Sequence[str]) -> tuple[list[Judged], list[float]]:
     """Return the questions of a graph with their answers, and seconds each."""
-    changes = dict(option.partition("=")[::2] for option in options)
-    values = {key: json.loads(value) for key, value in changes.items()}
+    changes = [option.partition("=") for option in options]
+    values = {key: json.loads(value) for key, _, value in changes}
     with Engine(resolve({"name": NAME}), recipe=recipe, options=values) as engine:
         questions = read_questions(graph)
         answers = engine.ask_batch([asked.text for asked in questions])

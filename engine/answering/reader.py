@@ -284,7 +284,7 @@ def _chain(source: Source, number: int, evidence: Evidence[Item]) -> Chain | Non
         return None
     columns, levels = source.grown
     steps: list[ChainStep] = []
-    path = int(source.chains.path[number])
+    path, topic = int(source.chains.path[number]), 0
     for level in range(int(source.chains.level[number]), -1, -1):
         steps.append(_step(columns, levels[level], path))
         topic, path = int(levels[level].topic[path]), int(levels[level].parent[path])

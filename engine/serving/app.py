@@ -120,7 +120,7 @@ def make_app(make_service: Callable[[], Service], options: AppOptions) -> Any:
     _add_errors(app, options.metrics)
     if options.mcp is not None:
         app.router.routes.append(Route("/mcp", options.mcp[0], include_in_schema=False))
-    known = {route.path for route in app.routes if hasattr(route, "path")}
+    known = {getattr(route, "path", None) for route in app.routes} - {None}
 
     def count(_method: str, path: str, status: int, seconds: float) -> None:
         if options.metrics is not None:

@@ -116,7 +116,7 @@ def read_page(
         name = by_number[abs(span.number)].name
         for at_row, position in zip(neighbours.neighbours, neighbours.positions, strict=True):
             if position >= span.start:
-                id_ = neighbours.nodes.ids[at_row]
+                id_ = str(neighbours.nodes.ids[at_row])
                 other = Entity(id_, neighbours.nodes.names[at_row], id_ in neighbours.nodes.literals)
                 triples.append(Triple(entity, name, other) if span.number > 0 else Triple(other, name, entity))
     total = sum(count for _, count in sizes)

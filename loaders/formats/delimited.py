@@ -193,7 +193,7 @@ class DelimitedSource(FileSource):
         self._columns = columns
         self._header: Header = header
         self._literals = literals
-        self._values = values
+        self._values: Values = values
         self._file = LineFile(path)
         self._names = LineFile(names_path) if names_path is not None else None
         super().__init__([self._file, *([self._names] if self._names else [])])

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,7 +155,7 @@ class Reader:
 
 def shipped_reader() -> Reader:
     """Return the reader whose weights come with Lodestar."""
-    text = resources.files(__package__).joinpath(SHIPPED).read_text(encoding="utf-8")
+    text = Path(__file__).with_name(SHIPPED).read_text(encoding="utf-8")
     return Reader.from_json(json.loads(text))
 
 

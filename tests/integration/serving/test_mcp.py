@@ -32,6 +32,7 @@ async def called(client: Client, tool: str, **arguments: Any) -> tuple[dict[str,
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     schema = next(each.output_schema for each in (await client.list_tools()).tools if each.name == tool)
+    assert schema is not None
     Draft202012Validator(schema).validate(result.structured_content)
     return dict(result.structured_content or {}), result.content[0].text  # type: ignore[union-attr]
 

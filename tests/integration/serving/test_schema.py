@@ -8,6 +8,7 @@ import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.schemas import BaseSchema
 
 from tests.examples import examples
 
@@ -29,7 +30,7 @@ ENDPOINTS = (
 
 
 @pytest.fixture(scope="module")
-def schema(client: httpx.Client, url: str) -> schemathesis.schemas.BaseSchema:
+def schema(client: httpx.Client, url: str) -> BaseSchema:
     return schemathesis.openapi.from_dict(client.get("/openapi.json").json())
 
 
@@ -39,14 +40,14 @@ def test_every_endpoint_is_tried(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), ENDPOINTS)
-def test_nothing_makes_it_fail(method: str, path: str, schema: schemathesis.schemas.BaseSchema, url: str) -> None:
+def test_nothing_makes_it_fail(method: str, path: str, schema: BaseSchema, url: str) -> None:
     operation = schema[path][method]
 
     @settings(
         max_examples=examples(8),
         deadline=None,
         phases=[Phase.explicit, Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
     )
     @given(case=operation.as_strategy())
     def one(case: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -23,8 +23,8 @@ def compose() -> dict[str, Any]:
 def steps() -> list[dict[str, str]]:
     """The instructions of the Dockerfile and what they are given, in order."""
     with (ROOT / "Dockerfile").open("rb") as file:
-        parser = DockerfileParser(fileobj=file)
-        return [step for step in parser.structure if step["instruction"] != "COMMENT"]
+        parser = DockerfileParser(fileobj=cast(Any, file))
+        return [cast(dict[str, str], step) for step in parser.structure if step["instruction"] != "COMMENT"]
 
 
 def test_the_image_has_two_stages_and_runs_as_nobody_of_note(steps: list[dict[str, str]]) -> None:

@@ -32,6 +32,7 @@ def test_a_question_alone_raises_what_one_of_a_batch_has(
         fault = fault_of(second.evidence)
         with pytest.raises(error) as raised:
             engine.ask(bad)
+    assert fault is not None
     assert type(fault) is error
     assert (str(fault), fault.exit_code) == (str(raised.value), raised.value.exit_code)
     assert fault_of(first.evidence) is None

@@ -48,7 +48,9 @@ def test_each_stage_is_a_span_under_its_batch(exporter: InMemorySpanExporter) ->
     asked(Telemetry())
     *stages, batch = exporter.get_finished_spans()
     assert [span.name for span in stages] == ["link", "expand", "score", "rerank", "answer"]
-    assert all(span.parent is not None and span.parent.span_id == batch.context.span_id for span in stages)
+    context = batch.context
+    assert context is not None
+    assert all(span.parent is not None and span.parent.span_id == context.span_id for span in stages)
     seconds = [(span.end_time - span.start_time) / 1e9 for span in stages]  # type: ignore[operator]
     assert seconds == pytest.approx([0.03, 0.04, 0.03, 0.05, 0.06], abs=1e-6)
     attributes = dict(stages[1].attributes or {})
