@@ -72,15 +72,6 @@ def check_output(option: str, file: Path, *, reads: Iterable[str | Path] = (), f
             check_place(file)
 
 
-def check_apart(files: Iterable[tuple[str, Path]]) -> None:
-    """Raise `UsageError` where two of the files that a verb writes, each with what names it, are one."""
-    names: dict[Path, str] = {}
-    for option, file in files:
-        other = names.setdefault(file.resolve(), option)
-        if other != option:
-            raise UsageError(f"{option} {file}: {other} names that file, too: name another one")
-
-
 @contextmanager
 def storing(place: Path | str) -> Iterator[None]:
     """Raise `StorageError` for an `OSError` of the block, which writes to `place`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -106,6 +107,14 @@ def hangs() -> Reply:
     return Reply(hangs=True)
 
 
+class _Server(ThreadingHTTPServer):
+    """A server that a client may leave in the middle of a reply."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class ScriptedLLM:
     """The server, as a context manager. A request past the end of the script gets HTTP 418."""
 
@@ -125,7 +134,7 @@ class ScriptedLLM:
         )
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 

@@ -61,8 +61,8 @@ class Connection:
         return RoutingControl.READ if request.template.mode == "read" else RoutingControl.WRITE
 
     def stalled(self) -> DatabaseUnavailableError:
-        """Return the error for a database that took a request and says nothing."""
+        """Return the error for a database that accepted a request and does not answer."""
         return DatabaseUnavailableError(
-            f"Neo4j at {self.where} did not answer within {self.timeout_s + GRACE_S:g} s: see whether it runs well, or "
-            "raise query_timeout_s"
+            f"Neo4j at {self.where} did not answer within {self.timeout_s + GRACE_S:g} s: check the server, or raise "
+            "query_timeout_s"
         )
