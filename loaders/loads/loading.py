@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -145,10 +146,9 @@ def load_embedded(
             if writer == "bulk":
                 facts, lock = source.relation_facts(), old.lock if old else None
                 said = _said(old.gateway) if old else ()
-                related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock)
+                complete = partial(_give_meaning, said=said)
+                related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock, complete)
                 instance.start(progress=False)
-                with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway:
-                    _give_meaning(gateway, said)
             else:
                 assert old
                 related = _write_online(old.gateway, old.lock, stage, manifest, source, plan, options, progress)
@@ -301,9 +301,8 @@ def _write_online(
 ) -> int:
     writer = OnlineWriter(gateway, options.batch_size, progress)
     said = _said(gateway) if plan.replaces else ()
-    related = writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces)
-    _give_meaning(gateway, said)
-    return related
+    complete = partial(_give_meaning, said=said)
+    return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces, complete=complete)
 
 
 def _said(gateway: Gateway) -> tuple[RelationInfo, ...]:

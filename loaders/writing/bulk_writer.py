@@ -6,7 +6,7 @@ complete, its files replace the real one's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,11 +102,13 @@ class BulkWriter:
         instance: Instance,
         incoming: Incoming,
         old: Hold | None,
+        complete: Callable[[Gateway], None] = lambda _: None,
     ) -> int:
         """Write everything; at every moment the instance has either its old graph or the whole new one.
 
         `incoming` comes from `Instance.loading`; `old` is the lock of the instance's graph, held until its server stops
-        for the exchange. Returns how many relations have no type of their own.
+        for the exchange. `complete` is called with all triples imported, before the load counts as finished. Returns
+        how many relations have no type of their own.
         """
         rows = relation_rows(stage.relations(), (), facts)
         files = self.write_files(stage, relation_table(rows), has_literals=manifest.num_literals > 0)
@@ -124,6 +126,7 @@ class BulkWriter:
             counts = {name: num_triples for _, name, num_triples in stage.relations()}
             gateway.fetch(request("set_relation_counts", counts=counts))
             _check(gateway, manifest)
+            complete(gateway)
             finish(gateway, manifest)
             self._progress("indexing", 1, 1)
         incoming.stop()

@@ -5,7 +5,7 @@ Every step can be repeated: running the same load again repairs an interrupted o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...engine.neo4j.catalogue import RelationInfo
@@ -40,8 +40,11 @@ class OnlineWriter:
         lock: Hold,
         *,
         replace: bool = False,
+        complete: Callable[[Gateway], None] = lambda _: None,
     ) -> int:
         """Write everything, the manifest's end last; return how many relations have no type of their own.
+
+        `complete` is called with all triples written, before the load counts as finished.
 
         Raises `DatabaseError` if the lock was lost: the load is then unfinished.
         """
@@ -55,6 +58,7 @@ class OnlineWriter:
         self._write_entities(stage, manifest)
         self._write_triples(stage, manifest, rows)
         self._refresh(stage, manifest, rows, known)
+        complete(self._gateway)
         lock.check()
         finish(self._gateway, manifest)
         return num_related(rows)
