@@ -12,6 +12,6 @@ UNWIND $words AS row
 MATCH (r:Relation {name: row.name})
 SET r.said_label = row.said_label,
     r.description = row.description,
-    r.phrases = row.phrases,
-    r.phrase_tags = row.phrase_tags
+    r.phrases = CASE WHEN size(row.phrases) > 0 THEN row.phrases END,
+    r.phrase_tags = CASE WHEN size(row.phrase_tags) > 0 THEN row.phrase_tags END
 RETURN count(r) AS num_relations
