@@ -12,6 +12,8 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.requests import Request, Row, in_requests
 from ...engine.neo4j.templates import template
 from ...engine.progress import Progress, silent
+from ...engine.relations.describing import undo
+from ...engine.relations.from_source import describe_from_source
 from ...engine.relations.kinds import refresh_kinds
 from ..writing.manifest import labels_of, request
 from ..writing.names import Name, read_names, without_load, write_names
@@ -58,6 +60,8 @@ def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progre
         progress("deleting", 3, 4)
         gateway.execute(request("refresh_signatures", {"LABEL": of_entities}, **known, batch_size=batch_size))
         gateway.fetch(request("delete_unused_relations"))
+        undo(gateway, gateway.fetch(read_catalogue()), (), "source")  # what the deleted load said
+        describe_from_source(gateway)
         refresh_kinds(gateway)
         if mark:
             gateway.execute(request("unmark_load", {"LABEL": mark}, batch_size=batch_size))
