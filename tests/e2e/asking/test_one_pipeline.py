@@ -100,25 +100,25 @@ def equal(left: Sequence[Ranked], right: Sequence[Ranked]) -> bool:
 def test_every_face_gives_the_same_by_similarity(
     lodestar: Lodestar, settings: Settings, questions: Path, tmp_path: Path
 ) -> None:
-    options = ("--recipe", "similarity", "--set", f"top_k={TOP_K}", "--max-hop", "2")
+    options = ("--recipe", "similarity", "--set", f"top_k={TOP_K}", "--max-hop", "2", "--set", "forms=false")
     found = of_verb(lodestar, "retrieve", questions, options)
     assert all(found)
     assert equal(of_verb(lodestar, "ask", questions, options), found)
     assert equal(of_eval(lodestar, questions, tmp_path / "run", options), found)
-    assert equal(of_langchain(settings, "similarity", {"similarity.max_hop": 2}), found)
+    assert equal(of_langchain(settings, "similarity", {"similarity.max_hop": 2, "forms": False}), found)
 
 
 def test_every_face_gives_the_same_by_a_trained_scorer(
     lodestar: Lodestar, settings: Settings, questions: Path, checkpoint: str, tmp_path: Path
 ) -> None:
-    options = ("--checkpoint", checkpoint, "--set", f"top_k={TOP_K}")
+    options = ("--checkpoint", checkpoint, "--set", f"top_k={TOP_K}", "--set", "forms=false")
     found = of_verb(lodestar, "retrieve", questions, options)
     assert all(found)
     assert equal(of_verb(lodestar, "ask", questions, options), found)
     named = ("--recipe", "star", "--set", f"star.checkpoint={json.dumps(checkpoint)}", *options[2:])
     assert equal(of_verb(lodestar, "ask", questions, named), found)
     assert equal(of_eval(lodestar, questions, tmp_path / "run", named), found)
-    assert equal(of_langchain(settings, "star", {"star.checkpoint": checkpoint}), found)
+    assert equal(of_langchain(settings, "star", {"star.checkpoint": checkpoint, "forms": False}), found)
     stated = json.loads((tmp_path / "run" / "run.json").read_text())["what"]
     assert list(stated["checkpoints"]) == ["star"]
     assert stated["recipe"]["star"]["checkpoint"] == checkpoint
