@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from secrets import compare_digest
 from typing import Any
@@ -19,6 +20,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_BODY_BYTES = 2_000_000
+MAX_DISCARDED_BYTES = 8_000_000
+"""Of a body that is too large: a client that still sends when the connection closes would lose the answer."""
+DISCARD_TIMEOUT_S = 2.0
 BODY_TIMEOUT_S = 10.0
 HEADER_TIMEOUT_S = 10.0
 UNREAD_TIMEOUT_S = 20.0
@@ -110,7 +114,7 @@ class Guard:
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         said = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if said.isdigit() and int(said) > MAX_BODY_BYTES:
-            await _refuse(send, 413, f"the body has {int(said):,} bytes: expected at most {MAX_BODY_BYTES:,}")
+            await _refuse(send, 413, f"the body has {int(said):,} bytes: expected at most {MAX_BODY_BYTES:,}", receive)
             return
         pieces: list[bytes] = []
         size = 0
@@ -123,9 +127,8 @@ class Guard:
                     pieces.append(message.get("body", b""))
                     size += len(pieces[-1])
                     if size > MAX_BODY_BYTES:
-                        await _refuse(
-                            send, 413, f"the body has more than {MAX_BODY_BYTES:,} bytes, the most there may be"
-                        )
+                        said_size = f"the body has more than {MAX_BODY_BYTES:,} bytes, the most there may be"
+                        await _refuse(send, 413, said_size, receive)
                         return
                     if not message.get("more_body", False):
                         break
@@ -197,7 +200,8 @@ def error_body(status: int, message: str) -> bytes:
     return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "replace")
 
 
-async def _refuse(send: Send, status: int, message: str) -> None:
+async def _refuse(send: Send, status: int, message: str, receive: Receive | None = None) -> None:
+    """Send an error, and with `receive` read on for a while, so that a client that still sends gets to read it."""
     body = error_body(status, message)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status == 401:
@@ -205,7 +209,21 @@ async def _refuse(send: Send, status: int, message: str) -> None:
     if status in (408, 413):
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": body, "more_body": receive is not None})
+    if receive is not None:
+        await _discard_body(receive)
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _discard_body(receive: Receive) -> None:
+    discarded = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DISCARD_TIMEOUT_S):
+            more = True
+            while more and discarded < MAX_DISCARDED_BYTES:
+                message = await receive()
+                discarded += len(message.get("body", b""))
+                more = message["type"] == "http.request" and message.get("more_body", False)
 
 
 def _without_port(host: str) -> str:
