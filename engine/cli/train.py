@@ -85,6 +85,14 @@ def _common(kind: AnyKind) -> Options:
     is_optional = kind.learns_from == PATHS
     mined = ", or a file of `lodestar mine`" if is_optional else ""
     encoder = [click.option("--encoder", help="Sentence encoder, by name or path (default: all-MiniLM-L6-v2).")]
+    of_networks = [
+        click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network."),
+        click.option(
+            "--precision",
+            type=click.Choice(("fp32", "bf16", "fp16")),
+            help="Precision (default: that of the settings, else fp32).",
+        ),
+    ]
     presets = [
         click.option(
             "--preset",
@@ -122,12 +130,7 @@ def _common(kind: AnyKind) -> Options:
         *presets,
         *map(_option_of_kind, kind.options),
         *(_option_of_kind(option) for option in _other_options(kind)),
-        click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network."),
-        click.option(
-            "--precision",
-            type=click.Choice(("fp32", "bf16", "fp16")),
-            help="Precision (default: that of the settings, else fp32).",
-        ),
+        *(of_networks if kind.trainings else []),
         click.option("--device", help="Device: cpu, cuda, mps (default: a GPU if there is one)."),
         click.option(
             "--seed",
@@ -182,8 +185,6 @@ def _train(
     train_files: Sequence[str],
     dev_files: Sequence[str],
     out: Path,
-    epochs: int | None,
-    precision: str | None,
     seed: int,
     limit: int | None,
     changes: Sequence[str],
@@ -191,6 +192,8 @@ def _train(
     as_json: bool,
     preset: str = "",
     encoder: str | None = None,
+    epochs: int | None = None,
+    precision: str | None = None,
     **given: Any,
 ) -> None:
     from ...loaders.questions.reading import read_questions

@@ -21,6 +21,7 @@ from ..neo4j.templates import template
 from ..progress import Progress, silent
 from ..settings import Settings
 from .describing import Words, check_text
+from .kinds import AMONG
 
 REPLIES = "phrases.sqlite"
 """Replies are kept in this file of the home folder where the settings name no other."""
@@ -93,7 +94,7 @@ def _samples(gateway: Gateway, relation: RelationInfo) -> list[tuple[str, str]]:
     rows: Sequence[Row] = gateway.fetch(
         Request(
             template("sample_relation"),
-            {"limit": SAMPLES, "relation": relation.name, "max_relations": 0},
+            {"limit": SAMPLES, "relation": relation.name, "max_relations": 0, "among": AMONG},
             lambda rows: rows,
             {"RELATION": relation.stored_as or relation.name},
         )

@@ -1,8 +1,8 @@
 """Find what kinds of things stand at the ends of relations, from the graph alone, and keep it in the catalogue.
 
 One pass over a bounded sample of entities and literals, whatever the graph's size; relations that it does not meet
-often
-enough are looked at one by one, so many at most.
+often enough are looked at one by one, so many at most. Samples are the first by id, not as they were written, so that
+the same graph has the same kinds; only of a relation with more than `AMONG` triples they are of the first written.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from ..neo4j.templates import template
 NUM_ENTITIES = 6_000
 NUM_LITERALS = 8_000
 RELATIONS_PER_LITERAL = 20
+AMONG = 10_000
+"""Triples of a relation, or of a literal, among which those with the first ids are looked for."""
 MAX_RELATIONS = 200
 """Relations of an entity that are looked at."""
 ENOUGH = 6
@@ -54,7 +56,7 @@ def find_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
         for number in signature:
             ends[number].add(name, signature)
     for value, relation in gateway.fetch(
-        _rows("sample_literals", limit=NUM_LITERALS, per_literal=RELATIONS_PER_LITERAL)
+        _rows("sample_literals", limit=NUM_LITERALS, per_literal=RELATIONS_PER_LITERAL, among=AMONG)
     ):
         if relation in numbers:
             ends[-numbers[relation]].add(value, (-numbers[relation],), is_value=True)
@@ -81,6 +83,7 @@ def _look_at(gateway: Gateway, relation: RelationInfo, ends: defaultdict[int, _E
             limit=PER_END,
             relation=relation.name,
             max_relations=MAX_RELATIONS,
+            among=AMONG,
         )
     )
     for head_name, head_signature, tail_name, tail_signature, is_value in rows:

@@ -116,16 +116,18 @@ class MicroBatches(Generic[Item, Result]):
     def check_room(self, client: Hashable, num_items: int) -> None:
         """Raise `OverloadedError` where so many more items of a client may not wait."""
         limit, own = self.limits.max_queue, len(self._queues.get(client, ()))
+        at_once = 0 if self._under_way else self.limits.max_batch  # a free worker takes a batch: that does not wait
         retry_after_s = max(1, round(self._num_waiting * self._seconds_each))
         if self._closed:
             raise OverloadedError("the server is shutting down: ask another, or again in a moment", retry_after_s)
-        if self._num_waiting + num_items > limit:
+        if self._num_waiting + num_items > limit + at_once:
             raise OverloadedError(
                 f"{self._num_waiting:,} questions wait already: expected at most {limit:,}; ask again in "
                 f"{retry_after_s} s",
                 retry_after_s,
             )
-        if own + num_items > max(1, int(limit * self.limits.max_share)) and num_items + own > self.limits.max_batch:
+        share = max(1, int(limit * self.limits.max_share)) + at_once
+        if own + num_items > share and own + num_items > self.limits.max_batch:
             raise OverloadedError(
                 f"{own:,} questions of this client wait already: a client may fill {self.limits.max_share:.0%} of the "
                 f"{limit:,} places; ask again in {retry_after_s} s",

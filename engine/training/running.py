@@ -49,7 +49,7 @@ def training_config(
     """
     default = kind.presets[preset]() if preset else kind.config
     data = _plain_defaults(default)
-    for name in [name for name, value in data.items() if isinstance(value, dict) and "save_every_s" in value]:
+    for name in kind.trainings:
         data[name]["seed"] = seed
         if epochs is not None and name in (kind.epochs_of or data):
             data[name]["epochs"] = epochs

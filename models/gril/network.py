@@ -127,7 +127,9 @@ class GraphRetriever(nn.Module):
     def forward(self, inputs: GrowInputs) -> GrownSubgraph:
         """Return the subgraph grown from the topics."""
         num_nodes, num_triples = len(inputs.is_topic), len(inputs.heads)
-        entities = self.of_entity(torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed))
+        entities = self.of_entity(torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed)).to(
+            self.unnamed.dtype
+        )
         entity_probability = inputs.is_topic.to(entities.dtype)
         is_grown = inputs.is_topic
         path_probability = entities.new_zeros(num_triples)
@@ -182,7 +184,7 @@ class GraphRetriever(nn.Module):
         hidden = hidden + self.score_target(entities[targets]).index_select(0, target_of)
         hidden = hidden + either_way.index_select(0, relation_of)
         scores: Tensor = self.score_out(hidden if self.score == "linear" else hidden.relu())
-        return scores.squeeze(1)
+        return scores.squeeze(1).to(self.unnamed.dtype)
 
     def _prune(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
         """Return which edges survive pruning, (num_edges,)."""
@@ -203,7 +205,7 @@ class GraphRetriever(nn.Module):
         received = entities.new_zeros(len(places), entities.shape[1])
         received = received.index_add(0, of[: len(edges.targets)], messages)
         changed = self.update_own(entities.index_select(0, places)) + self.update_neighbours(received)
-        return entities.index_copy(0, places, changed)
+        return entities.index_copy(0, places, changed.to(entities.dtype))
 
 
 def group_softmax(scores: Tensor, groups: Tensor, num_groups: int) -> Tensor:
@@ -405,7 +407,9 @@ class HopObjective(Shuffled[HopPredictor, int]):
         """Return the mean loss of a batch of questions."""
         batch = self.batch(step, shard)
         questions, hops = self._train
-        return cross_entropy(network(questions[batch]), hops[batch] - 1)
+        with self.autocast():
+            logits = network(questions[batch])
+        return cross_entropy(logits.float(), hops[batch] - 1)
 
     def evaluate(self) -> Figures:
         """Return the accuracy on dev questions, and that of predicting the commonest number of hops."""

@@ -68,7 +68,9 @@ class RetrieverObjective(Shuffled[GraphRetriever, tuple[int, int]]):
             chosen = [question for of, question in batch if of == place]
             if chosen:
                 inputs = encoded.inputs(chosen, supervised=True)
-                losses.append(graph_supervision(network(inputs), inputs, encoded.on_path(chosen)) * len(chosen))
+                with self.autocast():
+                    grown = network(inputs)
+                losses.append(graph_supervision(grown, inputs, encoded.on_path(chosen)) * len(chosen))
         return torch.stack(losses).sum() / len(batch)
 
     def evaluate(self) -> Figures:

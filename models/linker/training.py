@@ -88,9 +88,9 @@ class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
             rows = each.rows([question for of, question in batch if of == place])
             features.append(each.features[rows])
             labels.append(each.is_topic[rows].astype(np.float32))
-        return binary_cross_entropy_with_logits(
-            network(torch.from_numpy(np.concatenate(features))), torch.from_numpy(np.concatenate(labels))
-        )
+        with self.autocast():
+            logits = network(self._tensor(np.concatenate(features)))
+        return binary_cross_entropy_with_logits(logits.float(), self._tensor(np.concatenate(labels)))
 
     def evaluate(self) -> Figures:
         """Return recall and loss on dev."""
@@ -103,10 +103,13 @@ class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
         """Yield the logits of each dev question's candidates, which are topics, and the number of its topics."""
         with torch.no_grad():
             for each in self._dev:
-                logits = self.network(torch.from_numpy(each.features)).numpy()
+                logits = self.network(self._tensor(each.features)).cpu().numpy()
                 for at in range(len(each)):
                     span = slice(int(each.starts[at]), int(each.starts[at + 1]))
                     yield logits[span], each.is_topic[span], int(each.num_topics[at])
+
+    def _tensor(self, values: Floats) -> Tensor:
+        return torch.from_numpy(values).to(self.network.mean.device)
 
 
 def linker_figures(logits: Floats, right: Bools, num_topics: int) -> tuple[float, float, float]:

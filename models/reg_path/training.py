@@ -103,7 +103,9 @@ class PathObjective(Shuffled[nn.Module, Pair]):
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the mean negative log-likelihood of a batch of paths."""
-        return -self.log_likelihoods(network, self.batch(step, shard)).mean()
+        with self.autocast():
+            likelihoods = self.log_likelihoods(network, self.batch(step, shard))
+        return -likelihoods.float().mean()
 
     def evaluate(self) -> Figures:
         """Return the figures on dev."""

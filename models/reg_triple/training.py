@@ -75,8 +75,9 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
         for place, encoded in enumerate(self.train):
             chosen = [question for of, question in batch if of == place]
             if chosen:
-                logits, right = self.logits_and_labels(network, encoded, place, chosen)
-                losses.append(logits)
+                with self.autocast():
+                    logits, right = self.logits_and_labels(network, encoded, place, chosen)
+                losses.append(logits.float())
                 labels.append(right)
         return binary_cross_entropy_with_logits(torch.cat(losses), torch.cat(labels))
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from .description import CheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
+from .objective import TrainingOptions
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ..text.vectors import TextVectors
     from .checkpoint import Writer
     from .loop import Trained
-    from .objective import Objective, TrainingOptions
+    from .objective import Objective
 
 LearnsFrom = Literal["paths", "subgraphs", "pools", "links", "readings"]
 PATHS: LearnsFrom = "paths"
@@ -191,6 +192,15 @@ class ModelKind(Generic[ConfigT, DescriptionT, SetT, ModelT_co]):
     def config_fields(self) -> tuple[str, ...]:
         """The names of the options of its configuration."""
         return tuple(each.name for each in fields(self.config))  # type: ignore[arg-type]
+
+    @property
+    def trainings(self) -> tuple[str, ...]:
+        """The names of its `TrainingOptions`; empty for a kind that is fitted in one step, without a network."""
+        defaults = {
+            each.name: each.default if each.default_factory is MISSING else each.default_factory()
+            for each in fields(self.config)  # type: ignore[arg-type]
+        }
+        return tuple(name for name, default in defaults.items() if isinstance(default, TrainingOptions))
 
 
 AnyKind = ModelKind[Any, Any, Any, Any]

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -53,6 +53,11 @@ class Shuffled(Generic[NetworkT, ExampleT]):
     def saved(self) -> Mapping[str, Tensor]:
         """Return all weights."""
         return self.network.state_dict()
+
+    def autocast(self) -> AbstractContextManager[object]:
+        """Return the context for the network's part of a loss: it computes in the precision of the options."""
+        dtype = self.training.dtype
+        return torch.autocast(next(self.network.parameters()).device.type, dtype) if dtype else nullcontext()
 
     @property
     def steps_per_epoch(self) -> int:

@@ -20,7 +20,7 @@ SCANS = {"AllNodesScan", "NodeByLabelScan", "DirectedAllRelationshipsScan", "Und
 READS_ALL = re.compile(
     r"check_signatures|read_relation_counts|refresh_|read_catalogue|read_graph_state|.*_browser_|clear_"
     r"|stream_names_of|unmark_load|read_loads|read_edition|delete_|unload_|read_degree_counts|read_hubs|stream_neighbours|stream_mediator_relations"
-    r"|stream_named_signatures|sample_entities|sample_literals"
+    r"|stream_named_signatures"
 )
 
 # What is filled in for a name in a query's text.

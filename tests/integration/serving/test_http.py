@@ -401,7 +401,7 @@ def test_too_many_are_refused_at_once_with_retry_after(countries: None, settings
 
         outcomes = asyncio.run(flood())
     statuses = [status for status, _, _ in outcomes]
-    assert statuses.count(200) >= 2  # the queue, and one more where a worker was quick
+    assert statuses.count(200) >= 3  # the queue, and what the worker takes out of it
     assert statuses.count(429) >= 12
     assert set(statuses) == {200, 429}
     assert all(int(after) >= 1 for status, _, after in outcomes if status == 429)

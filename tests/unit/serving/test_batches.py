@@ -160,6 +160,16 @@ async def test_too_many_are_refused_with_a_time_to_come_back() -> None:
     await batches.close(1)
 
 
+async def test_a_free_worker_takes_its_batch_out_of_the_queue() -> None:
+    asker = Asker()
+    batches = made(asker, max_queue=2, max_batch=1, max_share=1.0)
+    waiting = put(batches, 0, 1, 2)
+    with pytest.raises(OverloadedError, match="expected at most 2"):
+        put(batches, 3)
+    assert await asyncio.gather(*waiting) == [0, 2, 4]
+    await batches.close(1)
+
+
 async def test_one_client_cannot_fill_the_queue() -> None:
     asker = Asker()
     asker.gate.clear()

@@ -1,0 +1,139 @@
+"""A training of each kind of model that takes a second: its options and its sets, over one graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.linker.config import LinkedCandidates, LinkerConfig
+from lodestar.models.reader.fitting import Readings
+from lodestar.models.reader.kind import ReaderConfig
+from lodestar.models.reg_entity.config import EntityConfig
+from lodestar.models.reg_path.config import PathConfig
+from lodestar.models.reg_path_lm.config import PlanConfig
+from lodestar.models.reg_triple.config import TripleConfig
+from lodestar.models.star.config import StarConfig
+from lodestar.models.star.mined import Mined
+from lodestar.models.subgraphs import QuestionGraphs
+from lodestar.models.training.kind import AnyKind, load_kind
+from lodestar.models.training.objective import LoraOptions, TrainingOptions
+
+from tests.letter_encoder import LetterEncoder
+from tests.mined_examples import MINING, questions, tiny_encoder
+from tests.reg_graphs import question_graphs
+from tests.tiny_causal_lm import write_tiny_causal_lm
+from tests.trainings import train_sets
+from tests.unit.reader import test_reader as made_readings
+from tests.unit.retrieval import test_reg_plans as made_pools
+
+Configure = Callable[[TrainingOptions, Path], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What one kind is trained with. config: of the options of its trainings and a folder for what it starts from."""
+
+    kind: AnyKind
+    config: Configure
+    train: list[Any]
+    dev: list[Any]
+    beside: Any = None
+
+
+def _star(options: TrainingOptions, folder: Path) -> StarConfig:
+    return StarConfig(
+        encoder=str(tiny_encoder(folder / "encoder")), mix=0.5, dual_training=options, cross_training=options
+    )
+
+
+def _gril(options: TrainingOptions, folder: Path) -> GrilConfig:
+    return GrilConfig(
+        hidden=8,
+        batch_size=4,
+        grow=GrowOptions(num_layers=2),
+        training=options,
+        hop_training=options,
+        joint=JointOptions(reader=str(tiny_encoder(folder / "reader")), inner=12, max_tokens=120, num_triples=4),
+        joint_training=options,
+    )
+
+
+def _plans(options: TrainingOptions, folder: Path) -> PlanConfig:
+    folder.mkdir(parents=True, exist_ok=True)
+    return PlanConfig(str(write_tiny_causal_lm(folder, num_layers=1)), LoraOptions(rank=2), 3, training=options)
+
+
+CONFIGS: Mapping[str, Configure] = {
+    "star": _star,
+    "reg-triple": lambda options, _: TripleConfig(hidden=8, batch_size=4, training=options),
+    "reg-entity": lambda options, _: EntityConfig(hidden=8, batch_size=4, training=options),
+    "reg-path": lambda options, _: PathConfig(hidden=8, batch_size=4, training=options),
+    "reg-path-lm": _plans,
+    "gril": _gril,
+    "linker": lambda options, _: LinkerConfig(hidden=4, training=options),
+    "reader": lambda _options, _: ReaderConfig(),
+}
+
+
+def lesson(name: str, graph: str = "2" * 64) -> Lesson:
+    """Return what a kind is trained with. graph: the vocabulary that the sets are of."""
+    kind = load_kind(name)
+    match kind.learns_from:
+        case "paths":
+            mining = replace(MINING, graph=graph)
+            sets = [Mined(mining, tuple(questions(*span)), str(span[0]) * 64) for span in ((0, 3), (3, 5))]
+            return Lesson(kind, CONFIGS[name], sets[:1], sets[1:])
+        case "subgraphs":
+            graphs = [_with_graph(question_graphs(*span), graph) for span in ((0, 9), (9, 12))]
+            return Lesson(kind, CONFIGS[name], graphs[:1], graphs[1:], ())
+        case "pools":
+            pools = [
+                replace(each, header=replace(each.header, graph=graph))
+                for each in (made_pools.pool(0, 6), made_pools.pool(6, 9))
+            ]
+            return Lesson(kind, CONFIGS[name], pools[:1], pools[1:], made_pools.VOCABULARY)
+        case "links":
+            return Lesson(kind, CONFIGS[name], [_candidates(graph, 0)], [_candidates(graph, 9)])
+        case "readings":
+            read = [replace(each, graph=graph) for each in (_readings("train", 12), _readings("dev", 4))]
+            return Lesson(kind, CONFIGS[name], read[:1], read[1:])
+
+
+def teach(lesson: Lesson, folder: Path, options: TrainingOptions, **more: Any) -> Any:
+    """Train in a folder on the processor; return the description of the checkpoint."""
+    config = lesson.config(options, folder.with_name(f"{folder.name}-starts-from"))
+    encode = LetterEncoder().encode
+    return train_sets(
+        lesson.kind, config, lesson.train, lesson.dev, folder, encode=encode, beside=lesson.beside, **more
+    )
+
+
+def _with_graph(graphs: QuestionGraphs, graph: str) -> QuestionGraphs:
+    return replace(graphs, texts=replace(graphs.texts, graph=graph))
+
+
+def _candidates(graph: str, first: int) -> LinkedCandidates:
+    """Four questions with three candidates each, of which the one with the larger first feature is the topic."""
+    features = np.random.default_rng(first).random((12, 2), dtype=np.float32)
+    right = features[:, 0].reshape(4, 3).argmax(axis=1)
+    return LinkedCandidates(
+        f"links {first}",
+        "1" * 64,
+        graph,
+        tuple(f"question {first + number}" for number in range(4)),
+        ("name", "degree"),
+        features,
+        np.array([place == best for best in right for place in range(3)]),
+        np.arange(5) * 3,
+        np.ones(4, dtype=np.int64),
+    )
+
+
+def _readings(name: str, number: int) -> Readings:
+    evidence = [made_readings.one_hop(), made_readings.two_hops()] * (number // 2)
+    found = made_readings.readings(evidence, [made_readings.BY, made_readings.OTHER] * (number // 2))
+    return replace(found, name=name, topics=tuple(frozenset({f"{name} {each}"}) for each in range(number)))

@@ -1,0 +1,157 @@
+"""Every kind of model is trained on the device and in the precision that are asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from click.testing import CliRunner
+from lodestar.engine.cli.train import train_command
+from lodestar.engine.training import running, sources
+from lodestar.models.linker.training import LinkerObjective
+from lodestar.models.reg_path_lm import training as plan_training
+from lodestar.models.training.kind import KINDS, Inputs, load_kind
+from lodestar.models.training.objective import Precision, TrainingOptions
+from lodestar.models.training.trainer import Watcher
+from torch import nn
+
+from tests.every_kind import CONFIGS, lesson, teach
+from tests.letter_encoder import LetterEncoder
+from tests.trainings import Encoding, inputs_of
+
+FEW = TrainingOptions(epochs=1, learning_rate=1e-3, head_learning_rate=1e-2)
+FITTED = {"reader"}
+"""Kinds that are fitted in one step, in double precision on the processor."""
+
+
+def test_every_kind_is_here() -> None:
+    assert CONFIGS.keys() == KINDS.keys()
+    assert {name for name in KINDS if not load_kind(name).trainings} == FITTED
+
+
+@pytest.fixture
+def computed() -> Iterator[set[torch.dtype]]:
+    """The types of what linear layers give in training."""
+    found: set[torch.dtype] = set()
+
+    def note(module: nn.Module, _inputs: Any, output: Any) -> None:
+        if module.training and isinstance(module, nn.Linear):
+            found.add(output.dtype)
+
+    handle = nn.modules.module.register_module_forward_hook(note)
+    yield found
+    handle.remove()
+
+
+@pytest.mark.parametrize("name", sorted(KINDS.keys() - FITTED))
+@pytest.mark.parametrize(("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
+def test_every_network_computes_in_the_precision(
+    name: str, precision: Precision, dtype: torch.dtype, computed: set[torch.dtype], tmp_path: Path
+) -> None:
+    of_phases: dict[str, set[torch.dtype]] = {}
+
+    def step(phase: str, *_: object) -> None:
+        of_phases.setdefault(phase, set()).update(computed)
+        computed.clear()
+
+    description = teach(lesson(name), tmp_path / name, replace(FEW, precision=precision), watcher=Watcher(step=step))
+    assert of_phases.keys() == description.figures.keys()
+    for phase, types in of_phases.items():
+        assert dtype in types, (phase, types)
+        if precision == "fp32":
+            assert types == {torch.float32}, phase
+    written = json.loads((tmp_path / name / f"{name}.json").read_text(encoding="utf-8"))
+    assert written["files"]
+
+
+@pytest.mark.parametrize("name", sorted(KINDS.keys() - FITTED))
+def test_every_network_is_on_the_device(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`meta` is a device without memory that every machine has: what stays on the processor is told apart."""
+    given = lesson(name)
+    inputs = replace(inputs_of(given.train, given.dev, Encoding(LetterEncoder().encode), given.beside), device="meta")
+    training = given.kind.train(given.config(FEW, tmp_path / "starts-from"), inputs)
+    if name == "reg-path-lm":
+        asked: list[str] = []
+        load = plan_training.load_language_model
+        monkeypatch.setattr(
+            plan_training,
+            "load_language_model",
+            lambda model, *, device: (asked.append(device), load(model))[1],
+        )
+        training.phases[0].objective()
+        assert asked == ["meta"]
+        return
+    for phase in [phase for phase in training.phases if phase.part not in ("cross", "reader")]:  # these need the first
+        objective = phase.objective()
+        assert {parameter.device.type for parameter in objective.network.parameters()} == {"meta"}, phase.name
+        if isinstance(objective, LinkerObjective):
+            objective.begin(0)
+            assert objective.loss(objective.network, 0, (0, 1)).device.type == "meta"
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+@pytest.mark.parametrize(
+    ("environment", "options", "device", "precision"),
+    [
+        ({"LODESTAR_DEVICE": "cuda", "LODESTAR_PRECISION": "bfloat16"}, [], "cuda", "bf16"),
+        ({"LODESTAR_DEVICE": "mps", "LODESTAR_PRECISION": "float16"}, [], "mps", "fp16"),
+        ({"LODESTAR_DEVICE": "cuda", "LODESTAR_PRECISION": "float32"}, ["--device", "cpu"], "cpu", "fp32"),
+        ({"LODESTAR_DEVICE": "mps"}, ["--device", "cuda:0", "--precision", "bf16"], "cuda:0", "bf16"),
+    ],
+)
+def test_the_settings_reach_the_training(
+    name: str,
+    environment: dict[str, str],
+    options: list[str],
+    device: str,
+    precision: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kind = load_kind(name)
+    if not kind.trainings and "--precision" in options:
+        refused = CliRunner().invoke(train_command(name), ["--precision", "bf16"])
+        assert refused.exit_code == 2
+        assert "No such option" in refused.output
+        options = options[:2]
+    seen: list[tuple[Any, Inputs[Any]]] = []
+
+    def train(_kind: Any, config: Any, inputs: Inputs[Any], *_: Any, **__: Any) -> Any:
+        seen.append((config, inputs))
+        return SimpleNamespace(figures={}, seconds={})
+
+    read: Callable[..., Any] = lambda _config, _request, inputs: inputs  # noqa: E731
+    monkeypatch.setattr(running, "train_in_folder", train)
+    monkeypatch.setitem(sources._READERS, kind.learns_from, read)  # type: ignore[misc]
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    monkeypatch.setattr("torch.backends.mps.is_available", lambda: True)
+    arguments = ["--dataset", "t", "--dev", "d", "--out", str(tmp_path / "out"), *options]
+    if name == "reg-path-lm":
+        arguments += ["--set", "model=tiny"]
+    environment = {**environment, "LODESTAR_HOME": str(tmp_path), "LODESTAR_CONFIG": "/dev/null"}
+    ran = CliRunner().invoke(train_command(name), arguments, env=environment, catch_exceptions=False)
+    assert ran.exit_code == 0, ran.output
+    ((config, inputs),) = seen
+    assert inputs.device == device
+    assert inputs.vectors_of("all-MiniLM-L6-v2").encoder.device == device
+    assert {getattr(config, training).precision for training in kind.trainings} == (
+        {precision} if kind.trainings else set()
+    )
+
+
+def test_a_device_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    from lodestar.engine.errors import UsageError
+
+    arguments = ["--dataset", "t", "--dev", "d", "--out", str(tmp_path / "out"), "--device", "cuda"]
+    ran = CliRunner().invoke(train_command("reg-path"), arguments, env={"LODESTAR_HOME": str(tmp_path)})
+    assert isinstance(ran.exception, UsageError)
+    assert "there is no device cuda" in str(ran.exception)
+    assert not (tmp_path / "out").exists()
