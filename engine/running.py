@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from .errors import LLMError
 from .llm.gateway import ChatGateway
 from .llm.prompts import Completed, Prompt
-from .neo4j.requests import Request
+from .neo4j.templates import Request
 from .steps import Call, Steps, drive, drive_async
 
 T = TypeVar("T")

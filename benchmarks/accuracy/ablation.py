@@ -21,7 +21,6 @@ from statistics import mean
 from typing import Any
 
 import torch
-from lodestar.models.file_hash import file_sha256
 from lodestar.models.star.backbone import open_pretrained
 from lodestar.models.star.config import PoolOptions
 from lodestar.models.star.cross_training import CrossReader, DualReader, PoolObjective
@@ -35,6 +34,7 @@ from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.loop import train
 from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.whole_file import file_sha256
 
 from ..speed.shortlisting import stop_scores
 

@@ -246,7 +246,7 @@ class Filter(ReorganiserPart):
 
 
 def _by_star(graph: GraphResources, checkpoint: str, *, any_graph: bool) -> Relevance:
-    from ..reorganising.star_relevance import ByStar  # PyTorch is slow to import
+    from ..reorganising.relevance import ByStar  # PyTorch is slow to import
     from ..retrieval.dual_encoder import star_scorer
 
     model = graph.model(checkpoint, "star", any_graph=any_graph)

@@ -195,7 +195,7 @@ class RegPath(Searching):
             raise UsageError(f"--set reg-path.model: {self.checkpoint} is no LoRA: leave it out")
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph, language_model=self.model)
         if is_language_model:
-            from ..retrieval.path_writer import PathWriterScorer
+            from ..retrieval.path_decoder import PathWriterScorer
 
             return self._search(graph, PathWriterScorer(graph.words, model, self.beam_width), calibration)
         from ..retrieval.path_decoder import PathDecoderScorer
@@ -346,7 +346,7 @@ class AdaptiveK(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the stage. Raises `CheckpointError` if the checkpoint is damaged."""
-        from ..reorganising.adaptive import AdaptiveK as Stage
+        from ..reorganising.filtering import AdaptiveK as Stage
 
         return Stage(graph.shared.model(self.checkpoint, *self.kinds).hops, per_hop=self.per_hop)
 

@@ -16,8 +16,8 @@ from .backbone import device_of
 from .batches import batches_of_files, cross_batch, dual_batch, part_of, path_words
 from .config import Negatives, PoolOptions
 from .examples import Candidates, Example, ExampleSet, Floats, Ints
-from .losses import listwise, path_weighted_contrastive
 from .mixing import MIXES, best_mix, first_path_figures, mix_scores, path_weights, shares_of
+from .networks import listwise, path_weighted_contrastive
 from .texts import Texts
 
 ExampleCandidates = Sequence[tuple[Example, Candidates]]

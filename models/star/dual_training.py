@@ -18,10 +18,9 @@ from .backbone import device_of
 from .batches import batches_of_files, dual_batch, part_of, split_batches
 from .config import DualOptions
 from .examples import Candidates, Example, ExampleSet, Floats, Ints, PathTable, RelationPairs, sample_pairs
-from .losses import listwise
 from .mined import MinedQuestion, PathTrie
 from .mixing import first_path_figures, shares_of
-from .networks import DualEncoder
+from .networks import DualEncoder, listwise
 from .texts import Texts
 
 AT_ONCE = 64

@@ -6,8 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from lodestar.loaders.formats.geonames import world
-from lodestar.loaders.formats.geonames.world import GeonamesSource
+from lodestar.loaders.formats.geonames import GeonamesSource, world
 
 from benchmarks.shipped_tables import aliases, folded_name
 from tests.read_source import ReadSource, read_source

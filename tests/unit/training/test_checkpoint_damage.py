@@ -13,8 +13,8 @@ from lodestar.engine.errors import CheckpointError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
-from lodestar.models.file_hash import file_sha256
 from lodestar.models.star.scoring import read_checkpoint, read_description
+from lodestar.models.whole_file import file_sha256
 from safetensors.torch import load_file, save_file
 
 from tests.tiny_checkpoint import write_tiny_checkpoint
