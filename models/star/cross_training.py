@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ..training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned_weights
 from .backbone import device_of
-from .batches import batches_of_files, cross_batch, dual_batch, part_of, path_words
+from .batches import batches_of_files, cross_batch, part_of, path_words
 from .config import Negatives, PoolOptions
 from .examples import Candidates, Example, ExampleSet, Floats, Ints
 from .mixing import MIXES, best_mix, first_path_figures, mix_scores, path_weights, shares_of
@@ -48,21 +48,6 @@ class CrossReader:
     def score(self, logits: Tensor, temperature: float) -> Tensor:  # noqa: ARG002 - it is the same at each
         """Return σ(logit)."""
         return logits.sigmoid()
-
-
-class DualReader:
-    """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
-
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
-        """Return the stop scores of all candidates, (num_candidates,)."""
-        some, candidates = zip(*selected, strict=True)
-        stop, extend = network(dual_batch(texts, examples.table, some, candidates).to(device_of(network)))
-        found: Tensor = stop + 0.0 * extend  # every output takes part: distributed training requires it
-        return found
-
-    def score(self, logits: Tensor, temperature: float) -> Tensor:
-        """Return the logits times τ."""
-        return logits * temperature
 
 
 def pairs_of(examples: ExampleSet, example: Example, candidates: Candidates) -> list[tuple[str, str]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +14,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from .. import wording
+from ..words import fold
 
 Shape = Literal["noun", "by", "participle", "verb", "of", "name"]
 """noun: "place of birth". by: "directed by". participle: "located in". verb: "contains", "works at". of: "capital of".
@@ -249,17 +249,12 @@ def in_english(label: str) -> str:
 
     A noun that another follows by "of" stays in its place: "fecha de nacimiento" is "date of birth".
     """
-    words = [_plain(word) for word in label.split()]
+    words = [fold(word) for word in label.split()]
     known = _foreign()
     if not words or any(word not in known for word in words):
         return ""
     meant = " ".join(known[word] for word in words)
     return "" if meant == label.lower() else meant
-
-
-def _plain(word: str) -> str:
-    decomposed = unicodedata.normalize("NFD", word.casefold())
-    return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
 @cache
