@@ -28,9 +28,13 @@ NOT_PARTICIPLES = frozenset(("embed", "feed", "need", "seed", "exceed", "speed",
 
 
 def product_files() -> list[Path]:
-    """Return the Python files of the product, `__init__.py` left out."""
+    """Return the Python files of the product without any `__init__.py` that holds a docstring alone."""
     found = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
-    return [path for path in found if path.name != "__init__.py"]
+    return [
+        path
+        for path in found
+        if path.name != "__init__.py" or len(ast.parse(path.read_text(encoding="utf-8")).body) > 1
+    ]
 
 
 def is_participle(name: str) -> bool:
