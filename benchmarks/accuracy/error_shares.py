@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from lodestar.models.star.backbone import device_of
 from lodestar.models.star.cross_training import ExampleCandidates
 from lodestar.models.star.dual_training import dual_batch
 from lodestar.models.star.examples import Example, ExampleSet, Floats, Hops
 from lodestar.models.star.texts import Texts
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import verbalise_path
-from lodestar.models.training.loop import device_of
 from torch import Tensor, nn
 
 TAIL = 0.2
