@@ -20,7 +20,6 @@ from ..models.training.kind import AnyKind, ModelKind, Opening, kind_in, load_ki
 from .errors import CheckpointError, EncoderError, UsageError
 from .extras import naming_extras, require_extra
 from .indexes.relation_index import type_words, words_of_relation
-from .llm.gateway import ChatGateway
 from .neo4j.catalogue import Catalogue, Edition
 from .neo4j.connection import Connection
 from .settings import Settings
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from ..models.training.description import ModelDescription
     from .indexes.entity_index import EntityIndex
     from .indexes.relation_index import RelationIndex
+    from .llm.gateway import ChatGateway
 
 T = TypeVar("T")
 
@@ -90,6 +90,8 @@ class Resources:
     @property
     def chat(self) -> ChatGateway:
         """The gateway to the language model. Raises `LLMError` if none is configured."""
+        from .llm.gateway import ChatGateway
+
         return self.once("chat", lambda: ChatGateway.of(self.settings, self.causal_lm))
 
     @property
