@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .engine.api import Engine
     from .engine.errors import LodestarError
-    from .engine.evidence.answer import Answer
     from .engine.evidence.chain import Chain
-    from .engine.evidence.evidence import Evidence
+    from .engine.evidence.evidence import Answer, Evidence
     from .engine.langchain import LodestarRetriever
     from .engine.settings import Settings
     from .engine.values import Entity, Path, Question, RelationPath, Scored, Triple
 
 _HOMES = {
-    "Answer": ".engine.evidence.answer",
+    "Answer": ".engine.evidence.evidence",
     "Chain": ".engine.evidence.chain",
     "Engine": ".engine.api",
     "Entity": ".engine.values",

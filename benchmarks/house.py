@@ -3,13 +3,15 @@
     python -m benchmarks.house                                        # lines, modules, names of functions
     python -m benchmarks.house -- ask --name demo "Who ruled Peru?"   # and the files that this command runs
 
-A file counts as passed when code of one of its functions ran, in any thread. Nothing here gates.
+A file counts as passed when code of one of its functions ran, in any thread. Bodies of modules and classes do not count:
+they run on import. Nothing here gates.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import statistics
 import sys
 import threading
@@ -28,9 +30,13 @@ NOT_PARTICIPLES = frozenset(("embed", "feed", "need", "seed", "exceed", "speed",
 
 
 def product_files() -> list[Path]:
-    """Return the Python files of the product, `__init__.py` left out."""
+    """Return the Python files of the product without any `__init__.py` that holds a docstring alone."""
     found = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
-    return [path for path in found if path.name != "__init__.py"]
+    return [
+        path
+        for path in found
+        if path.name != "__init__.py" or len(ast.parse(path.read_text(encoding="utf-8")).body) > 1
+    ]
 
 
 def is_participle(name: str) -> bool:
@@ -66,7 +72,7 @@ def passed_files(arguments: list[str]) -> set[Path]:
 
     def note(frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_name != "<module>" and code.co_filename in wanted:
+        if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_filename in wanted:
             found.add(wanted[code.co_filename])
 
     threading.setprofile(note)

@@ -12,9 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .errors import EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
-from .evidence.answer import Answer
-from .evidence.evidence import Evidence, Item
-from .evidence.quotes import Quotes, quoted
+from .evidence.evidence import Answer, Evidence, Item
+from .evidence.extras import Quotes, quoted
 from .extras import naming_extras
 from .linking.topics import decided
 from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, whole_state
@@ -192,7 +191,7 @@ class Engine:
     def reading(self, evidence: Evidence[Item]) -> str:
         """Return in one line how a question was read: the kind it wants, what its best path leads to, by which
         phrase."""
-        from .relations.reading import reading_of
+        from .relations.kinds import reading_of
 
         if self._opened is None or not evidence.items:
             return ""

@@ -6,12 +6,10 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .literals import lexical_value
 from .neo4j.gateway import Gateway
 from .neo4j.mining import find_entities_by_name
-from .neo4j.requests import Request, in_requests
-from .neo4j.templates import template
-from .values import Question
+from .neo4j.templates import Request, in_requests, template
+from .values import Question, lexical_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .evidence.answer import Answer
-from .evidence.evidence import Evidence
+from .evidence.evidence import Answer, Evidence
 from .evidence.extras import Suggestions
 from .linking.topics import looked_up, nearest_names
 from .stages import Answerer, DecidingLinker, Linker, ReadingAnswerer, Retriever

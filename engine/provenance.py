@@ -10,8 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..models.file_hash import file_sha256
 from ..models.text.encoders import SentenceEncoder
+from ..models.whole_file import file_sha256
 from .api import Engine
 from .gold_questions import QuestionSet
 from .neo4j.catalogue import read_graph_state, read_loads

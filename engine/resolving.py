@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from ..models.one_line import one_line
+from ..models.message_text import one_line
 from .errors import UsageError
 
 T = TypeVar("T")

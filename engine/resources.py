@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..models.one_line import one_line
+from ..models.message_text import one_line
 from ..models.placement import Placement, PlacementError
 from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
 from ..models.text.vectors import TextVectors, VectorStore
@@ -19,8 +19,7 @@ from ..models.training.description import ModelDescription, load_description
 from ..models.training.kind import AnyKind, ModelKind, Opening, kind_in, load_kind
 from .errors import CheckpointError, EncoderError, UsageError
 from .extras import naming_extras, require_extra
-from .indexes.relation_words import type_words, words_of_relation
-from .llm.gateway import ChatGateway
+from .indexes.relation_index import type_words, words_of_relation
 from .neo4j.catalogue import Catalogue, Edition
 from .neo4j.connection import Connection
 from .settings import Settings
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from ..models.training.description import ModelDescription
     from .indexes.entity_index import EntityIndex
     from .indexes.relation_index import RelationIndex
+    from .llm.gateway import ChatGateway
 
 T = TypeVar("T")
 
@@ -90,6 +90,8 @@ class Resources:
     @property
     def chat(self) -> ChatGateway:
         """The gateway to the language model. Raises `LLMError` if none is configured."""
+        from .llm.gateway import ChatGateway
+
         return self.once("chat", lambda: ChatGateway.of(self.settings, self.causal_lm))
 
     @property
@@ -161,7 +163,7 @@ class Resources:
 
     def reranker(self, name: str) -> CrossEncoder:
         """Return a loaded cross-encoder. Raises `EncoderError` if it cannot be loaded."""
-        from ..models.reranker import RerankerUnavailableError, load_reranker
+        from ..models.text.encoders import RerankerUnavailableError, load_reranker
 
         def load() -> CrossEncoder:
             try:

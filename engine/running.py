@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from .errors import LLMError
-from .llm.gateway import ChatGateway
 from .llm.prompts import Completed, Prompt
-from .neo4j.requests import Request
+from .neo4j.templates import Request
 from .steps import Call, Steps, drive, drive_async
+
+if TYPE_CHECKING:
+    from .llm.gateway import ChatGateway
 
 T = TypeVar("T")
 
-Chat = ChatGateway | Callable[[], ChatGateway | None] | None
+Chat: TypeAlias = "ChatGateway | Callable[[], ChatGateway | None] | None"
 
 
 class Database(Protocol):

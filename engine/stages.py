@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from .evidence.answer import Answer
-from .evidence.evidence import Evidence, Kind
+from .evidence.evidence import Answer, Evidence, Kind
 from .steps import Steps
 from .values import LinkedQuestion, Question, Topic
 

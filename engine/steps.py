@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from .llm.prompts import ChatUsage, Prompt, usage_of
-from .neo4j.requests import Request
+from .neo4j.templates import Request
 
 T = TypeVar("T")
 S = TypeVar("S")

@@ -1,15 +1,16 @@
-"""Files that are read within bounds and written whole, with the one line for what cannot be."""
+"""Read files within bounds, write them whole and lock them between processes; say in one line what cannot be done."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..models.whole_file import atomic_write, check_place
-from .errors import InputError, StorageError, UsageError
+from .errors import InputError, LodestarError, StorageError, UsageError
 
 
 def write_text_file(file: Path, text: str) -> None:
@@ -79,3 +80,28 @@ def storing(place: Path | str) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(f"{place}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def lock_file(path: Path, reason: str, *, refusal: LodestarError | None = None) -> Iterator[None]:
+    """Hold the lock at `path`. If another process has it, raise `refusal`, or print `reason` to stderr and wait.
+
+    Raises `StorageError` if the file cannot be opened, for example because another user owns it.
+    """
+    import filelock
+
+    lock = filelock.FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        if refusal:
+            raise refusal from None
+        sys.stderr.write(f"{reason}: waiting for it …\n")
+        lock.acquire()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"{path}: cannot be locked: {reason}: name another folder, or remove this file") from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from ..engine.neo4j.requests import MAX_REQUEST_CHARS
+from ..engine.neo4j.templates import MAX_REQUEST_CHARS
 
 T = TypeVar("T")
 

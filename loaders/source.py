@@ -1,4 +1,4 @@
-"""Define the interface of every source format.
+"""Define the interface of every source format, and the base of those that read files.
 
 A format is one file with a class that follows `Source`; `formats/by_name.py` lists them by name.
 """
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from .reading.byte_file import ByteFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -121,3 +123,39 @@ NO_ID = r"[^\s\S]"
 def digest_of(kind: str, options: Mapping[str, object], contents: Iterable[str]) -> str:
     """Return the SHA-256, in hexadecimal, of a source with these options and these digests of its inputs."""
     return hashlib.sha256(json.dumps([kind, options, list(contents)], sort_keys=True).encode()).hexdigest()
+
+
+class FileSource:
+    """A source of one or more files, named after the first. A format adds `parts`, and `options` if it has any."""
+
+    kind: str
+
+    def __init__(self, files: Sequence[ByteFile]) -> None:
+        self._read_files = tuple(files)
+        self.name = self._read_files[0].name
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the files on disk, compressed."""
+        return sum(file.size_bytes for file in self._read_files)
+
+    @property
+    def position_bytes(self) -> int:
+        """How many bytes of them are read."""
+        return sum(file.position_bytes for file in self._read_files)
+
+    def reads(self, path: Path) -> bool:
+        """Return whether this is one of the files."""
+        return any(file.is_at(path) for file in self._read_files)
+
+    def digest(self) -> str:
+        """Return the hash of the files and the options."""
+        return digest_of(self.kind, self.options(), [file.digest() for file in self._read_files])
+
+    def options(self) -> Mapping[str, object]:
+        """Return nothing: the format has no options."""
+        return {}
+
+    def relation_facts(self) -> Mapping[str, RelationFacts]:
+        """Return nothing: the file describes its relations only by triples."""
+        return {}

@@ -20,7 +20,7 @@ from typing import IO, Annotated, Any, Literal, Protocol, TypeVar, cast
 
 from pydantic import Field
 
-from .one_line import one_line
+from .message_text import one_line
 from .training.description import QuestionKey, TrainedOn, decode_dataclass
 from .whole_file import atomic_write
 

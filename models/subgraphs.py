@@ -17,11 +17,10 @@ import numpy.typing as npt
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from .file_hash import file_sha256
+from .message_text import one_line
 from .mined import Pool, PoolChain, PooledQuestion
-from .one_line import one_line
 from .training.description import QuestionKey, TrainedOn, decode_dataclass
-from .whole_file import atomic_write
+from .whole_file import atomic_write, file_sha256
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

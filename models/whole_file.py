@@ -1,9 +1,10 @@
-"""Write files atomically."""
+"""Write files atomically, and hash them."""
 
 from __future__ import annotations
 
 import errno
 import glob
+import hashlib
 import os
 import re
 import threading
@@ -60,3 +61,9 @@ def _draft(file: Path, *, private: bool) -> Path:
     draft = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.part")
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666))
     return draft
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -19,8 +19,8 @@ _TRAINED = re.compile(
     r"|engine\.answering\.gril_answers$"
     r"|engine\.serving\."
     r"|engine\.linking\.trained$"
-    r"|engine\.reorganising\.(adaptive|choosing_ends)$"
-    r"|engine\.retrieval\.(dual_encoder|growing|path_decoder|path_writer|triples)$"
+    r"|engine\.reorganising\.choosing_ends$"
+    r"|engine\.retrieval\.(dual_encoder|growing|path_decoder|triples)$"
     r"|engine\.supervision\.subgraphs$"
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from lodestar import Engine
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.requests import Row
+from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 

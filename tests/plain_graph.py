@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import neo4j
 from lodestar.engine.neo4j.catalogue import read_relation_counts
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.requests import Request
-from lodestar.engine.neo4j.templates import template
+from lodestar.engine.neo4j.templates import Request, template
 
 SCHEMA = (
     "ensure_entity_id",

@@ -10,7 +10,8 @@ import torch
 from lodestar.models.star.backbone import Backbone
 from lodestar.models.star.config import SPECIAL_TOKENS, Description, Scorer, StarConfig
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
-from lodestar.models.star.scoring import Network, write_checkpoint
+from lodestar.models.star.scoring import Network
+from lodestar.models.training.checkpoint import write_folder
 from lodestar.models.training.description import TrainedOn
 from transformers import BertConfig, BertModel, BertTokenizer
 
@@ -73,5 +74,5 @@ def write_tiny_checkpoint(
         figures={},
         any_graph=any_graph,
     )
-    write_checkpoint(folder, description, networks, "# A tiny checkpoint\n")
+    write_folder(folder, description, {name: each.write for name, each in networks.items()}, "# A tiny checkpoint\n")
     return folder

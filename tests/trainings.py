@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.engine.training.running import train_in_folder
-from lodestar.models.file_hash import file_sha256
 from lodestar.models.gril.passages import ReaderTarget
 from lodestar.models.subgraphs import QuestionLabels
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.kind import AnyKind, DescriptionT, Inputs, ModelKind
 from lodestar.models.training.trainer import Watcher, train_model
+from lodestar.models.whole_file import file_sha256
 from safetensors.torch import load_file, save_file
 
 

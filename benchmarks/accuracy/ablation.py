@@ -21,22 +21,23 @@ from statistics import mean
 from typing import Any
 
 import torch
-from lodestar.models.file_hash import file_sha256
 from lodestar.models.star.backbone import open_pretrained
 from lodestar.models.star.config import PoolOptions
-from lodestar.models.star.cross_training import CrossReader, DualReader, PoolObjective
+from lodestar.models.star.cross_training import CrossReader, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.mined import read
 from lodestar.models.star.mixing import mix_scores
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
-from lodestar.models.star.scoring import ErrorShares, Frequencies, error_shares, frequencies, read_checkpoint
+from lodestar.models.star.scoring import read_checkpoint
 from lodestar.models.star.texts import Texts
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.loop import train
 from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.whole_file import file_sha256
 
 from ..speed.shortlisting import stop_scores
+from .error_shares import DualReader, ErrorShares, Frequencies, error_shares, frequencies
 
 ENCODER = "all-MiniLM-L6-v2"
 

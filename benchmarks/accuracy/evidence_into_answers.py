@@ -27,9 +27,8 @@ from lodestar.engine.evaluation.judging import GoldIds, judge_answer
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
 from lodestar.engine.evaluation.noise import Injecting
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.bridges import as_kind
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.gold_questions import GoldQuestion, with_known_answers, with_topic_ids
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.instance import connection_of

@@ -15,8 +15,7 @@ import string
 
 from lodestar.engine.api import Engine
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.requests import Request
-from lodestar.engine.neo4j.templates import template
+from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.values import Question
 from lodestar.models.words import fold
 

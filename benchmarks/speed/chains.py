@@ -20,7 +20,7 @@ from statistics import mean, median
 import numpy as np
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.indexes.relation_words import words_of_name
+from lodestar.engine.indexes.relation_index import words_of_name
 from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expanded

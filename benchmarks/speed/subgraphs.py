@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from lodestar.engine.indexes.relation_words import words_of_relation
+from lodestar.engine.indexes.relation_index import words_of_relation
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import connection_of

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
-from ..evidence.evidence import Evidence, Item
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item
 from ..evidence.extras import FormResult
 from ..steps import Steps
 from ..values import AnswerEntity

@@ -10,11 +10,10 @@ from ...models.gril.network import TRIPLES_PER_HOP, HopModel
 from ...models.gril.passages import Passage
 from ...models.gril.readers import ReaderModel
 from ..errors import UsageError
-from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.bridges import to_triples
-from ..evidence.evidence import Evidence, Item
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item
 from ..evidence.extras import token_of
-from ..reorganising.adaptive import predict_hops
+from ..reorganising.filtering import predict_hops
 from ..steps import Steps
 from ..values import AnswerEntity, Entity, Triple, check_finite
 from .reply import Claim, cite_claims

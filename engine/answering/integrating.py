@@ -9,8 +9,7 @@ from importlib.resources import files
 from ...models.graphrag_fi import Claim, Thresholds, integrate_answers
 from .. import answering
 from ..errors import LLMError
-from ..evidence.answer import NO_ANSWER, Answer, failed
-from ..evidence.evidence import Evidence, Item
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, failed
 from ..evidence.text import one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
 from ..stages import Answerer, Integrator, Retriever

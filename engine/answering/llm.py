@@ -10,8 +10,7 @@ from pathlib import Path
 
 from .. import answering
 from ..errors import LLMError, UsageError
-from ..evidence.answer import NO_ANSWER, Answer, failed
-from ..evidence.evidence import Evidence, Item
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, failed
 from ..evidence.text import MAX_CHARS, MAX_NAMES, Order, evidence_text, one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
 from ..steps import Steps

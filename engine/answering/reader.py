@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...models.reader.choosing import choose_set
+from ...models.f1 import choose_set
 from ...models.reader.features import NAMES, WayColumns, asks_for_one
 from ...models.reader.model import Reader, Reading
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, Weights, mask_topic
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
 from ..errors import UsageError
-from ..evidence.answer import NO_ANSWER, Answer
 from ..evidence.bridges import chain_of, to_chains
 from ..evidence.chain import Chain, ChainStep
-from ..evidence.evidence import Evidence, Item, item_order
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, item_order
 from ..evidence.extras import FormResult
 from ..evidence.relation_paths import Level, ScoredTriples
 from ..retrieval.scoring import hops_of, masked_question

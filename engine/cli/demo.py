@@ -12,7 +12,7 @@ from .options import json_option, server_options, settings_from
 from .terminal import echo
 
 if TYPE_CHECKING:
-    from ..evidence.answer import Answer
+    from ..evidence.evidence import Answer
 
 DEMO_NAME = "demo"
 """The embedded server of the demo: a separate graph, so your data stays untouched."""

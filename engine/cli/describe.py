@@ -101,7 +101,7 @@ def _asked(relations: list[RelationInfo]) -> dict[str, list[str]]:
 
 
 def _show(relations: list[RelationInfo], *, as_json: bool) -> None:
-    from ..indexes.relation_words import phrases_of
+    from ..indexes.relation_index import phrases_of
     from .terminal import printable
 
     for relation in relations:

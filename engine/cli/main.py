@@ -13,7 +13,7 @@ from importlib import import_module
 
 import click
 
-from ...models.one_line import one_line
+from ...models.message_text import one_line
 from ..errors import LodestarError, StorageError
 from .terminal import echo, in_colour, show_warnings
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 import click
 
 from ...models.words import fold
-from ..evidence.answer import Answer
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Item
-from ..evidence.quotes import Quotes
+from ..evidence.evidence import Answer, Evidence, Item
+from ..evidence.extras import Quotes
 from ..evidence.text import one_line, relation_words
 from ..values import Entity, Path, Topic
 from .terminal import printable

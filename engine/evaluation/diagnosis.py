@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.f1 import f1_of
-from ..evidence.answer import Answer
 from ..evidence.bridges import to_chains
+from ..evidence.evidence import Answer
 from ..gold_questions import GoldQuestion
 from ..retrieval.frontier import walks_back
 from ..values import Entity, RelationPath, Step

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
 
-from ..evidence.answer import Answer
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
+from ..evidence.evidence import Answer
 from ..gold_questions import GoldAnswer, GoldQuestion
 from ..values import Entity, Scored
 from .metrics.answers import (

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from ..gold_questions import QuestionSet
@@ -206,15 +205,15 @@ def noise_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def noise_page(report: Mapping[str, Any]) -> str:
     """Return the report as one self-contained HTML page."""
-    text = Path(__file__).with_name("noise.html").read_text(encoding="utf-8")
     rows = ("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in noise_rows(report))
-    return Template(text).substitute(
-        title=escape(f"{report['what']['dataset']['name']}: noise"),
-        lead=escape(noise_lead(report)),
+    return plots.fill_page(
+        "noise",
+        report,
+        title=f"{report['what']['dataset']['name']}: noise",
+        lead=noise_lead(report),
         header="".join(f"<th>{escape(cell)}</th>" for cell in HEADER),
         rows="\n".join(rows),
         plot=plots.noise_curves(report["curves"], LOSS),
-        provenance=escape(json.dumps({"what": report["what"], "where": report["where"]}, indent=2, ensure_ascii=False)),
     )
 
 

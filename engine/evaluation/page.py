@@ -221,10 +221,11 @@ def report_page(report: Mapping[str, Any]) -> str:
         misses(kinds) if kinds else "",
     ]
     failures = [f"{failure['id']}: {failure['failure']}" for failure in report["failures"]]
-    text = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
-    return Template(text).substitute(
-        title=escape(f"{report['what']['dataset']['name']}: {report['what']['recipe']['name']}"),
-        lead=escape(lead(report)),
+    return fill_page(
+        "report",
+        report,
+        title=f"{report['what']['dataset']['name']}: {report['what']['recipe']['name']}",
+        lead=lead(report),
         figures=_rows(figure_rows(report)),
         plots="\n".join(drawn),
         misses=_rows(
@@ -234,7 +235,20 @@ def report_page(report: Mapping[str, Any]) -> str:
         stages=_rows(stage_rows(report)),
         cost=escape(cost_line(report)),
         failures=f"<pre>{escape(chr(10).join(failures))}</pre>" if failures else "<p>None.</p>",
-        provenance=escape(json.dumps({"what": report["what"], "where": report["where"]}, indent=2, ensure_ascii=False)),
+    )
+
+
+def fill_page(name: str, report: Mapping[str, Any], *, title: str, lead: str, **values: str) -> str:
+    """Return a self-contained page with the body ``NAME.html``. values: HTML; title, lead: text."""
+    frame, body = (
+        Template(Path(__file__).with_name(f"{each}.html").read_text(encoding="utf-8")) for each in ("page", name)
+    )
+    depends_on = {"what": report["what"], "where": report["where"]}
+    return frame.substitute(
+        title=escape(title),
+        lead=escape(lead),
+        body=body.substitute(values).rstrip("\n"),
+        provenance=escape(json.dumps(depends_on, indent=2, ensure_ascii=False)),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Self
 
-from ...models.one_line import one_line
+from ...models.message_text import one_line
 from ...models.training.description import decode_dataclass
 from ..errors import InputError
 from ..whole_file import storing

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models.one_line import one_line
+from ...models.message_text import one_line
 from ..errors import InputError
 from ..gold_questions import GoldQuestion
 from ..whole_file import parse_json, read_text, write_text_file

@@ -16,12 +16,11 @@ from ..api import Engine
 from ..errors import LodestarError, UsageError
 from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers, with_topic_ids
 from ..neo4j.catalogue import read_graph_state
-from ..neo4j.file_lock import lock_file
 from ..provenance import provenance
 from ..recipes.recipe import Recipe
 from ..resources import Resources
 from ..settings import Settings
-from ..whole_file import parse_json, storing, write_text_file
+from ..whole_file import lock_file, parse_json, storing, write_text_file
 from .baselines import OVER_THE_WHOLE_GRAPH, WholeSet
 from .diagnosis import Diagnosis
 from .judging import GoldIds, judge_answer, record_failure

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import GraphError
-from ..literals import literal_term
 from ..neo4j.catalogue import read_catalogue, whole_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.statements import relation_ranks, stream_names, stream_triples
-from ..values import Entity
+from ..values import Entity, literal_term
 
 MAX_TRIPLES = 50_000_000
 """Takes about 40 bytes per triple in memory, plus the ids."""

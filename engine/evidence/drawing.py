@@ -12,10 +12,9 @@ from html import escape
 from typing import Any, Literal
 
 from ..values import Entity, Topic
-from .answer import Answer
 from .bridges import to_chains
 from .chain import Chain
-from .evidence import Evidence, Item
+from .evidence import Answer, Evidence, Item
 from .text import item_text, one_line, relation_words
 
 MAX_PATHS = 6

@@ -11,9 +11,8 @@ from typing import Any
 
 from ..steps import Cost
 from ..values import Entity, Path, Topic, Triple
-from .answer import Answer
 from .chain import Chain
-from .evidence import Evidence, Item
+from .evidence import Answer, Evidence, Item
 
 FORMAT = 1
 

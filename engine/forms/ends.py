@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..neo4j.requests import Request, Row
-from ..neo4j.templates import template
+from ..neo4j.templates import Request, Row, template
 from ..values import Entity, Step
 
 MAX_STEPS = 4

@@ -16,18 +16,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...models.file_hash import file_sha256
 from ...models.text.encoders import EncoderUnavailableError, FloatArray, SentenceEncoder
-from ...models.whole_file import atomic_write
+from ...models.whole_file import atomic_write, file_sha256
 from ..errors import EncoderError, UsageError
 from ..neo4j.catalogue import Edition, read_catalogue, read_edition, read_graph_state
-from ..neo4j.file_lock import lock_file
 from ..neo4j.gateway import Gateway
-from ..neo4j.requests import Request
-from ..neo4j.templates import template
+from ..neo4j.templates import Request, template
 from ..progress import Progress, silent
 from ..values import Entity
-from ..whole_file import storing
+from ..whole_file import lock_file, storing
 from .entity_index import (
     DESCRIPTION,
     ROWS,

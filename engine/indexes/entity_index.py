@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...models.file_hash import file_sha256
 from ...models.text.encoders import FloatArray, SentenceEncoder
 from ...models.text.vectors import TextVectors
+from ...models.whole_file import file_sha256
 from ..neo4j.catalogue import Catalogue, Edition
 from ..values import Entity
-from .relation_words import type_words
+from .relation_index import type_words
 
 if TYPE_CHECKING:
     import faiss

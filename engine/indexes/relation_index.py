@@ -1,8 +1,8 @@
-"""Search relations by the vectors of their words; the index is stored on disk and rebuilt when it is out of date.
+"""Turn the catalogue's relations into words, and search relations by the vectors of their words.
 
-The folder holds ``relations.faiss`` and ``relations.json`` (encoder, catalogue fingerprint, the other file's SHA-256,
-and per row the relation's number and text). The index is rebuilt if the catalogue or the encoder has changed or a file
-is damaged; vectors of unchanged texts are reused.
+The index is a folder with ``relations.faiss`` and ``relations.json`` (encoder, catalogue fingerprint, the other file's
+SHA-256, and per row the relation's number and text). It is rebuilt if the catalogue or the encoder has changed or a
+file is damaged; vectors of unchanged texts are reused.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...models.file_hash import file_sha256
 from ...models.text.encoders import FloatArray, SentenceEncoder
-from ...models.text.verbalise import without_repeats
-from ...models.whole_file import atomic_write
-from ..neo4j.catalogue import Catalogue, RelationInfo
+from ...models.text.verbalise import Meaning, RelationWords, without_repeats
+from ...models.whole_file import atomic_write, file_sha256
+from ...models.wording.english import lexicon_phrases
+from ..neo4j.catalogue import LABEL_SEPARATOR, ORIGINS, Catalogue, Phrase, RelationInfo
 from ..neo4j.connection import Connection
 from ..settings import Settings
 from ..values import Scored
-from .relation_words import type_words, words_of_relation
 
 if TYPE_CHECKING:
     import faiss
@@ -224,3 +223,48 @@ def _write(
             folder,
             reason,
         )
+
+
+MAX_PHRASES = 40
+"""Of a relation and direction, the best trusted first, that scorers read."""
+
+
+def words_of_relation(relation: RelationInfo) -> RelationWords:
+    """Return the words of a relation: its label's parts, the type of its domain, and what people ask for it by."""
+    labels = tuple(relation.label.split(LABEL_SEPARATOR))
+    forward, inverse = (
+        tuple(dict.fromkeys(p.text for p in phrases_of(relation) if p.inverse == way))[:MAX_PHRASES]
+        for way in (False, True)
+    )
+    return RelationWords(type_words(relation.domain), labels, Meaning(forward, inverse, relation.head, relation.tail))
+
+
+def phrases_of(relation: RelationInfo) -> tuple[Phrase, ...]:
+    """Return all phrases of a relation, the best trusted first: its label as the user said it, what is stored with it,
+    and what the lexicon has for its label."""
+    said = [Phrase(relation.said_label)] if relation.said_label else []
+    forward, inverse = lexicon_phrases(relation.shown_label.rpartition(LABEL_SEPARATOR)[2].replace("_", " "))
+    found = (
+        *said,
+        *relation.phrases,
+        *(Phrase(text, "lexicon") for text in forward),
+        *(Phrase(text, "lexicon", inverse=True) for text in inverse),
+    )
+    return tuple(sorted(dict.fromkeys(found), key=lambda phrase: ORIGINS.index(phrase.origin)))
+
+
+def type_words(type_: str | None) -> str:
+    """Return the words of a type's last part (`location.country` is "country"); empty for None."""
+    if type_ and "://" in type_:
+        return ""  # older graphs have IRIs as types
+    return (type_ or "").rpartition(".")[2].replace("_", " ").lower()
+
+
+def words_of_name(name: str) -> RelationWords:
+    """Return the words of a relation from its name alone, as in Freebase: ``domain.type.property``.
+
+    A name without dots has no type; a compound one (``a.b.c|d.e.f``) has the type of its first part.
+    """
+    parts = [part.split(".") for part in name.split("|")]
+    first = parts[0]
+    return RelationWords(type_words(".".join(first[:-1])), tuple(part[-1].replace("_", " ").lower() for part in parts))

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..literals import literal_term
 from ..neo4j.graph import find_values
 from ..stages import DecidingLinker
 from ..steps import Steps, one
-from ..values import Entity, Question, Topic
+from ..values import Entity, Question, Topic, literal_term
 
 MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = r"(?P<month>" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS) + r")\.?"

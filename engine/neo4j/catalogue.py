@@ -11,8 +11,7 @@ from typing import Any, Literal
 from ...models.wording.kinds import NO_KIND, EndKind
 from ..errors import GraphError
 from ..steps import Steps, one
-from .requests import Request, Row
-from .templates import template
+from .templates import Request, Row, template
 
 LABEL_SEPARATOR = " – "
 

@@ -10,7 +10,7 @@ from ..errors import DatabaseUnavailableError
 if TYPE_CHECKING:
     from neo4j import Query, RoutingControl
 
-    from .requests import Request
+    from .templates import Request
 
 GRACE_S = 3.0
 """What the database has beyond a query's timeout to say that it was ended; then it is taken to be stalled."""

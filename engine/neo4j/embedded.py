@@ -19,8 +19,8 @@ from ..errors import (
 )
 from ..progress import waiting
 from ..settings import Settings
+from ..whole_file import lock_file
 from . import admin_tool, graph_files, machine, process
-from .file_lock import lock_file
 from .home import LOOPBACK, USER, ServerHome, ServerState, check_instance_name, unwritable
 from .jars import NEO4J_VERSION, JarCache
 

@@ -33,7 +33,7 @@ from .connection import (
     Connection,
 )
 from .load_lock import Hold, end_transactions
-from .requests import Request, Row
+from .templates import Request, Row
 
 T = TypeVar("T")
 

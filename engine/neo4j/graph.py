@@ -8,8 +8,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from ..values import Entity, Step
-from .requests import Request, Row
-from .templates import template
+from .templates import Request, Row, template
 
 RELATED = "RELATED"
 """The relationship type of relations that have no type of their own; the property `relation` distinguishes them."""

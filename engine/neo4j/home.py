@@ -18,7 +18,6 @@ from pathlib import Path
 
 from ...models.whole_file import atomic_write
 from ..errors import ServerError, UsageError
-from ..show.browser import post_connect_command
 
 LOOPBACK = "127.0.0.1"
 USER = "neo4j"
@@ -173,6 +172,8 @@ class ServerHome:
 
 def configuration(state: ServerState) -> Mapping[str, str]:
     """Return the settings of ``neo4j.conf``: loopback only, authentication on, no usage reports."""
+    from ..show.browser import post_connect_command  # what only connects draws no pictures
+
     bolt, http = f"{LOOPBACK}:{state.bolt_port}", f"{LOOPBACK}:{state.http_port}"
     return {
         "server.default_listen_address": LOOPBACK,

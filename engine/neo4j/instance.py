@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..errors import LoadInProgressError
 from ..settings import Settings, check_address
-from . import bulk_import as offline_import
 from . import graph_files
-from .bulk_import import Incoming
 from .connection import Connection
 from .embedded import LIMITS, EmbeddedServer, Status
+
+if TYPE_CHECKING:
+    from .bulk_import import Incoming
 
 
 class Instance(EmbeddedServer):
@@ -36,6 +38,8 @@ class Instance(EmbeddedServer):
 
     def incoming(self) -> Incoming:
         """Return the server in which a bulk load builds the new graph."""
+        from .bulk_import import Incoming  # what connects to a server loads nothing
+
         return Incoming(self)
 
     @contextmanager
@@ -66,6 +70,8 @@ class Instance(EmbeddedServer):
         A running server is stopped and then started again with the same options. After any interruption, even a kill,
         the graph is either the complete old or the complete new one; a `ServerError` says when it is the old one.
         """
+        from .bulk_import import keep_logs
+
         with self._locked(), incoming._locked():
             incoming._stop()
             incoming._settle()
@@ -83,7 +89,7 @@ class Instance(EmbeddedServer):
                 if status.phase != "stopped":
                     self._start(self.status(), dict.fromkeys(LIMITS), progress=progress)
             graph_files.sweep(self.home)
-            offline_import.keep_logs(incoming.home, self.home)
+            keep_logs(incoming.home, self.home)
             incoming.home.delete()
             return self.status()
 

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit, urlunsplit
 from ...models.whole_file import atomic_write
 from ..errors import DownloadError
 from ..progress import say
-from .file_lock import lock_file
+from ..whole_file import lock_file
 
 if TYPE_CHECKING:
     import requests

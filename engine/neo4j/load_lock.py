@@ -16,8 +16,7 @@ import neo4j
 from neo4j import exceptions as driver_errors
 
 from ..errors import DatabaseError, LoadInProgressError
-from .requests import Request
-from .templates import template
+from .templates import Request, template
 
 _LOST = (driver_errors.Neo4jError, driver_errors.DriverError, OSError)
 

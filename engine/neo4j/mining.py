@@ -9,8 +9,7 @@ from typing import Any
 
 from ..values import Entity, Step
 from .graph import Signature
-from .requests import Request, Row
-from .templates import template
+from .templates import Request, Row, template
 
 MAX_NAMESAKES = 1_000
 """The most matches of a full-text query that are searched for the entities of a name."""

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .graph import MAX_VALUE_CHARS, RELATED
-from .requests import Request, Row
-from .templates import template
+from .templates import Request, Row, template
 
 Ints = npt.NDArray[np.int64]
 

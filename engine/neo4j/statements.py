@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .requests import Request, Row
-from .templates import template
+from .templates import Request, Row, template
 
 CHUNK_SIZE = 200
 """Triples per row, and a good number of rows to fetch at a time; a hub arrives in chunks of their product."""

@@ -14,8 +14,7 @@ from ..errors import GraphError
 from ..values import Entity
 from .catalogue import LoadManifest, RelationInfo, read_catalogue, read_loads, whole_state
 from .gateway import Gateway
-from .requests import Request, Row
-from .templates import template
+from .templates import Request, Row, template
 
 
 class DegreeCount(NamedTuple):

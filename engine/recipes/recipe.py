@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from ...models.one_line import one_line
+from ...models.message_text import one_line
 from .. import recipes
 from ..errors import InputError, UsageError
 from ..pipeline import Pipeline

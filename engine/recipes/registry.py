@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 
-from ...models.one_line import one_line
+from ...models.message_text import one_line
 from ..errors import UsageError
 from .part import Part
 

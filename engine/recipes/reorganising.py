@@ -10,15 +10,12 @@ from ..errors import UsageError
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import Kind
 from ..neo4j.graph import ExpansionBounds
-from ..reorganising.chaining import ChainExpansion
-from ..reorganising.filtering import Filtering
-from ..reorganising.pooling import PathSmoothing
-from ..reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Reorganiser, Retriever
 from .part import ReorganiserPart, WrapperPart, describe_field, option
 
 if TYPE_CHECKING:
+    from ..reorganising.relevance import Relevance
     from .recipe import Recipe
 
 
@@ -41,6 +38,8 @@ class Reorganise(ReorganiserPart):
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the expansion."""
+        from ..reorganising.chaining import ChainExpansion
+
         bounds = ExpansionBounds(self.max_length, self.max_chains, self.turning)
         return ChainExpansion(bounds, self.keep, self.join, self.in_database)
 
@@ -95,6 +94,8 @@ class PathPooling(ReorganiserPart):
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the pooling."""
+        from ..reorganising.pooling import PathSmoothing
+
         pooling = Pooling(self.kernel, self.pool, self.position, self.max_length, self.num_walks, self.seed)
         return PathSmoothing(pooling, keep=self.keep or None, coarse=self.coarse or None)
 
@@ -144,6 +145,8 @@ class FI(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the filter. Without a language model it is only the coarse one, and the evidence says so."""
+        from ..reorganising.filtering import Filtering
+
         has_model = bool(graph.shared.settings.llm_model)
         is_fine = self.fine and has_model
         if is_fine:
@@ -199,6 +202,8 @@ class FI(ReorganiserPart):
         return ClosedBook()
 
     def _relevance(self, graph: GraphResources) -> Relevance:
+        from ..reorganising.relevance import ByAttention, ByReranker, ByScore
+
         if self.model:
             return ByAttention(graph.shared.causal_lm(self.model))
         if self.checkpoint:
@@ -231,6 +236,8 @@ class Filter(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the filter."""
+        from ..reorganising.filtering import Filtering
+        from ..reorganising.relevance import ByReranker
         from ..reorganising.simple_relevance import ByPageRank, BySimilarity
 
         relevance: Relevance
@@ -246,7 +253,7 @@ class Filter(ReorganiserPart):
 
 
 def _by_star(graph: GraphResources, checkpoint: str, *, any_graph: bool) -> Relevance:
-    from ..reorganising.star_relevance import ByStar  # PyTorch is slow to import
+    from ..reorganising.relevance import ByStar  # PyTorch is slow to import
     from ..retrieval.dual_encoder import star_scorer
 
     model = graph.model(checkpoint, "star", any_graph=any_graph)

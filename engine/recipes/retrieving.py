@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from ...models.similarity import PEOPLE as PEOPLE_WEIGHTS
 from ...models.similarity import Weights
@@ -26,7 +26,7 @@ from .part import AnswererPart, ReorganiserPart, RetrieverPart, describe_field, 
 if TYPE_CHECKING:
     from ..retrieval.dual_encoder import StarScorer
     from ..retrieval.growing import GrowingRetriever
-    from ..retrieval.triples import SubgraphScorer, TripleScoring
+    from ..retrieval.triples import GraphRelations, SubgraphScorer, TripleScoring
 
 
 MAX_HOP = 4
@@ -195,7 +195,7 @@ class RegPath(Searching):
             raise UsageError(f"--set reg-path.model: {self.checkpoint} is no LoRA: leave it out")
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph, language_model=self.model)
         if is_language_model:
-            from ..retrieval.path_writer import PathWriterScorer
+            from ..retrieval.path_decoder import PathWriterScorer
 
             return self._search(graph, PathWriterScorer(graph.words, model, self.beam_width), calibration)
         from ..retrieval.path_decoder import PathDecoderScorer
@@ -204,47 +204,49 @@ class RegPath(Searching):
 
 
 @dataclass(frozen=True)
-class RegTriple(RetrieverPart):
-    """The triples around the topics, scored by a trained network (ReG@Triple, docs/reg.md)."""
+class Subgraphs(RetrieverPart):
+    """Options of retrievers that score the triples of the subgraphs around topic entities."""
 
-    name: ClassVar[str] = "reg-triple"
-    kinds: ClassVar[tuple[str, ...]] = ("reg-triple",)
     gives: ClassVar[Kind] = "triple"
 
-    checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple")
+    checkpoint: str = option("", "folder of the trained scorer")
     keep: int = option(100, "triples kept", least=1)
     max_topics: int = option(3, "topic entities whose subgraph is read", least=1, most=20)
     min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
+
+@dataclass(frozen=True)
+class RegTriple(Subgraphs):
+    """The triples around the topics, scored by a trained network (ReG@Triple, docs/reg.md)."""
+
+    name: ClassVar[str] = "reg-triple"
+    kinds: ClassVar[tuple[str, ...]] = ("reg-triple",)
+
+    checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple")
+
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..retrieval.triples import TripleRetriever
 
-        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        return TripleRetriever(subgraph_scorer(self, model, graph), keep=self.keep)
+        return TripleRetriever(subgraph_scorer(self, graph), keep=self.keep)
 
 
 @dataclass(frozen=True)
-class RegEntity(RetrieverPart):
+class RegEntity(Subgraphs):
     """The triples around the topics, scored by a graph neural network over their entities (ReG@Entity)."""
 
     name: ClassVar[str] = "reg-entity"
     kinds: ClassVar[tuple[str, ...]] = ("reg-entity",)
-    gives: ClassVar[Kind] = "triple"
 
     checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-entity")
     keep: int = option(300, "pairs of entities whose triples are kept", source="ReG, appendices D.3 and E", least=1)
-    max_topics: int = option(3, "topic entities whose subgraph is read", least=1, most=20)
-    min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
-    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..retrieval.triples import TripleRetriever
 
-        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        return TripleRetriever(subgraph_scorer(self, model, graph), keep=self.keep, merge_parallel=True)
+        return TripleRetriever(subgraph_scorer(self, graph), keep=self.keep, merge_parallel=True)
 
 
 @dataclass(frozen=True)
@@ -269,61 +271,42 @@ class ChooseEnds(ReorganiserPart):
         """Return the reorganiser. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..reorganising.choosing_ends import ChosenEnds
 
-        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        return ChosenEnds(subgraph_scorer(self, model, graph), log_odds=self.log_odds, chains=self.chains)
+        return ChosenEnds(subgraph_scorer(self, graph), log_odds=self.log_odds, chains=self.chains)
 
 
-class SubgraphPart(Protocol):
-    """A part that reads subgraphs around topic entities."""
+def subgraph_scorer(part: Subgraphs | ChooseEnds, graph: GraphResources) -> SubgraphScorer:
+    """Return the scorer of triples that a part's checkpoint has, over the subgraphs that the part reads."""
+    from ..retrieval.triples import SubgraphScorer
 
-    @property
-    def max_topics(self) -> int:
-        """Topic entities whose subgraph is read."""
-        ...
-
-    @property
-    def min_link(self) -> float:
-        """Share of the best link's score that another topic needs."""
-        ...
+    model: TripleScoring = graph.model(part.checkpoint, *part.kinds, any_graph=part.any_graph)
+    vectors = graph.shared.vectors_for(model.description)
+    return SubgraphScorer(relations_of(graph), vectors, model, max_topics=part.max_topics, min_link=part.min_link)
 
 
-def subgraph_scorer(part: SubgraphPart, model: TripleScoring, graph: GraphResources) -> SubgraphScorer:
-    """Return a scorer that reads the subgraphs of questions and scores their triples with a model."""
-    from ..retrieval.triples import GraphRelations, SubgraphScorer
+def relations_of(graph: GraphResources) -> GraphRelations:
+    """Return what the walk over subgraphs needs of a graph's relations."""
+    from ..retrieval.triples import GraphRelations
 
     words = {number: graph.words[name] for number, name in graph.relations.items()}
-    return SubgraphScorer(
-        GraphRelations(graph.relations, words, graph.catalogue.stored_as),
-        graph.shared.vectors_for(model.description),
-        model,
-        max_topics=part.max_topics,
-        min_link=part.min_link,
-    )
+    return GraphRelations(graph.relations, words, graph.catalogue.stored_as)
 
 
 @dataclass(frozen=True)
-class Gril(RetrieverPart):
+class Gril(Subgraphs):
     """The triples with the most attention as a trained network grows and prunes a subgraph (GRIL, docs/gril.md)."""
 
     name: ClassVar[str] = "gril"
     kinds: ClassVar[tuple[str, ...]] = ("gril",)
-    gives: ClassVar[Kind] = "triple"
 
     checkpoint: str = option("", "folder of the trained retriever (docs/gril.md)", source="lodestar train gril")
-    keep: int = option(100, "triples kept", least=1)
-    max_topics: int = option(3, "topic entities whose subgraph is read", least=1, most=20)
-    min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
-    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> GrowingRetriever:
         """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..retrieval.growing import GrowingRetriever
-        from ..retrieval.triples import GraphRelations
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).retriever
-        words = {number: graph.words[name] for number, name in graph.relations.items()}
         return GrowingRetriever(
-            GraphRelations(graph.relations, words, graph.catalogue.stored_as),
+            relations_of(graph),
             graph.shared.vectors_for(model.description),
             model,
             keep=self.keep,
@@ -346,7 +329,7 @@ class AdaptiveK(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the stage. Raises `CheckpointError` if the checkpoint is damaged."""
-        from ..reorganising.adaptive import AdaptiveK as Stage
+        from ..reorganising.filtering import AdaptiveK as Stage
 
         return Stage(graph.shared.model(self.checkpoint, *self.kinds).hops, per_hop=self.per_hop)
 

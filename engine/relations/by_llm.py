@@ -16,8 +16,7 @@ from ..llm.gateway import ChatGateway
 from ..llm.prompts import Prompt
 from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from ..neo4j.gateway import Gateway
-from ..neo4j.requests import Request, Row
-from ..neo4j.templates import template
+from ..neo4j.templates import Request, Row, template
 from ..progress import Progress, silent
 from ..settings import Settings
 from .describing import Words, check_text

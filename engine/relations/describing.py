@@ -1,4 +1,4 @@
-"""Say what relations mean: labels, descriptions and the phrases by which people ask for them, kept in the catalogue."""
+"""Describe relations by labels, descriptions and the phrases by which people ask for them, in the catalogue."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import InputError, UsageError
-from ..indexes.relation_words import phrases_of
-from ..neo4j.catalogue import ORIGINS, Catalogue, Origin, Phrase, RelationInfo
+from ..indexes.relation_index import phrases_of
+from ..neo4j.catalogue import ORIGINS, Catalogue, Origin, Phrase, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
-from ..neo4j.requests import Request
-from ..neo4j.templates import template
+from ..neo4j.templates import Request, template
 from ..whole_file import read_text
 
 MAX_PHRASES = 200
@@ -237,3 +236,27 @@ def collisions(relations: Sequence[RelationInfo], *, lexicon: bool = False) -> t
                 shown.setdefault(key, phrase.text)
                 asked[key]["^" * phrase.inverse + relation.name] = None
     return tuple(Collision(shown[key], tuple(names)) for key, names in sorted(asked.items()) if len(names) > 1)
+
+
+def describe_from_source(gateway: Gateway) -> None:
+    """Add the labels and comments of relations that the loaded triples have (rdfs:label, skos:altLabel,
+    rdfs:comment)."""
+    rows = gateway.fetch(Request(template("read_source_words"), {"per_relation": MAX_PHRASES // 2}, list))
+    words: dict[str, Words] = {}
+    for relation, name, aliases, comments in rows:
+        if name == relation:
+            continue  # an id that nothing names
+        description = " ".join(comments[0].split())[:200] if comments else None
+        words[relation] = Words(None, description, tuple(_phrases([name, *aliases])))
+    if words:
+        describe(gateway, gateway.fetch(read_catalogue()), words)
+
+
+def _phrases(texts: list[str]) -> list[Phrase]:
+    found = []
+    for text in texts:
+        try:
+            found.append(Phrase(check_text(text), "source"))
+        except InputError:
+            continue  # what a source has beside words is no phrase
+    return found

@@ -1,23 +1,31 @@
-"""Find what kinds of things stand at the ends of relations, from the graph alone, and keep it in the catalogue.
+"""Find what kinds of things stand at the ends of relations, and say which kind a question asks for.
 
-One pass over a bounded sample of entities and literals, whatever the graph's size; relations that it does not meet
-often enough are looked at one by one, so many at most. Samples are the first by id, not as they were written, so that
-the same graph has the same kinds; only of a relation with more than `AMONG` triples they are of the first written.
+The kinds come from the graph alone and are stored in the catalogue: one pass over a bounded sample of entities and
+literals, whatever the graph's size; then a bounded number of the relations that the sample rarely contains, one by one.
+Samples are the first by id, not as they were written, so that the same graph has the same kinds; only of a relation
+with more than `AMONG` triples they are the first written.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...models.wording.kinds import NO_KIND, EndKind, EndSample, end_kinds
-from ...models.wording.people import in_english
-from ..indexes.relation_words import type_words
+import numpy as np
+
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import RelationWords, hop_phrases, reached_kind, verbalise_hop
+from ...models.wording.english import in_english
+from ...models.wording.kinds import NO_KIND, UNKNOWN, EndKind, EndSample, agreement, end_kinds, wanted
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Item
+from ..evidence.text import relation_words
+from ..indexes.relation_index import type_words
 from ..neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
-from ..neo4j.requests import Request, Row
-from ..neo4j.templates import template
+from ..neo4j.templates import Request, Row, template
+from ..retrieval.scoring import hops_of, masked_question
 
 NUM_ENTITIES = 6_000
 NUM_LITERALS = 8_000
@@ -110,3 +118,30 @@ def _stored(end: EndKind) -> dict[str, object]:
 
 def _rows(name: str, names: dict[str, str] | None = None, **params: object) -> Request[Sequence[Row]]:
     return Request(template(name), params, lambda rows: rows, names or {})
+
+
+def reading_of(evidence: Evidence[Item], words: Mapping[str, RelationWords], vectors: TextVectors) -> str:
+    """Return one line, "wants a date: hired_on leads to dates; read as “when did … join”"; empty where nothing is
+    told."""
+    chains = [item.value for item in evidence.items if isinstance(item.value, Chain)]
+    if not chains or not all(step.step.relation in words for step in chains[0].steps):
+        return ""
+    chain = chains[0]
+    topic = next((each for each in evidence.topics if each.entity == chain.topic), None)
+    asked_for = masked_question(evidence.question.text, topic) if topic else evidence.question.text
+    asked = wanted(asked_for)
+    hops = hops_of(chain.relation_path, words)
+    last = chain.steps[-1].step
+    name = ("^" if last.inverse else "") + (relation_words(last.relation) if "://" in last.relation else last.relation)
+    end = reached_kind(hops[-1])
+    parts = []
+    if asked.kinds and end.kind != UNKNOWN:
+        but = "" if agreement(asked, end) >= 0 else ", which is another kind"
+        parts.append(f"wants {asked.said}: {name} leads to {end}{but}")
+    elif asked.kinds:
+        parts.append(f"wants {asked.said}: of what {name} leads to no kind is known")
+    texts = (verbalise_hop(hops[-1]), *hop_phrases(hops[-1]))
+    best = int(np.argmax(vectors.stacked(texts, lasting=True) @ vectors.sentence(asked_for)))
+    if best:
+        parts.append(f"{name} read as “{texts[best]}”")
+    return "; ".join(parts)

@@ -1,4 +1,8 @@
-"""GraphRAG-FI's filtering as a stage: a coarse filter, then a language model that says which items are useful."""
+"""Filter evidence: GraphRAG-FI's coarse filter and useful items, and GRIL's adaptive k.
+
+GraphRAG-FI keeps the most relevant items, of which a language model names the useful ones. GRIL predicts the hops that
+a question takes, and keeps as many triples as those allow.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,20 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...models.graphrag_fi import Priorities, coarse_filtered, prioritise_items
 from ..errors import LLMError
+from ..evidence.bridges import triples_of
 from ..evidence.evidence import Evidence, Item, Kind
 from ..evidence.text import one_line
 from ..llm.prompts import Completed, Message, Prompt, send_prompts
 from ..steps import Steps, charge
+from ..values import check_finite
 from .relevance import Relevance, texts_of
+
+if TYPE_CHECKING:
+    from ...models.gril.network import HopModel
 
 SYSTEM = (
     "You are a reasoning assistant. Your task is to analyze numbered reasoning paths and return only the indices of "
@@ -141,3 +151,40 @@ def _unsorted(evidence: Evidence[Item], coarse: tuple[int, ...], why: str) -> Ev
 def _taken(evidence: Evidence[Item], places: Sequence[int]) -> Evidence[Item]:
     groups = tuple(evidence.groups[place] for place in places) if evidence.groups else ()
     return replace(evidence, items=tuple(evidence.items[place] for place in places), groups=groups)
+
+
+class AdaptiveK:
+    """A `Reorganiser` of either kind: the best `per_hop` · c triples, c hops predicted from the question's text.
+
+    Of chains, ours: the best ones whose triples together are no more, and at least one.
+    """
+
+    takes: Kind | None = None
+    gives: Kind | None = None
+
+    def __init__(self, model: HopModel, *, per_hop: int) -> None:
+        self._model = model
+        self._per_hop = per_hop
+
+    def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
+        """Return the evidence, cut."""
+        yield from ()
+        hops = predict_hops(self._model, [each.question.text for each in evidence])
+        return [each.cut_to(number_kept(each, self._per_hop * c)) for each, c in zip(evidence, hops, strict=True)]
+
+
+def predict_hops(model: HopModel, questions: Sequence[str]) -> list[int]:
+    """Return the number of hops that each question seems to take."""
+    logits = model.logits(questions)
+    check_finite(logits, "the hop predictor of a checkpoint of kind gril")
+    return [place + 1 for place in logits.argmax(axis=1).tolist()]
+
+
+def number_kept(evidence: Evidence[Item], num_triples: int) -> int:
+    """Return how many items have no more than so many triples together; one where there is one."""
+    found: set[object] = set()
+    for place, item in enumerate(evidence.items):
+        found.update(triples_of(item.value))
+        if len(found) > num_triples and place:
+            return place
+    return len(evidence.items)

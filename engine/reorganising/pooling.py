@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.path_pooling import Floats, Pooling, ScoredTriples, best_by_score, best_first, pool_triple_scores
+from ...models.path_pooling import Floats, Pooling, ScoredTriples, reselect_triples
 from ..evidence.calibration import sigmoid
 from ..evidence.evidence import Evidence, Kind
 from ..steps import Steps
@@ -34,11 +34,7 @@ class PathSmoothing:
         """Return the evidence with pooled scores, best first."""
         yield from ()
         triples = scored_triples(evidence)
-        places = best_by_score(triples, self._coarse)
-        candidates = triples.taken(places)
-        found = pool_triple_scores(candidates, self._pooling)
-        best = best_first(candidates, found, self._keep)
-        places, scores = places[best], found[best]
+        places, scores = reselect_triples(triples, self._keep, self._pooling, coarse=self._coarse)
         ends = np.searchsorted(triples.questions[places], np.arange(len(evidence)), side="right")
         pooled = []
         for number, each in enumerate(evidence):

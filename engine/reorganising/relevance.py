@@ -1,8 +1,12 @@
-"""How relevant the items of evidence are to their question: what GraphRAG-FI's coarse filter goes by."""
+"""Score how relevant the items of evidence are to their question, for GraphRAG-FI's coarse filter.
+
+By a local language model's attention, as the paper does; without one by a reranker, by a trained path scorer (STAR), or
+by the order in which the items came.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,9 +16,13 @@ import numpy.typing as npt
 from ...models.graphrag_fi import attention_relevance, relevance_layer, token_spans
 from ...models.language.causal_lm import CausalLM, CausalLMError, PromptTooLongError
 from ..errors import LLMError
+from ..evidence.bridges import to_chains, triples_of
+from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
 from ..evidence.text import item_text, one_line
-from ..values import Scored, check_finite
+from ..retrieval.scoring import PathQuery, PathScorer
+from ..values import Scored, Topic, check_finite
+from .rescoring import PairReader
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -116,3 +124,45 @@ class ByReranker:
 def texts_of(items: Sequence[Scored[Item]]) -> list[str]:
     """Return each item on one line, as filters read them."""
     return [one_line(item_text(item.value, max_names=MAX_NAMES), MAX_ITEM_CHARS) for item in items]
+
+
+class PathReader(PathScorer, PairReader, Protocol):
+    """Both networks of a checkpoint: `StarScorer`."""
+
+
+class ByStar:
+    """The logits of a checkpoint's cross-attentive scorer or, where it has none, of its dual encoder.
+
+    It has learned paths from a question's topics: a chain that starts elsewhere is worth less than all that do not. A
+    triple is worth as much as the best of the chains that the evidence's triples make with it; where it is on none, as
+    little.
+    """
+
+    def __init__(self, scorer: PathReader, *, is_cross: bool) -> None:
+        self._scorer = scorer
+        self._is_cross = is_cross
+
+    @property
+    def name(self) -> str:
+        """Which of the two networks reads."""
+        return "by star's cross-encoder" if self._is_cross else "by star's dual encoder"
+
+    def of(self, evidence: Evidence[Item]) -> Floats:
+        """Return the relevance of each item, (num_items,)."""
+        topics = {topic.entity.id: topic for topic in evidence.topics}
+        chains = [item for item in to_chains(evidence).items if item.value.topic.id in topics]
+        logits = self._read(evidence.question.text, chains, topics)
+        best: dict[Item, float] = {}
+        for chain, logit in zip(chains, logits.tolist(), strict=True):
+            for item in (chain.value,) if evidence.kind == "chain" else triples_of(chain.value):
+                best[item] = max(best.get(item, -np.inf), logit)
+        lowest = float(logits.min(initial=0.0)) - 1.0
+        return np.array([best.get(item.value, lowest) for item in evidence.items], dtype=np.float64)
+
+    def _read(self, question: str, chains: Sequence[Scored[Chain]], topics: Mapping[str, Topic]) -> Floats:
+        starts = [topics[chain.value.topic.id] for chain in chains]
+        paths = [chain.value.relation_path for chain in chains]
+        if self._is_cross:
+            return self._scorer.read([(question, *pair) for pair in zip(starts, paths, strict=True)])
+        query = PathQuery(question, tuple(starts), tuple(paths), (0.0,) * len(paths))
+        return self._scorer.score([query])[0].stop

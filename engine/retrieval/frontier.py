@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from ..errors import UnknownRelationError
 from ..evidence.chain import Chain, ChainStep, Link
 from ..neo4j.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps, expand_values
-from ..neo4j.requests import Request
+from ..neo4j.templates import Request
 from ..steps import Steps, together
 from ..values import Entity, RelationPath, Step, Topic
 

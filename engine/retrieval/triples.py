@@ -20,9 +20,8 @@ from ..linking.topics import started_from
 from ..steps import Steps, charge
 from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
-from .subgraph.bounds import SubgraphBounds
 from .subgraph.proposing import SimilarityProposer
-from .subgraph.walking import QuestionSubgraphs, SubgraphQuery
+from .subgraph.walking import QuestionSubgraphs, SubgraphBounds, SubgraphQuery
 
 NOTHING = "no triple was found around the topic entities"
 CUT = "triples beyond the bounds of the question's subgraph"

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from starlette.responses import StreamingResponse
 
 from ..errors import UsageError
-from ..evidence.answer import Answer
+from ..evidence.evidence import Answer
 from ..evidence.plain import answer_data
 from ..evidence.text import item_text
 from ..values import Question

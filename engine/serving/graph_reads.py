@@ -18,8 +18,7 @@ from ..linking.topics import entities_named
 from ..neo4j.catalogue import Catalogue, Edition
 from ..neo4j.graph import read_search_names
 from ..neo4j.neighbours import read_hub_neighbours, read_signature_counts
-from ..neo4j.requests import Request
-from ..neo4j.templates import template
+from ..neo4j.templates import Request, template
 from ..steps import Steps, one, together
 from ..values import Entity, Triple
 

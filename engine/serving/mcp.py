@@ -19,8 +19,7 @@ from pydantic import BaseModel, Field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import EntityNotFoundError, LodestarError, UnknownRelationError
-from ..evidence.answer import Answer
-from ..evidence.evidence import Evidence, Item
+from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.text import item_text, one_line, relation_words, run_text
 from ..values import Entity, Question
 from .service import Service

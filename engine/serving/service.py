@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ..api import Engine
 from ..errors import DatabaseUnavailableError, LodestarError, UsageError
-from ..evidence.answer import Answer
+from ..evidence.evidence import Answer
 from ..neo4j.catalogue import RelationInfo, read_catalogue, read_edition, whole_state
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from ..evidence.answer import Answer
-from ..evidence.evidence import Evidence, Kind
+from ..evidence.evidence import Answer, Evidence, Kind
 from ..llm.prompts import Prompt
 from ..pipeline import Pipeline
 from ..recipes.recipe import Recipe

@@ -25,7 +25,7 @@ from ..errors import DatabaseError, UsageError
 from ..evidence.evidence import Evidence, Item
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
-from ..neo4j.requests import Request
+from ..neo4j.templates import Request
 from .growth import Growth
 from .picture import (
     MAX_INSTANCES,

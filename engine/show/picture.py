@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
-from ..neo4j.requests import Request
-from ..neo4j.templates import template
+from ..neo4j.templates import Request, template
 from ..values import Entity, Path, Question, Scored, Triple
 from .growth import GrownEdge, Growth
 

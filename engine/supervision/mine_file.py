@@ -13,8 +13,7 @@ from ...models.text.vectors import TextVectors
 from ..api import Engine
 from ..errors import EncoderError, GraphError, QueryTimeoutError
 from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers
-from ..indexes.relation_index import index_folder, open_index
-from ..indexes.relation_words import words_of_relation
+from ..indexes.relation_index import index_folder, open_index, words_of_relation
 from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations

@@ -9,7 +9,7 @@ from ...models.star.mined import MinedTopic
 from ..gold_questions import A_REQUEST, GoldAnswer, GoldQuestion
 from ..neo4j.graph import Signature, read_signatures
 from ..neo4j.mining import find_entities_by_name
-from ..neo4j.requests import in_requests
+from ..neo4j.templates import in_requests
 from ..steps import Steps, together
 
 NO_TOPIC = "no topic in the graph"

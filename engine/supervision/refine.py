@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from ...models.message_text import one_line
 from ...models.mined import MinedFileError, Pool, PoolChain, PooledQuestion, read_pool
-from ...models.one_line import one_line
 from ..answering.llm import fill_placeholders
 from ..answering.reply import json_objects
 from ..errors import InputError, LLMError

@@ -14,7 +14,7 @@ from ...models.text.vectors import TextVectors
 from ..api import Engine
 from ..errors import GraphError
 from ..gold_questions import QuestionSet, with_known_answers
-from ..indexes.relation_words import words_of_relation
+from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
 from ..progress import Progress, silent
 from ..retrieval.subgraph.batch import Subgraph

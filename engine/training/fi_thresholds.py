@@ -13,7 +13,7 @@ from ..answering.integrating import ClosedBook, claims_of
 from ..answering.reply import normalise_name
 from ..api import Engine
 from ..errors import UsageError
-from ..evidence.answer import Answer
+from ..evidence.evidence import Answer
 from ..gold_questions import GoldAnswer, GoldQuestion, with_known_answers, with_topic_ids
 from ..recipes.recipe import Recipe, read_recipe
 from ..recipes.reorganising import FI

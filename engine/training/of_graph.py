@@ -10,9 +10,8 @@ from pathlib import Path
 from ..api import Engine
 from ..errors import DatabaseUnavailableError, UsageError
 from ..neo4j.catalogue import read_catalogue
-from ..neo4j.file_lock import lock_file
 from ..settings import Settings
-from ..whole_file import storing
+from ..whole_file import lock_file, storing
 
 Say = Callable[[str], None]
 

@@ -19,7 +19,7 @@ from ..api import Engine
 from ..errors import InputError
 from ..evidence.calibration import SIMILARITY, Calibration
 from ..gold_questions import GoldQuestion, QuestionSet
-from ..indexes.relation_words import words_of_name
+from ..indexes.relation_index import words_of_name
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress
 from ..retrieval.scoring import PathScorer

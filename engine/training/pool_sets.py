@@ -11,7 +11,7 @@ from ...models.reg_path.network import Vocabulary
 from ..api import Engine
 from ..errors import UsageError
 from ..gold_questions import QuestionSet
-from ..indexes.relation_words import words_of_relation
+from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress
 from ..settings import Settings

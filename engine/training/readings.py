@@ -15,7 +15,7 @@ from ..api import Engine
 from ..errors import UsageError
 from ..evidence.evidence import Evidence
 from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers, with_topic_ids
-from ..indexes.relation_words import words_of_relation
+from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress, silent
 from ..values import Entity

@@ -19,10 +19,9 @@ from ...models.training.objective import NothingToLearnError
 from ...models.training.trainer import Watcher, begin_anew, train_model
 from ..errors import EncoderError, UsageError
 from ..extras import naming_extras
-from ..neo4j.file_lock import lock_file
 from ..provenance import code_sha256
 from ..resolving import change, fill_dataclass, put
-from ..whole_file import storing
+from ..whole_file import lock_file, storing
 from .path_sets import plain_words
 from .sources import Request, read_inputs
 

@@ -15,10 +15,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from ...engine.errors import InputError
-from ...engine.literals import iri_text, literal_term
 from ...engine.neo4j.statements import HeadTriples
+from ...engine.values import iri_text, literal_term
+from ...models.message_text import SHOWN_CHARS
 from ..formats.freebase import FREEBASE
-from ..message_text import SHOWN_CHARS
 from ..writing.names import Name
 
 _ABSOLUTE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')

@@ -14,7 +14,7 @@ from ..source import Source
 FORMATS = {
     "csv": "delimited:CsvSource",
     "freebase": "freebase:FreebaseSource",
-    "geonames": "geonames.world:GeonamesSource",
+    "geonames": "geonames:GeonamesSource",
     "graphml": "graphml:GraphmlSource",
     "metaqa": "delimited:MetaqaSource",
     "ntriples": "ntriples:NtriplesSource",

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
-from ..message_text import quote_line
+from ...models.message_text import quote_line
 from ..reading.lines import LineFile
-from ..source import NO_ID, LinePart, Part
-from .file_source import FileSource
+from ..source import NO_ID, FileSource, LinePart, Part
 
 Values = Literal["auto", "all", "none"]
 

@@ -13,11 +13,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...engine.errors import InputError
-from ..message_text import quote_line
+from ...models.message_text import quote_line
 from ..reading.byte_file import ByteFile
 from ..reading.lines import LineFile
-from ..source import LinePart, Part
-from .file_source import FileSource
+from ..source import FileSource, LinePart, Part
 from .ntriples import DEFAULT_LANGUAGES, Languages
 
 FREEBASE = "http://rdf.freebase.com/ns/"

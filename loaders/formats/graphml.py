@@ -14,11 +14,10 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from ...engine.errors import InputError
-from ..message_text import quote_line
+from ...models.message_text import quote_line
 from ..reading.byte_file import ByteFile
 from ..rows import StatementRow, alias_row, name_row, reject_row, row_batches, triple_row
-from ..source import NO_ID, Part, RowPart
-from .file_source import FileSource
+from ..source import NO_ID, FileSource, Part, RowPart
 
 RELATION_KEYS = ("relation", "predicate", "type", "label")
 NAME_KEYS = ("name", "label")

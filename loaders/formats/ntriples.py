@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...engine.errors import InputError
-from ..message_text import quote_line
+from ...models.message_text import quote_line
 from ..reading.lines import LineFile
-from ..source import LinePart, Part
-from .file_source import FileSource
+from ..source import FileSource, LinePart, Part
 
 DEFAULT_LANGUAGES = ("en",)
 ALL = "*"

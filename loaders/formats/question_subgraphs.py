@@ -12,12 +12,11 @@ from io import BufferedReader
 from typing import Any, cast
 
 from ...engine.errors import InputError
-from ..message_text import quote_line
+from ...models.message_text import quote_line
 from ..reading.byte_file import ByteFile
 from ..reading.records import PARQUET, UnreadableError, columns_shown, parquet_records, parse_record, record_lines
 from ..rows import StatementRow, reject_row, row_batches, triple_row
-from ..source import Part, RowPart
-from .file_source import FileSource
+from ..source import FileSource, Part, RowPart
 from .freebase import FREEBASE_ID
 
 _FIELDS = ("graph", "subgraph")

@@ -16,12 +16,11 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from ...engine.errors import InputError, UsageError
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
-from ..message_text import quote_line
+from ...models.message_text import quote_line
 from ..reading.byte_file import ByteFile
 from ..reading.records import MAX_RECORD_BYTES, UnreadableError, parse_record, record_lines
 from ..rows import StatementRow, name_row, reject_row, row_batches, triple_row
-from ..source import NO_ID, Part, RelationFacts, RowPart
-from .file_source import FileSource
+from ..source import NO_ID, FileSource, Part, RelationFacts, RowPart
 from .text_concepts import (
     LABELS,
     ConceptFinder,

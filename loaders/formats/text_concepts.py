@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...engine.errors import InputError, UsageError
 from ...engine.extras import naming_extras
 from ...engine.linking.names import Token, content_words, tokenise
+from ...models.message_text import quote_line
 from ...models.words import fold
-from ..message_text import quote_line
 from ..rows import in_batches
 
 if TYPE_CHECKING:

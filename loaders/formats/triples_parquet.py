@@ -22,9 +22,8 @@ from ..reading.byte_file import ByteFile
 from ..reading.lines import FIRST_LINES
 from ..reading.records import columns_shown
 from ..rows import BATCH_ROWS, ROWS
-from ..source import NO_ID, Part, RowPart
+from ..source import NO_ID, FileSource, Part, RowPart
 from .delimited import Values, value_pattern
-from .file_source import FileSource
 
 TRIPLE_COLUMNS = ("head", "relation", "tail")
 _NAME_COLUMNS = ("id", "name")

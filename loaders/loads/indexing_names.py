@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from ...engine.neo4j.catalogue import read_graph_state
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.requests import Request, in_requests
-from ...engine.neo4j.templates import template
+from ...engine.neo4j.templates import Request, in_requests, template
 from ...engine.progress import Progress, silent
 from ..writing.manifest import ensure_names
 from ..writing.names import search_names

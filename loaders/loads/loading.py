@@ -24,15 +24,14 @@ from ...engine.neo4j.catalogue import (
     read_graph_state,
     read_loads,
 )
-from ...engine.neo4j.file_lock import lock_file
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import Hold, hold_load_lock
 from ...engine.progress import Progress, silent
-from ...engine.relations.describing import write_words
-from ...engine.relations.from_source import describe_from_source
+from ...engine.relations.describing import describe_from_source, write_words
 from ...engine.relations.kinds import refresh_kinds
 from ...engine.settings import Settings
+from ...engine.whole_file import lock_file
 from ..source import Source
 from ..stage.rejects import check_free, check_place
 from ..stage.stage import Counts, Stage, sweep

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from ...engine.neo4j.catalogue import LoadManifest
-from ..message_text import quote_line
+from ...models.message_text import quote_line
 from ..stage.stage import Counts
 from ..writing.manifest import Manifest
 

@@ -9,11 +9,9 @@ from typing import Any
 from ...engine.errors import GraphError
 from ...engine.neo4j.catalogue import LoadManifest, read_catalogue, read_graph_state, read_loads
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.requests import Request, Row, in_requests
-from ...engine.neo4j.templates import template
+from ...engine.neo4j.templates import Request, Row, in_requests, template
 from ...engine.progress import Progress, silent
-from ...engine.relations.describing import undo
-from ...engine.relations.from_source import describe_from_source
+from ...engine.relations.describing import describe_from_source, undo
 from ...engine.relations.kinds import refresh_kinds
 from ..writing.manifest import labels_of, request
 from ..writing.names import Name, read_names, without_load, write_names

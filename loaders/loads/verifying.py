@@ -21,7 +21,7 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.statements import StatedTriples, stream_stated_triples
 from ...engine.progress import Progress, silent
 from ..rows import record_batches
-from ..stage.queries import query
+from ..stage.stage import query
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from ...engine.errors import InputError
 from ...engine.gold_questions import GoldQuestion
-from ..message_text import quote_line
+from ...models.message_text import quote_line
 from ..reading.byte_file import ByteFile
 from ..reading.records import (
     PARQUET,

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from ...engine.errors import InputError
 from ...engine.gold_questions import GoldAnswer
+from ...models.message_text import quote_line
 from ..formats.freebase import FREEBASE_ID
-from ..message_text import quote_line
 from ..reading.records import columns_shown, value_shown
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...engine.errors import InputError
-from ..message_text import SHOWN_CHARS, quote_line
+from ...models.message_text import SHOWN_CHARS, quote_line
 from .byte_file import ByteFile
 
 LINES = pa.schema([("line", pa.int64()), ("text", pa.string_view())])

@@ -8,7 +8,7 @@ from io import BufferedReader
 from typing import Any
 
 from ...engine.errors import InputError
-from ..message_text import quote_line
+from ...models.message_text import quote_line
 
 MAX_RECORD_BYTES = 256_000_000
 PARQUET = b"PAR1"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import IO, Self
 
 from ...engine.errors import InputError, UsageError
+from ...models.message_text import quote_line
 from ...models.whole_file import atomic_write
-from ..message_text import quote_line
 
 
 def check_place(path: Path, is_read: Callable[[Path], bool]) -> None:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib import resources
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
@@ -24,13 +26,12 @@ import pyarrow as pa
 
 from ...engine.errors import InputError, LoadInProgressError, StorageError
 from ...engine.neo4j import machine
-from ...engine.neo4j.file_lock import lock_file
 from ...engine.progress import Progress, silent
+from ...engine.whole_file import lock_file
 from ...models.words import SMALL_WORDS
 from ..parsers.parser import parser
 from ..source import LinePart, Source
 from ..subset import Subset
-from .queries import query, run_over, set_variables
 from .rejects import Rejects
 
 ABANDONED_S = 7 * 24 * 3_600
@@ -381,3 +382,39 @@ def _segments(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordB
     remaining = iter(batches)
     for first in remaining:
         yield chain((first,), islice(remaining, SEGMENT_BATCHES - 1))
+
+
+@cache
+def query(name: str) -> str:
+    """Return the text of a file of `queries`, named by folder and file: ``reading/take``."""
+    return resources.files(__name__.rpartition(".")[0]).joinpath(f"queries/{name}.sql").read_text(encoding="utf-8")
+
+
+def set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> None:
+    """Set variables of a connection, which are not those of its cursors."""
+    for name, value in values.items():
+        connection.execute(f"SET VARIABLE {name} = ?", [value])
+
+
+def run_over(
+    connection: duckdb.DuckDBPyConnection, text: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+) -> None:
+    """Run a statement that reads batches once, as a table.
+
+    What they raise, an interrupt too, leaves as it was raised: DuckDB would make an error of its own of it.
+    """
+    failures: list[BaseException] = []
+
+    def guarded() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except BaseException as failure:  # noqa: BLE001 - raised again below, outside of DuckDB
+            failures.append(failure)
+
+    connection.register(table, pa.RecordBatchReader.from_batches(schema, guarded()))
+    try:
+        connection.execute(text)
+    finally:
+        connection.unregister(table)
+    if failures:
+        raise failures[0]

@@ -10,8 +10,7 @@ from typing import Any
 from ...engine.errors import GraphError
 from ...engine.neo4j.catalogue import GRAPH_VERSION, RelationInfo, read_catalogue
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.requests import Request, Row, in_requests
-from ...engine.neo4j.templates import template
+from ...engine.neo4j.templates import Request, Row, in_requests, template
 from .names import BASE_LOAD
 from .relations import RelationRow
 

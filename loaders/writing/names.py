@@ -1,17 +1,20 @@
-"""Keep the names of an entity over several loads: which load stated which name in which language.
+"""Keep the names of entities over several loads, and derive search names, domains and labels from names.
 
-The graph stores them as ``name``, ``aliases`` and ``name_tags``: one tag per text, in order, separated by spaces, or no
-tags if all are default. A tag is ``<language>[/alias|/name][#<load>[+<load>…]]``, or ``-``. By default the first text
-is a name and all others are aliases, without language, stated by the base load.
+The names of an entity, with the language of each and the load that stated it, are stored as ``name``, ``aliases`` and
+``name_tags``: one tag per text, in order, separated by spaces, or no tags if all are default. A tag is
+``<language>[/alias|/name][#<load>[+<load>…]]``, or ``-``. By default the first text is a name and all others are
+aliases, without language, stated by the base load.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...engine.linking.names import initials
-from ..ids_and_names import search_name
+from ...engine.neo4j.catalogue import LABEL_SEPARATOR
 
 BASE_LOAD = 1
 
@@ -110,3 +113,29 @@ def _tag(name: Name, position: int) -> str:
         kind = "/alias" if name.is_alias else "/name"
     loads = "#" + "+".join(map(str, name.loads)) if name.loads != (BASE_LOAD,) else ""
     return f"{name.language}{kind}{loads}" or "-"
+
+
+def search_name(name: str) -> str:
+    """Return the search form of a name: composed (NFC), underscores as blanks, trimmed."""
+    return unicodedata.normalize("NFC", name).replace("_", " ").strip()
+
+
+def domain_of(relation: str) -> str | None:
+    """Return the type of the heads by a Freebase-like name (``domain.type`` of ``domain.type.property``)."""
+    if "://" in relation:
+        return None  # the host of an IRI is not a type
+    type_, _, property_ = relation.partition("|")[0].rpartition(".")
+    return type_ if property_ and "." in type_ else None
+
+
+_WORD_BREAK = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
+
+
+def label_of(relation: str) -> str:
+    """Return the readable words of a relation's name: its last part, or both last parts of a compound name."""
+    parts = []
+    for step in relation.split("|"):
+        last = re.split(r"[./#:]", step.rstrip("./#:"))[-1]
+        if words := " ".join(filter(None, _WORD_BREAK.split(last))).lower():
+            parts.append(words)
+    return LABEL_SEPARATOR.join(dict.fromkeys(parts)) or relation

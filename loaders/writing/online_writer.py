@@ -11,8 +11,7 @@ from typing import Any
 from ...engine.neo4j.catalogue import RelationInfo
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.load_lock import Hold
-from ...engine.neo4j.requests import Request, in_requests
-from ...engine.neo4j.templates import template
+from ...engine.neo4j.templates import Request, in_requests, template
 from ...engine.progress import Progress, silent
 from ..rows import split_by_bytes
 from ..source import RelationFacts

@@ -13,10 +13,9 @@ from typing import NamedTuple
 from ...engine.errors import DatabaseError
 from ...engine.neo4j.catalogue import RelationInfo, read_relation_counts
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.requests import Request
-from ...engine.neo4j.templates import template
-from ..ids_and_names import domain_of, label_of
+from ...engine.neo4j.templates import Request, template
 from ..source import RelationFacts
+from .names import domain_of, label_of
 
 MAX_TYPES = 65_000
 """Neo4j Community allows 65,536 relationship types; the rest is for pictures and foreign data."""

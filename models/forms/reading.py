@@ -7,7 +7,7 @@ plain questions, and what to do with their answers. A question that matches no r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
@@ -37,8 +37,6 @@ _WITH = frozenset(("at least", "no less than", "since", "at most", "no more than
 _COMPARED = rf"(?P<how>{_ABOVE}|{_BELOW}|between)"
 _WHOLE = re.compile(r"[A-Z]|\b(?:and|or|not|both)\b")
 """Type words that can occur inside names. "country" can, too, but a question usually asks for countries."""
-
-Rule = Callable[[str], Plan | None]
 
 
 def read(text: str, names: Iterable[str] = ()) -> Plan | None:

@@ -23,8 +23,10 @@ from .network import group_softmax
 from .passages import BackboneTexts, Passage, ReaderOutput, ReaderQuestion
 
 
-class ChoosingReader(nn.Module):
-    """backbone: an encoder with its tokenizer. has_text: whether the passage contains triples."""
+class EncoderReader(nn.Module):
+    """A reader on an encoder: backbone, with its tokenizer. has_text: whether the passage contains triples, or names
+    alone.
+    """
 
     def __init__(self, backbone: Backbone, max_tokens: int, *, has_text: bool) -> None:
         super().__init__()
@@ -34,6 +36,23 @@ class ChoosingReader(nn.Module):
         self.inner = nn.Linear(backbone.dimension, backbone.dimension)
         self.out = nn.Linear(backbone.dimension, 1)
         self._texts = BackboneTexts(backbone)
+
+    @property
+    def width(self) -> int:
+        """Width of its embeddings."""
+        return self.backbone.dimension
+
+    def pretrained_parameters(self) -> Sequence[Tensor]:
+        """Return the encoder's parameters."""
+        return list(self.encoder.parameters())
+
+    def trained_weights(self) -> Mapping[str, Tensor]:
+        """Return all weights."""
+        return self.state_dict()
+
+
+class ChoosingReader(EncoderReader):
+    """Chooses among the options of a question by the mean state of the passage and each option."""
 
     def forward(
         self,
@@ -54,11 +73,6 @@ class ChoosingReader(nn.Module):
         logits = self.out(torch.tanh(self.inner(pooled))).squeeze(1)
         return [each.log_softmax(dim=0) for each in logits.split(sizes)]
 
-    @property
-    def width(self) -> int:
-        """Width of its embeddings."""
-        return self.backbone.dimension
-
     def loss(
         self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> Tensor:
@@ -77,14 +91,6 @@ class ChoosingReader(nn.Module):
             is_right = np.arange(len(question.wanted.options)) == question.wanted.right
             outputs.append(ReaderOutput(each.exp().cpu().numpy(), is_right, 1))
         return outputs
-
-    def pretrained_parameters(self) -> Sequence[Tensor]:
-        """Return the encoder's parameters."""
-        return list(self.encoder.parameters())
-
-    def trained_weights(self) -> Mapping[str, Tensor]:
-        """Return all weights."""
-        return self.state_dict()
 
     def _log_probabilities(
         self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None
@@ -115,17 +121,8 @@ class PointingOutput:
     question_of: Tensor
 
 
-class PointingReader(nn.Module):
-    """backbone: an encoder with its tokenizer. has_text: whether the passage contains triples, or names alone."""
-
-    def __init__(self, backbone: Backbone, max_tokens: int, *, has_text: bool) -> None:
-        super().__init__()
-        self.encoder = backbone.model
-        self.backbone = backbone
-        self.max_tokens, self.has_text = max_tokens, has_text
-        self.inner = nn.Linear(backbone.dimension, backbone.dimension)
-        self.out = nn.Linear(backbone.dimension, 1)
-        self._texts = BackboneTexts(backbone)
+class PointingReader(EncoderReader):
+    """Points at candidates by the states of their mentions in the passage."""
 
     def forward(
         self, passages: Sequence[Passage], graph_tokens: Tensor | None = None, precision: torch.dtype | None = None
@@ -163,11 +160,6 @@ class PointingReader(nn.Module):
             probabilities = probabilities.index_add(0, of_candidate, shares)
         return PointingOutput(probabilities, question_of)
 
-    @property
-    def width(self) -> int:
-        """Width of its embeddings."""
-        return self.backbone.dimension
-
     def loss(
         self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> Tensor:
@@ -187,14 +179,6 @@ class PointingReader(nn.Module):
             ReaderOutput(scores[question_of == place], np.array(each.is_right, dtype=np.bool_), each.num_answers)
             for place, each in enumerate(questions)
         ]
-
-    def pretrained_parameters(self) -> Sequence[Tensor]:
-        """Return the encoder's parameters."""
-        return list(self.encoder.parameters())
-
-    def trained_weights(self) -> Mapping[str, Tensor]:
-        """Return all weights."""
-        return self.state_dict()
 
 
 def reading_loss(pointed: PointingOutput, is_right: Tensor, num_questions: int) -> Tensor:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..one_line import one_line
+from ..message_text import one_line
 from ..training.objective import LoraOptions
 from .causal_lm import WHERE, CausalLMError
 

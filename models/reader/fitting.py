@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..f1 import choose_set
 from ..training.description import QuestionKey, TrainedOn
-from .choosing import choose_set
 from .features import NAMES, WayColumns, way_features
 from .model import ABSENT, HopHead, Reader, SourceWeights, best_ways, sigmoid, with_hops
 

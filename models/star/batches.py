@@ -1,22 +1,67 @@
-"""Build batches for both of STAR's networks: distinct texts once, in parts of similar length."""
+"""Build batches for both of STAR's networks, distinct texts once and in parts of similar length, each of one file."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from ..text.verbalise import Hop, verbalise_hop
+from ..training.objective import ParameterGroup, TrainingOptions, encoder_and_heads, learned_weights
 from .examples import Candidates, Example, Ints, PathTable
 from .networks import CrossBatch, DualBatch
 from .texts import TextBatch, Texts
 
 PARTS = 6
 
+Key = tuple[int, int]
+"""The number of a mined file, and of an example in it."""
 KeyT = TypeVar("KeyT")
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
+
+
+class FileBatches(Generic[NetworkT]):
+    """An `Objective` except for `loss` and `evaluate`; each batch comes from one mined file."""
+
+    def __init__(self, network: NetworkT, keys: Collection[Key], batch_size: int, training: TrainingOptions) -> None:
+        self.network = network
+        self.training = training
+        self.seed = training.seed
+        self._keys = keys
+        self._batch_size = batch_size
+        self.begin(0)
+
+    def groups(self) -> list[ParameterGroup]:
+        """Return the encoder's parameters and the others."""
+        return encoder_and_heads(self.network, self.training)
+
+    def saved(self) -> dict[str, Tensor]:
+        """Return the network's weights."""
+        return learned_weights(self.network)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches per epoch."""
+        return len(self._batches)
+
+    def begin(self, epoch: int) -> None:
+        """Shuffle each file's examples, and the order of the batches."""
+        self.epoch = epoch
+        chance = random.Random(f"{self.seed}/{epoch}")  # noqa: S311 - an order, no secret
+        self._batches = batches_of_files(self._keys, self._batch_size, chance)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return nothing: the batches of an epoch depend only on its number."""
+        return {}
+
+    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
+        """Shuffle as `begin` did."""
+        del state
+        FileBatches.begin(self, epoch)
 
 
 def split_batches(texts: Texts, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
@@ -43,9 +88,9 @@ def part_of(batch: Sequence[KeyT], shard: tuple[int, int]) -> tuple[Sequence[Key
     return part or batch[:1], len(part) * num_ranks / len(batch)
 
 
-def batches_of_files(keys: Iterable[tuple[int, int]], size: int, chance: random.Random) -> list[list[tuple[int, int]]]:
+def batches_of_files(keys: Iterable[Key], size: int, chance: random.Random) -> list[list[Key]]:
     """Return (file, example) in batches of one file each; each file's examples are shuffled, and so are the batches."""
-    rows_of: dict[int, list[tuple[int, int]]] = {}
+    rows_of: dict[int, list[Key]] = {}
     for key in keys:
         rows_of.setdefault(key[0], []).append(key)
     batches = []

@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned_weights
+from ..training.objective import Figures, TrainingOptions
 from .backbone import device_of
-from .batches import batches_of_files, cross_batch, dual_batch, part_of, path_words
+from .batches import FileBatches, Key, cross_batch, part_of, path_words
 from .config import Negatives, PoolOptions
 from .examples import Candidates, Example, ExampleSet, Floats, Ints
-from .losses import listwise, path_weighted_contrastive
 from .mixing import MIXES, best_mix, first_path_figures, mix_scores, path_weights, shares_of
+from .networks import listwise, path_weighted_contrastive
 from .texts import Texts
 
 ExampleCandidates = Sequence[tuple[Example, Candidates]]
@@ -48,21 +48,6 @@ class CrossReader:
     def score(self, logits: Tensor, temperature: float) -> Tensor:  # noqa: ARG002 - it is the same at each
         """Return σ(logit)."""
         return logits.sigmoid()
-
-
-class DualReader:
-    """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
-
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
-        """Return the stop scores of all candidates, (num_candidates,)."""
-        some, candidates = zip(*selected, strict=True)
-        stop, extend = network(dual_batch(texts, examples.table, some, candidates).to(device_of(network)))
-        found: Tensor = stop + 0.0 * extend  # every output takes part: distributed training requires it
-        return found
-
-    def score(self, logits: Tensor, temperature: float) -> Tensor:
-        """Return the logits times τ."""
-        return logits * temperature
 
 
 def pairs_of(examples: ExampleSet, example: Example, candidates: Candidates) -> list[tuple[str, str]]:
@@ -115,10 +100,8 @@ def pool_of(
 
 EXAMPLES_AT_ONCE = 16
 
-Key = tuple[int, int]
 
-
-class PoolObjective:
+class PoolObjective(FileBatches[nn.Module]):
     """Trains a network to score positives above the negatives of a pool (see `PoolOptions`); `reader` computes its
     scores.
 
@@ -139,41 +122,19 @@ class PoolObjective:
         training: TrainingOptions,
         mix: float | None = None,
     ) -> None:
-        self._network = network
         self.reader = reader
         self.texts = texts
         self.train = train
         self.dev = dev
         self.dev_stop = dev_stop
         self.options = options
-        self.training = training
-        self.seed = training.seed
         self.mix = mix
-        self._pools = self._make_pools(train_stop)
+        self._pools = self._make_pools(train_stop, training.seed)
         self._weights = self._path_weights() if options.path_weights else {}
         self._hardest: dict[Key, Ints] = {}
-        self._batches: list[list[Key]] = []
-        self._order(0)
+        super().__init__(network, self._pools, options.batch_size, training)
 
-    @property
-    def network(self) -> nn.Module:
-        """The network in training."""
-        return self._network
-
-    def groups(self) -> list[ParameterGroup]:
-        """Return the encoder's parameters and the others."""
-        return encoder_and_heads(self._network, self.training)
-
-    def saved(self) -> dict[str, Tensor]:
-        """Return the network's weights."""
-        return learned_weights(self._network)
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Batches per epoch; each comes from one mined file."""
-        return len(self._batches)
-
-    def _make_pools(self, stop: Sequence[Sequence[Floats]]) -> dict[Key, TrainingPool]:
+    def _make_pools(self, stop: Sequence[Sequence[Floats]], seed: int) -> dict[Key, TrainingPool]:
         options = self.options
         pools: dict[Key, TrainingPool] = {}
         for number, examples in enumerate(self.train):
@@ -187,7 +148,7 @@ class PoolObjective:
                         stop[number][at],
                         num_positives=options.num_positives,
                         num_negatives=options.pool_size,
-                        chance=random.Random(f"{self.seed}/{number}/{example.id}"),  # noqa: S311 - a sample, no secret
+                        chance=random.Random(f"{seed}/{number}/{example.id}"),  # noqa: S311 - a sample, no secret
                     )
         return pools
 
@@ -206,7 +167,7 @@ class PoolObjective:
 
     def begin(self, epoch: int) -> None:
         """Shuffle the questions, and choose the hardest negatives of each pool with the current network."""
-        self._order(epoch)
+        super().begin(epoch)
         self._hardest = {}
         if self.options.rescore and epoch > 0:
             self._rescore()
@@ -220,15 +181,11 @@ class PoolObjective:
 
     def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
         """Prepare an epoch with the stored hardest negatives."""
-        self._order(epoch)
+        super().resume(epoch, state)
         self._hardest = {}
         if state:
             keys = [(int(number), int(at)) for number, at in state["keys"].tolist()]
             self._hardest = dict(zip(keys, state["rows"].numpy(), strict=True))
-
-    def _order(self, epoch: int) -> None:
-        chance = random.Random(f"{self.seed}/{epoch}")  # noqa: S311 - an order, no secret
-        self._batches = batches_of_files(self._pools, self.options.batch_size, chance)
 
     def _rescore(self) -> None:
         keys = [key for key, pool in self._pools.items() if len(pool.negatives) > self.options.num_negatives]
@@ -278,7 +235,7 @@ class PoolObjective:
 
     def score(self, examples: ExampleSet, selected: ExampleCandidates) -> list[Floats]:
         """Return the logits of each example's candidates, (num_candidates,) each."""
-        network = self._network
+        network = self.network
         training = network.training
         network.eval()
         found: list[Floats] = []

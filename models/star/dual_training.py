@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,15 +13,14 @@ from torch import Tensor, nn
 
 from ..similarity import PathSimilarity, PathsOfTopic
 from ..text.vectors import TextVectors
-from ..training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, learned_weights
+from ..training.objective import Figures, TrainingOptions
 from .backbone import device_of
-from .batches import batches_of_files, dual_batch, part_of, split_batches
+from .batches import FileBatches, dual_batch, part_of, split_batches
 from .config import DualOptions
 from .examples import Candidates, Example, ExampleSet, Floats, Ints, PathTable, RelationPairs, sample_pairs
-from .losses import listwise
 from .mined import MinedQuestion, PathTrie
 from .mixing import first_path_figures, shares_of
-from .networks import DualEncoder
+from .networks import DualEncoder, listwise
 from .texts import Texts
 
 AT_ONCE = 64
@@ -98,7 +97,7 @@ class _Targets:
     promises: tuple[tuple[Ints, Floats], ...]
 
 
-class DualObjective:
+class DualObjective(FileBatches[DualEncoder]):
     """Listwise: the softmax over all reachable paths of a question against the target shares.
 
     stop: each path followed by END. extend: among the paths of each length that can continue, the part of the shares
@@ -115,12 +114,9 @@ class DualObjective:
         training: TrainingOptions,
         pairs: RelationPairs | None = None,
     ) -> None:
-        self._network = network
         self.texts = texts
         self.dev = dev
         self.options = options
-        self.training = training
-        self.seed = training.seed
         self.pairs = pairs
         self.train = train
         self._targets = {
@@ -129,41 +125,7 @@ class DualObjective:
             for at, example in enumerate(examples.examples)
             if (shares := shares_of(example, options.positives, options.any_weight)).any()
         }
-        self._epoch = 0
-        self._batches: list[list[tuple[int, int]]] = []
-        self.begin(0)
-
-    @property
-    def network(self) -> DualEncoder:
-        """The dual encoder."""
-        return self._network
-
-    def groups(self) -> list[ParameterGroup]:
-        """Return the encoder's parameters and the others."""
-        return encoder_and_heads(self._network, self.training)
-
-    def saved(self) -> dict[str, Tensor]:
-        """Return the network's weights."""
-        return learned_weights(self._network)
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Batches per epoch; each comes from one mined file."""
-        return len(self._batches)
-
-    def begin(self, epoch: int) -> None:
-        """Shuffle each file's questions, and the order of the batches."""
-        self._epoch = epoch
-        chance = random.Random(f"{self.seed}/{epoch}")  # noqa: S311 - an order, no secret
-        self._batches = batches_of_files(self._targets, self.options.batch_size, chance)
-
-    def state(self) -> dict[str, Tensor]:
-        """Return nothing: the batches of an epoch depend only on its number."""
-        return {}
-
-    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:  # noqa: ARG002 - there is none
-        """Prepare an epoch."""
-        self.begin(epoch)
+        super().__init__(network, self._targets, options.batch_size, training)
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the loss of a batch."""
@@ -182,7 +144,7 @@ class DualObjective:
         total = counts * total / len(keys)
         if self.pairs and self.pairs.pairs and self.options.pair_batch:
             total = total + self.options.pair_weight * self._pair_loss(
-                network, f"{self.seed}/{self._epoch}/{step}/{shard[0]}"
+                network, f"{self.seed}/{self.epoch}/{step}/{shard[0]}"
             )
         return total
 
@@ -205,7 +167,7 @@ class DualObjective:
         assert self.pairs
         chance = random.Random(seed)  # noqa: S311 - a sample, no secret
         sample = sample_pairs(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
-        dual = self._network
+        dual = self.network
         device = device_of(network)
         questions = dual.encode(self.texts.batch([self.texts.alone(text) for text in sample.texts]).to(device))
         parts, rows = split_batches(self.texts, [*sample.forwards, *sample.inverse], parts=3)
@@ -221,12 +183,12 @@ class DualObjective:
 
     def scored(self, examples: ExampleSet) -> Iterator[tuple[Example, Floats]]:
         """Yield each example with the stop scores of its reachable paths."""
-        device = device_of(self._network)
+        device = device_of(self.network)
         for start in range(0, len(examples.examples), EVALUATION_BATCH):
             chosen = examples.examples[start : start + EVALUATION_BATCH]
             candidates = [example.reachable for example in chosen]
             with torch.inference_mode():
-                stop, _ = self._network(dual_batch(self.texts, examples.table, chosen, candidates).to(device))
+                stop, _ = self.network(dual_batch(self.texts, examples.table, chosen, candidates).to(device))
             ends = np.cumsum([len(each) for each in candidates])[:-1]
             for example, scores in zip(chosen, np.split(stop.float().cpu().numpy(), ends), strict=True):
                 beside = None if example.similarity is None else self.options.similarity * example.similarity[0]

@@ -1,4 +1,4 @@
-"""Define STAR's networks: the dual encoder and the cross-attentive scorer.
+"""Define STAR's networks, the dual encoder and the cross-attentive scorer, and their losses.
 
 A path is encoded hop by hop. The encoder sees each hop's words once, whatever paths contain it, and a small network
 composes them, so that all paths of a graph can be scored. The composition is ours, not from a paper:
@@ -194,3 +194,35 @@ class CrossAttentiveScorer(nn.Module):
         joined = torch.cat([hidden[:, 0], question + from_question, path + from_path], dim=-1)
         logits = self.feed_forward(joined)[:, 0].float()
         return logits, Attention(question_weights, path_weights)
+
+
+def path_weighted_contrastive(
+    scores: Tensor, is_positive: Tensor, weights: Tensor, temperature: float, shares: Tensor | None = None
+) -> Tensor:
+    """Return STAR's loss (section 4.2); our reading, as the text has no formula.
+
+        L = Σ_(p+) w(p+) · −log( e^{s(p+)/τ} / ( e^{s(p+)/τ} + Σ_(p−) w(p−) · e^{s(p−)/τ} ) )
+
+    scores: s, (num_paths,). is_positive: (num_paths,) bool. weights: w, (num_paths,), all 1 without path weights.
+    temperature: τ. shares: each positive's further weight, (num_paths,), summing to 1 over the positives; None for
+    equal shares. Returns a scalar, 0 without a positive. Deviations: the sum over the positives is their mean (or
+    weighted by `shares`), so that a question with many paths counts as much as one with a single path.
+    """
+    logits = scores / temperature
+    log_weights = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()  # weight 0 has gradient 0
+    negatives = torch.logsumexp((logits + log_weights).masked_fill(is_positive, float("-inf")), dim=0)
+    each = torch.logaddexp(logits, negatives) - logits
+    if shares is None:
+        shares = is_positive.to(scores.dtype) / is_positive.sum().clamp(min=1)
+    return (each * weights * shares)[is_positive].sum()
+
+
+def listwise(scores: Tensor, shares: Tensor) -> Tensor:
+    """Return the cross-entropy of the softmax over all candidates with their target shares; ours, not from a paper.
+
+        L = −Σ_p t(p) · log( e^{s(p)} / Σ_p' e^{s(p')} )
+
+    Unlike the contrastive loss it also orders the positives among themselves. scores: s, (num_paths,). shares: t,
+    (num_paths,), summing to 1, or all 0, which makes L 0.
+    """
+    return -(shares * scores.log_softmax(dim=0)).sum()

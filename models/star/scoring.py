@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +17,12 @@ from cachetools import LRUCache
 from torch import Tensor, nn
 
 from ..splitting import Splitting
-from ..text.vectors import TextVectors
-from ..text.verbalise import Hop, verbalise_hop, verbalise_path
-from ..training.checkpoint import check_checkpoint, read_weights, readable, write_folder, write_weights
-from ..training.description import load_description
+from ..text.verbalise import Hop, verbalise_hop
+from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
 from .backbone import Backbone, describe_backbone, device_of, open_stored
 from .batches import cross_batch, path_words, split_batches
 from .config import Description
-from .examples import Example, ExampleSet, Floats
-from .mined import Hops
+from .examples import Floats
 from .networks import CrossAttentiveScorer, DualEncoder
 from .texts import PairBatch, TextBatch, Texts
 
@@ -53,16 +49,6 @@ class Network:
         """Write the files of a part."""
         describe_backbone(self.backbone, part)
         write_weights(self.network.state_dict(), part)
-
-
-def write_checkpoint(folder: Path, description: Description, networks: Mapping[str, Network], card: str) -> None:
-    """Write a checkpoint atomically; it replaces `star.json`, `dual` and `cross` in the folder."""
-    write_folder(folder, description, {name: each.write for name, each in networks.items()}, card)
-
-
-def read_description(folder: Path) -> Description:
-    """Return a checkpoint's description; raise `CheckpointError` if it is missing or damaged."""
-    return load_description(folder, Description)[0]
 
 
 def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> Checkpoint:
@@ -238,76 +224,3 @@ class StarModel:
 
 def _pair_weights(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:
     return tuple((strings[int(at)], float(weights[at])) for at in torch.nonzero(chosen)[:, 0].tolist())
-
-
-TAIL = 0.2
-"""The least frequent 20 % of training paths, and those that tie with the last of them, are the long tail. If most paths
-occur once, most are in it.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorShares:
-    """error: the first path leads to no right answer. shortcut: in addition its words are at least as similar to the
-    question as those of the best right path. long_tail: in addition the best right path is in the long tail. union:
-    either.
-    """
-
-    error: float
-    shortcut: float
-    long_tail: float
-    union: float
-
-
-@dataclass(frozen=True, slots=True)
-class Frequencies:
-    """How often each path is a positive in training, and the highest count in the long tail."""
-
-    counts: Mapping[Hops, int]
-    tail_count: int
-
-    def is_tail(self, path: Hops) -> bool:
-        """Whether a path is in the long tail; unseen paths are."""
-        return self.counts.get(path, 0) <= self.tail_count
-
-
-def frequencies(examples: ExampleSet) -> Frequencies:
-    """Return the frequencies of the positives of hard path mining."""
-    table = examples.table
-    counts = Counter(
-        table.written[path] for example in examples.examples for path in example.reachable.paths[example.positive]
-    )
-    ordered = sorted(counts.values())
-    return Frequencies(counts, ordered[max(0, round(TAIL * len(ordered)) - 1)] if ordered else 0)
-
-
-def error_shares(
-    ranked: Iterable[tuple[Example, Floats]], examples: ExampleSet, vectors: TextVectors, known: Frequencies
-) -> ErrorShares:
-    """Return the error shares, given the scores of each example's reachable paths.
-
-    Our reading, as the paper does not give its threshold of high similarity: at least that of the best right path, by
-    F1. Similarity is the cosine of the question without its topic and the verbalised path.
-    """
-    rows: list[tuple[bool, bool, bool]] = []
-    for example, scores in ranked:
-        first, right = int(np.argmax(scores)), int(np.argmax(example.f1))
-        wrong = not example.is_right[first]
-        answered = bool(example.is_right[right])
-        shortcut = (
-            wrong
-            and answered
-            and _cosine(example, first, examples, vectors) >= _cosine(example, right, examples, vectors)
-        )
-        tail = wrong and answered and known.is_tail(examples.table.written[int(example.reachable.paths[right])])
-        rows.append((wrong, shortcut, tail))
-    found = np.array(rows, dtype=np.bool_)
-    shares = [*found.mean(axis=0), found[:, 1:].any(axis=1).mean()]
-    return ErrorShares(*(float(share) for share in shares))
-
-
-def _cosine(example: Example, row: int, examples: ExampleSet, vectors: TextVectors) -> float:
-    path = verbalise_path(examples.table.path_hops(int(example.reachable.paths[row])))
-    question = example.masked[int(example.reachable.topics[row])]
-    vectors.encode([question, path])
-    return float(vectors.sentence(question) @ vectors.sentence(path))

@@ -1,4 +1,4 @@
-"""Encode texts with a sentence encoder, with PyTorch or without."""
+"""Load sentence encoders, with PyTorch or without, and rerankers (cross-encoders of sentence-transformers)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from functools import cached_property
 from importlib.util import find_spec
 from logging import ERROR, getLogger
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..placement import Placement
 from .numpy_bert import Floats, PlainEncoder, plain_encoder, unit
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -190,3 +193,28 @@ class AnyEncoder:
             tokens = feature["token_embeddings"].float().cpu().numpy()[kept]
             encoded.append((sentence, unit(tokens) if kept else sentence[None, :]))
         return encoded
+
+
+class RerankerUnavailableError(Exception):
+    """The model's files are unavailable; the message says why in one line."""
+
+
+def load_reranker(name: str, device: str | None = None) -> CrossEncoder:
+    """Return a cross-encoder by name or path; raise `RerankerUnavailableError`."""
+    from sentence_transformers import CrossEncoder
+
+    try:
+        encoder: CrossEncoder = CrossEncoder(
+            name,
+            device=device,
+            trust_remote_code=False,
+            local_files_only=Path(name).is_dir(),
+            model_kwargs={"use_safetensors": True},
+        )
+    except (OSError, ValueError, KeyError) as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise RerankerUnavailableError(
+            f"reranker {name!r} could not be loaded ({reason}): give a folder, or a name that is in the local Hugging "
+            "Face cache or on the hub"
+        ) from error
+    return encoder

@@ -23,9 +23,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ..file_hash import file_sha256
-from ..one_line import one_line
-from ..whole_file import atomic_write, storage_errors
+from ..message_text import one_line
+from ..whole_file import atomic_write, file_sha256, storage_errors
 from .description import FORMAT, CheckpointError, DescriptionT, ModelDescription, decode_dataclass, load_description
 
 CARD = "README.md"

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
-from ..one_line import one_line
+from ..message_text import one_line
 
 T = TypeVar("T")
 

@@ -22,7 +22,6 @@ from .. import wording
 from .english import PREPOSITIONS, singular
 
 VALUE_KINDS = ("date", "year", "number", "amount", "email", "url", "phone", "yes or no")
-ENTITY_KINDS = ("person", "place", "organisation", "work", "event", "product", "animal", "language")
 UNKNOWN = "unknown"
 SHARE = 0.8
 """Of the values of an end those that have to parse as a kind. Our own choice."""
@@ -83,9 +82,9 @@ def noun_kind(words: str) -> str:
 class EndKind:
     """What stands at one end of a relation.
 
-    kind: one of `VALUE_KINDS`, `ENTITY_KINDS`, ``text`` or `UNKNOWN`. share: of what was looked at, that which is of
-    it.
-    words: what such things are called, by the relations that lead to them and by words that their names share.
+    kind: one of `VALUE_KINDS`, a noun such as "person", ``text`` or `UNKNOWN`. share: of what was looked at, that which
+    is of the kind. words: what such things are called, by the relations that lead to them and by words that their names
+    share.
     """
 
     kind: str = UNKNOWN

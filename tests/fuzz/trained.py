@@ -13,8 +13,7 @@ from lodestar.models.mined import MinedFileError
 from lodestar.models.star.config import Description
 from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read
-from lodestar.models.star.scoring import read_description
-from lodestar.models.training.checkpoint import TrainingStateError, read_state, read_weights, readable
+from lodestar.models.training.checkpoint import TrainingStateError, load_description, read_state, read_weights, readable
 from lodestar.models.training.description import FORMAT, CheckpointError, TrainedOn
 
 from tests.mined_examples import MINING, questions
@@ -78,7 +77,7 @@ def changed(fields: bytes) -> bytes:
 
 def check_description(content: bytes, folder: Path) -> None:
     (folder / "star.json").write_bytes(content)
-    found = read_description(folder)
+    found = load_description(folder, Description)[0]
     slope, intercept = found.calibration
     assert all(map(math.isfinite, (slope, intercept, slope * 1e6 + intercept)))
     assert 0 <= found.mix <= (1 if found.scorer == "cross" else 0)

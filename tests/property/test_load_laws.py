@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
-from lodestar.loaders.ids_and_names import search_name
 from lodestar.loaders.reading import lines as lines_module
 from lodestar.loaders.reading.lines import LineFile
+from lodestar.loaders.writing.names import search_name
 
 from tests.examples import examples
 from tests.read_source import read_source

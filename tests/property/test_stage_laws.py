@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.linking.names import initials
-from lodestar.loaders.ids_and_names import search_name
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
 from lodestar.loaders.stage.stage import Counts, Stage
 from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import signatures
-from lodestar.loaders.writing.names import Name, read_names, with_load, without_load, write_names
+from lodestar.loaders.writing.names import Name, read_names, search_name, with_load, without_load, write_names
 
 from tests.examples import examples
 from tests.graphs import RowSource, TripleSource

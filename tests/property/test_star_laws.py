@@ -15,7 +15,6 @@ from hypothesis.extra import numpy as npst
 from lodestar.models.mined import MinedFileError
 from lodestar.models.star.batches import part_of
 from lodestar.models.star.examples import ROOT, PathTable
-from lodestar.models.star.losses import listwise, path_weighted_contrastive
 from lodestar.models.star.mined import (
     AnswerPath,
     MinedQuestion,
@@ -29,6 +28,7 @@ from lodestar.models.star.mined import (
     write,
 )
 from lodestar.models.star.mixing import mix_scores, path_weights
+from lodestar.models.star.networks import listwise, path_weighted_contrastive
 from lodestar.models.text.verbalise import RelationWords
 
 from tests.examples import examples

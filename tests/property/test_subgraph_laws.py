@@ -8,8 +8,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
-from lodestar.engine.retrieval.subgraph.bounds import SubgraphBounds, even_limit, limited
-from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphQuery
+from lodestar.engine.retrieval.subgraph.walking import (
+    QuestionSubgraphs,
+    SubgraphBounds,
+    SubgraphQuery,
+    even_limit,
+    limited,
+)
 
 from tests.examples import examples
 from tests.memory_graph import MemoryGraph

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...errors import UnknownRelationError
 from ...neo4j.neighbours import Described, Neighbours, Part, Signatures, read_hub_neighbours, read_neighbours
-from ...neo4j.requests import Request
+from ...neo4j.templates import Request
 from ...steps import Steps, together
 from .batch import Bools, EntityTable
 

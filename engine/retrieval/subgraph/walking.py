@@ -1,9 +1,10 @@
-"""Question subgraphs by walking out from the topics, hop by hop, for a batch of questions at once.
+"""Read question subgraphs by walking out from the topics, hop by hop, for a batch of questions at once.
 
 A hop is at most two steps, since a step into an unnamed mediator and the step out of it are one hop: the first is taken
 from the nodes that the hop before reached, the second from the mediators that the first has newly reached. (A mediator
 that is reached from a mediator is walked on from in the next hop.) A step takes all relations of a node or the best
-that a scorer proposes, in both directions.
+that a scorer proposes, in both directions. Relation signatures have the number of triples of each relation at each
+node: what the bounds allow, and what they leave out, is known before a triple is read.
 """
 
 from __future__ import annotations
@@ -17,11 +18,62 @@ import numpy.typing as npt
 from ...neo4j.neighbours import read_signature_counts
 from ...steps import Steps, one
 from .batch import BOUNDS, Bools, EntityTable, Subgraph, SubgraphBatch
-from .bounds import SubgraphBounds, limited
 from .proposing import RelationProposer, RelationQuery, best_relations
 from .reading import HUB_DEGREE, Entities, Plan, Reader, Reading
 
 Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphBounds:
+    """What a question's subgraph may hold. All are our own choices; what a bound leaves out is reported.
+
+    fan_out: triples of a node, relation and direction. node_triples: triples read at a node. question_triples: triples
+    in all; a triple that is read from both its ends in one step counts twice.
+    """
+
+    fan_out: int = 500
+    node_triples: int = 2_000
+    question_triples: int = 10_000
+
+
+def even_limit(counts: Ints, total: int) -> int:
+    """Return the largest n with Σ min(counts, n) ≤ total: an even share of the total for each.
+
+    counts: (num_groups,). Where everything fits it is the largest count.
+    """
+    if not len(counts) or int(counts.sum()) <= total:
+        return int(counts.max(initial=0))
+    ascending = np.sort(counts)
+    before = np.concatenate([[0], np.cumsum(ascending)[:-1]])
+    room = (total - before) // np.arange(len(counts), 0, -1)  # for those not below, when all below are read whole
+    return int(room[room < ascending][0])
+
+
+def shared(counts: Ints, total: int) -> Ints:
+    """Return what may be read of each group, (num_groups,): all alike; one of the first where that is too much."""
+    limits = np.minimum(counts, even_limit(counts, total))
+    if not limits.any():
+        limits[np.flatnonzero(counts)[:total]] = 1
+    return limits
+
+
+def limited(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) -> tuple[Ints, Ints]:
+    """Return what may be read of each group, (num_groups,), and what each bound leaves out of it, (num_groups, 3).
+
+    A group is the triples of one relation and direction at one node, in the order in which they are served where there
+    is not enough for one of each. nodes: (num_groups,) the node of each; counts: (num_groups,); room: triples that the
+    question may still have.
+    """
+    by_relation = np.minimum(counts, bounds.fan_out)
+    by_node = by_relation.copy()
+    kinds, place = np.unique(nodes, return_inverse=True)
+    totals = np.bincount(place, weights=by_relation, minlength=len(kinds))
+    for kind in np.flatnonzero(totals > bounds.node_triples):
+        groups = np.flatnonzero(place == kind)
+        by_node[groups] = shared(by_relation[groups], bounds.node_triples)
+    limits = shared(by_node, room)
+    return limits, np.stack([counts - by_relation, by_relation - by_node, by_node - limits], axis=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.requests import Request
-from lodestar.engine.neo4j.templates import template
+from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.show.browser import BrowserView
 from lodestar.engine.show.picture import ClearReport, picture_of, picture_query, question_id
 from lodestar.engine.values import Entity, Path, Question, Triple

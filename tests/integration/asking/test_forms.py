@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.evidence.plain import answer_data, topic_data
 from lodestar.engine.forms.ends import Bound, Combination, EndSet, combine_ends

@@ -14,8 +14,7 @@ from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
-from lodestar.engine.retrieval.subgraph.bounds import SubgraphBounds
-from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphQuery
+from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphBounds, SubgraphQuery
 
 from tests.number_proposer import NumberProposer
 from tests.plain_graph import write_graph

@@ -20,7 +20,7 @@ from lodestar.engine.llm.cache import ReplyCache
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway
 from lodestar.engine.llm.prompts import ChatUsage, Completed, Completion, Message, Prompt
-from lodestar.engine.neo4j.requests import Request as DatabaseRequest
+from lodestar.engine.neo4j.templates import Request as DatabaseRequest
 from lodestar.engine.running import AsyncRunner, Runner
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import TokenUsage

@@ -13,12 +13,11 @@ import pytest
 from lodestar.engine.answering.llm import LLMAnswerer
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
-from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.neo4j import requests as database
+from lodestar.engine.neo4j import templates as database
 from lodestar.engine.running import AsyncRunner, Runner
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.steps import Steps

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import hold_load_lock
-from lodestar.engine.neo4j.requests import Request
-from lodestar.engine.neo4j.templates import template
+from lodestar.engine.neo4j.templates import Request, template
 
 from tests.graphs import COUNTRIES, TripleSource, load
 

@@ -17,8 +17,7 @@ from lodestar.engine.errors import DatabaseError, LoadInProgressError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import Hold, hold_load_lock
-from lodestar.engine.neo4j.requests import Request
-from lodestar.engine.neo4j.templates import template
+from lodestar.engine.neo4j.templates import Request, template
 
 HOLDER = """
 import sys, time

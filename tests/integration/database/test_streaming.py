@@ -11,8 +11,7 @@ import pytest
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, QueryTimeoutError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.requests import Request
-from lodestar.engine.neo4j.templates import parse
+from lodestar.engine.neo4j.templates import Request, parse
 
 HEADER = "// Numbers.\n// mode:    read\n// params:  $last :: INTEGER\n// returns: n :: INTEGER\n// needs:   nothing\n"
 COUNTING = parse("counting", HEADER + "UNWIND range(1, $last) AS n\nRETURN n, toString(n) AS text")

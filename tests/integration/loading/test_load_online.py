@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lodestar.engine.errors import DatabaseError, GraphError, InputError, LoadInProgressError, StorageError, UsageError
 from lodestar.engine.neo4j.catalogue import Catalogue, check_signatures, read_catalogue, read_graph_state, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.neo4j.templates import Request
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions, Mode, load_lock
 from lodestar.loaders.loads.loading import load as load_source

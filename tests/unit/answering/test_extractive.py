@@ -5,10 +5,9 @@ import math
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.cli.render import answer_lines
-from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence, Item
+from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.evidence.plain import answer_data
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 

@@ -10,9 +10,8 @@ import pytest
 from lodestar.engine.answering.integrating import ClosedBook, Integrating, WithOwnKnowledge, claims_of
 from lodestar.engine.answering.llm import LLMAnswerer
 from lodestar.engine.errors import LLMError
-from lodestar.engine.evidence.answer import Answer, failed
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Answer, Evidence, failed
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.steps import drive
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage

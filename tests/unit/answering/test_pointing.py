@@ -9,8 +9,7 @@ import torch
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.gril_answers import Passages, PointingAnswerer
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evidence.answer import Answer
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.recipes.retrieving import GrilReader
 from lodestar.engine.stages import ReadingAnswerer

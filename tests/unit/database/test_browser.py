@@ -12,7 +12,7 @@ import pytest
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, UsageError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.neo4j.templates import Request
 from lodestar.engine.show.browser import (
     BrowserView,
     browser_link,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
-from lodestar.engine.neo4j.requests import MAX_REQUEST_CHARS, in_requests
+from lodestar.engine.neo4j.templates import MAX_REQUEST_CHARS, in_requests
 from lodestar.engine.steps import requests_in
 from lodestar.engine.supervision.placing import place_questions
 

@@ -8,7 +8,7 @@ from lodestar.engine.evaluation.judging import GoldIds
 from lodestar.engine.evaluation.noise import chain_of
 from lodestar.engine.evaluation.record import Miss
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.evidence.answer import Answer
+from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.values import Entity, RelationPath, Scored, Step, Topic
 

@@ -15,7 +15,7 @@ from lodestar.engine.evaluation.record import Miss, Record
 from lodestar.engine.evaluation.report import read_records, read_report, report_of
 from lodestar.engine.evaluation.runs import Run
 from lodestar.engine.evaluation.table import compare_runs, results_table
-from lodestar.engine.evidence.answer import Answer
+from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.steps import Cost

@@ -10,8 +10,7 @@ import pytest
 import torch
 from lodestar.engine.answering.gril_answers import ChoosingAnswerer, Passages, WritingAnswerer
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evidence.answer import Answer
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.steps import Steps, drive

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import StorageError, UsageError
-from lodestar.engine.neo4j.file_lock import lock_file
+from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.indexes.relation_words import type_words
-from lodestar.loaders.ids_and_names import domain_of, label_of
+from lodestar.engine.indexes.relation_index import type_words
+from lodestar.loaders.writing.names import domain_of, label_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.literals import lexical_value, literal_term
+from lodestar.engine.values import lexical_value, literal_term
 
 DATE = "http://www.w3.org/2001/XMLSchema#date"
 

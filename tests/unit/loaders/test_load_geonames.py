@@ -6,8 +6,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from lodestar.loaders.formats.geonames import world
-from lodestar.loaders.formats.geonames.world import GeonamesSource
+from lodestar.loaders.formats import geonames
+from lodestar.loaders.formats.geonames import GeonamesSource
 
 from benchmarks.shipped_tables import aliases, folded_name
 from tests.read_source import ReadSource, read_source
@@ -100,6 +100,6 @@ def test_aliases_are_few_and_latin() -> None:
 
 
 def test_it_is_small_and_says_its_terms() -> None:
-    folder = Path(world.__file__).parent
+    folder = Path(geonames.__file__).parent
     assert sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) < 2_000_000
     assert "creativecommons.org/licenses/by/4.0" in (folder / "TERMS.txt").read_text(encoding="utf-8")

@@ -22,11 +22,11 @@ from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
-from lodestar.loaders.ids_and_names import domain_of, label_of, search_name
 from lodestar.loaders.reading.byte_file import ByteFile
 from lodestar.loaders.source import NO_ID, LinePart, Source
 from lodestar.loaders.stage.stage import Stage
 from lodestar.loaders.subset import Subset
+from lodestar.loaders.writing.names import domain_of, label_of, search_name
 from pyarrow import parquet
 
 from tests.graphs import TripleSource

@@ -13,10 +13,9 @@ import psutil
 import pytest
 from lodestar.engine.errors import StorageError
 from lodestar.engine.neo4j import machine
-from lodestar.engine.neo4j.file_lock import lock_file
+from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.stage.queries import query
-from lodestar.loaders.stage.stage import ABANDONED_S, Stage, default_memory_mb, sweep
+from lodestar.loaders.stage.stage import ABANDONED_S, Stage, default_memory_mb, query, sweep
 from lodestar.loaders.subset import Subset
 
 

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from lodestar.engine.neo4j.requests import Request
+from lodestar.engine.neo4j.templates import Request
 from lodestar.engine.values import Question
 
 from tests.memory_engine import open_engine

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt, send_prompts
-from lodestar.engine.neo4j.requests import Request
-from lodestar.engine.neo4j.templates import parse
+from lodestar.engine.neo4j.templates import Request, parse
 from lodestar.engine.running import AsyncRunner, Runner
 from lodestar.engine.steps import (
     Call,

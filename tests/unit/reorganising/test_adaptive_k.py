@@ -10,7 +10,7 @@ from lodestar.engine.combinators import TracedReorganiser
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.retrieving import AdaptiveK as Part
-from lodestar.engine.reorganising.adaptive import AdaptiveK, number_kept
+from lodestar.engine.reorganising.filtering import AdaptiveK, number_kept
 from lodestar.engine.steps import drive, with_costs
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.network import HopModel, HopPredictor

@@ -15,22 +15,21 @@ from lodestar.engine.errors import LLMError, UsageError
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.indexes.relation_words import words_of_name
+from lodestar.engine.indexes.relation_index import words_of_name
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.recipes.reorganising import FI, Filter
 from lodestar.engine.reorganising.filtering import Filtering, useful_numbers
-from lodestar.engine.reorganising.relevance import ByAttention, ByReranker, ByScore, Relevance
+from lodestar.engine.reorganising.relevance import ByAttention, ByReranker, ByScore, ByStar, Relevance
 from lodestar.engine.reorganising.simple_relevance import ByPageRank, BySimilarity
-from lodestar.engine.reorganising.star_relevance import ByStar
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.settings import Settings
 from lodestar.engine.steps import Steps, drive, with_costs
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.language.causal_lm import CausalLM
-from lodestar.models.reranker import RerankerUnavailableError, load_reranker
 from lodestar.models.star.config import Scorer
 from lodestar.models.star.scoring import StarModel, read_checkpoint
+from lodestar.models.text.encoders import RerankerUnavailableError, load_reranker
 from lodestar.models.text.vectors import TextVectors
 from transformers import BertConfig, BertForSequenceClassification
 

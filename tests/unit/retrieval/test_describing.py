@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.indexes.relation_words import phrases_of, words_of_relation
+from lodestar.engine.indexes.relation_index import phrases_of, words_of_relation
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from lodestar.engine.relations.describing import collisions, read_words, words_of
-from lodestar.models.wording.people import in_english, lexicon_phrases
+from lodestar.models.wording.english import in_english, lexicon_phrases
 
 CATALOGUE = Catalogue(
     (RelationInfo(1, "owned_by", "owned by", 9), RelationInfo(2, "mother", "mother", 9), RelationInfo(3, "42", "42", 9))

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.engine.retrieval.dual_encoder import StarScorer
-from lodestar.engine.retrieval.path_decoder import PathDecoderScorer
-from lodestar.engine.retrieval.path_writer import PathWriterScorer
+from lodestar.engine.retrieval.path_decoder import PathDecoderScorer, PathWriterScorer
 from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.values import Entity, RelationPath, Step, Topic

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from lodestar.engine.retrieval.path_writer import PathWriterScorer
+from lodestar.engine.retrieval.path_decoder import PathWriterScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.language.causal_lm import CausalLMError

@@ -6,9 +6,8 @@ import xml.etree.ElementTree as ElementTree
 
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.answer import Answer
 from lodestar.engine.evidence.drawing import answer_drawing, drawing_data, drawing_of, drawing_svg, evidence_html
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.values import AnswerEntity, Entity, Question
 
 from tests.evidence import evidence_of, leads, ranked

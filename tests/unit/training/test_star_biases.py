@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lodestar.models.star.scoring import ErrorShares, Frequencies, error_shares, frequencies
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import verbalise_path
 
+from benchmarks.accuracy.error_shares import ErrorShares, Frequencies, error_shares, frequencies
 from tests.mined_examples import example_set
 
 NO_PATH_IS_TAIL = Frequencies({}, -1)

@@ -15,8 +15,8 @@ from lodestar.models.star.batches import part_of
 from lodestar.models.star.cross_training import pool_of
 from lodestar.models.star.dual_training import promises
 from lodestar.models.star.examples import ROOT, PathTable
-from lodestar.models.star.losses import listwise, path_weighted_contrastive
 from lodestar.models.star.mixing import best_mix, first_path_figures, mix_scores, path_weights, shares_of
+from lodestar.models.star.networks import listwise, path_weighted_contrastive
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.trainer import PENALTY, fit_calibration
 from torch import nn

@@ -29,7 +29,7 @@ from lodestar.models.star.backbone import (
 )
 from lodestar.models.star.batches import cross_batch, dual_batch
 from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolOptions
-from lodestar.models.star.cross_training import CrossReader, DualReader, PoolObjective
+from lodestar.models.star.cross_training import CrossReader, PoolObjective
 from lodestar.models.star.dual_training import DualObjective
 from lodestar.models.star.examples import RelationPair, RelationPairs
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
@@ -41,6 +41,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 from transformers import BertConfig, BertTokenizer
 
+from benchmarks.accuracy.error_shares import DualReader
 from tests.evidence import evidence_of
 from tests.mined_examples import example_set, tiny_encoder
 from tests.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint

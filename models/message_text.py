@@ -1,8 +1,14 @@
-"""Quote external text for messages."""
+"""Quote and shorten text from outside for messages."""
 
 from __future__ import annotations
 
 SHOWN_CHARS = 80
+
+
+def one_line(text: object, max_length: int = 200) -> str:
+    """Return a text or an error's message on one line of at most `max_length` characters."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= max_length else f"{line[: max_length - 1]}…"
 
 
 def quote_line(line: str | bytes) -> str:
