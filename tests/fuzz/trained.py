@@ -15,7 +15,7 @@ from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read
 from lodestar.models.star.scoring import read_description
 from lodestar.models.training.checkpoint import TrainingStateError, read_state, read_weights, readable
-from lodestar.models.training.description import FORMAT, CheckpointError, TrainedOn
+from lodestar.models.training.description import FORMAT, BadCheckpointError, TrainedOn
 
 from tests.mined_examples import MINING, questions
 
@@ -59,7 +59,7 @@ def check_trained(data: bytes, folder: Path) -> None:
                 check_mined(rest, folder)
             case 5:
                 check_mined(first_line() + rest, folder)
-    except (CheckpointError, TrainingStateError, MinedFileError) as error:
+    except (BadCheckpointError, TrainingStateError, MinedFileError) as error:
         assert "\n" not in str(error)
         assert len(str(error)) < len(str(folder)) + 500
 

@@ -7,7 +7,14 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.answering.reply import MAX_CLAIMS, Claim, cite_claims, normalise_name, parse_reply, sure_of
+from lodestar.engine.answering.reply import (
+    MAX_CLAIMS,
+    Claim,
+    add_token_confidence,
+    cite_claims,
+    normalise_name,
+    parse_reply,
+)
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
@@ -202,7 +209,7 @@ def test_a_reply_of_very_many_names_is_read_in_time() -> None:
     content = json.dumps({"answers": [f"Name {number}" for number in range(8_000)]})[:99_000]
     content = content[: content.rindex(", ")] + "]}"
     started_s = time.monotonic()
-    claims = sure_of(parse_reply(content).claims, [(character, -0.1) for character in content])
+    claims = add_token_confidence(parse_reply(content).claims, [(character, -0.1) for character in content])
     assert len(claims) == MAX_CLAIMS
     assert all(claim.confidence is not None for claim in claims)
     assert time.monotonic() - started_s < 10

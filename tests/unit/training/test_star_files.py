@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from lodestar.engine.errors import CheckpointError as EngineCheckpointError
+from lodestar.engine.errors import BadCheckpointError as EngineCheckpointError
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
@@ -20,7 +20,7 @@ from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read
 from lodestar.models.star.networks import DualEncoder
 from lodestar.models.star.scoring import Network, read_checkpoint, read_description, write_checkpoint
-from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.description import BadCheckpointError
 from safetensors.torch import load_file
 
 from tests.mined_examples import example, mined_file
@@ -138,7 +138,7 @@ def test_a_flipped_byte_in_any_file_is_refused(tmp_path: Path) -> None:
         content = path.read_bytes()
         at = chance.randrange(len(content))
         path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        with pytest.raises(CheckpointError, match=f"{path}: missing, or not the file that was written"):
+        with pytest.raises(BadCheckpointError, match=f"{path}: missing, or not the file that was written"):
             read_checkpoint(folder)
         path.unlink()
         with pytest.raises(EngineCheckpointError, match="missing, or not"):
@@ -155,14 +155,14 @@ def test_a_changed_description_is_refused_or_another_checkpoint(tmp_path: Path) 
         (folder / "star.json").write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
         try:
             assert read_checkpoint(folder).description != description
-        except CheckpointError as error:
+        except BadCheckpointError as error:
             assert "\n" not in str(error)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "null", '{"format": 1}', '{"format": 2}', '{"format": 1, "files": 3}'])
 def test_a_damaged_description_is_one_line(content: str, tmp_path: Path) -> None:
     (tmp_path / "star.json").write_text(content, encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"star\.json"):
+    with pytest.raises(BadCheckpointError, match=r"star\.json"):
         read_description(tmp_path)
 
 
