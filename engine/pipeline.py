@@ -8,8 +8,8 @@ from typing import Any
 
 from .evidence.evidence import Answer, Evidence
 from .evidence.extras import Suggestions
-from .linking.topics import looked_up, nearest_names
-from .stages import Answerer, DecidingLinker, Linker, ReadingAnswerer, Retriever
+from .linking.topics import find_nearest_names, look_up_topics
+from .stages import Answerer, Linker, ReadingAnswerer, RerankingLinker, Retriever
 from .steps import Steps, stage, with_costs
 from .values import Entity, LinkedQuestion, Question
 
@@ -48,7 +48,7 @@ class Pipeline:
         offered: dict[Question, tuple[Entity, ...]] = {}
         if unlinked:
             texts = [" ".join(question.topic_entities) or question.text for question in unlinked]
-            found_names = yield from stage("nearest names", nearest_names(texts))
+            found_names = yield from stage("nearest names", find_nearest_names(texts))
             offered = dict(zip(unlinked, found_names, strict=True))
         found = yield from self.retriever.retrieve(linked, top_k)
         return [
@@ -64,8 +64,8 @@ class Pipeline:
         free = [question for question in questions if not question.topic_entities]
         found = iter((yield from stage("link", self.linker.link(free))) if free else [])
         linked = [() if question.topic_entities else next(found) for question in questions]
-        linker = self.linker if isinstance(self.linker, DecidingLinker) else None
-        return (yield from stage("topics", looked_up(questions, linked, linker)))
+        linker = self.linker if isinstance(self.linker, RerankingLinker) else None
+        return (yield from stage("topics", look_up_topics(questions, linked, linker)))
 
 
 def _nothing_linked(question: Question, offered: tuple[Entity, ...]) -> dict[str, Any]:

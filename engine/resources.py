@@ -14,8 +14,7 @@ from ..models.placement import Placement, PlacementError
 from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
 from ..models.text.vectors import TextVectors, VectorStore
 from ..models.text.verbalise import RelationWords
-from ..models.training.description import CheckpointError as Unreadable
-from ..models.training.description import ModelDescription, load_description
+from ..models.training.description import BadCheckpointError, ModelDescription, load_description
 from ..models.training.kind import AnyKind, ModelKind, Opening, kind_in, load_kind
 from .errors import CheckpointError, EncoderError, UsageError
 from .extras import naming_extras, require_extra
@@ -200,7 +199,7 @@ class Resources:
         def opened() -> T:
             try:
                 return read()
-            except Unreadable as error:
+            except BadCheckpointError as error:
                 raise CheckpointError(str(error)) from error
 
         return self.once(key, opened)

@@ -1,7 +1,7 @@
-"""The stages of a pipeline: Protocols with one method each, over whole batches of questions.
+"""Define the stages of a pipeline: protocols with one method each, over batches of questions.
 
-Stages return steps (see `steps`): they yield database requests and prompts, and wait for neither. What a stage takes
-and gives is said in `takes` and `gives`; where two differ a bridge is put between (`evidence.bridges`).
+Stages return steps (see `steps`): they yield database requests and prompts and do not wait. `takes` and `gives` are
+the kinds of evidence that a stage reads and returns; `evidence.bridges` converts where two stages differ.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .values import LinkedQuestion, Question, Topic
 
 
 class Linker(Protocol):
-    """Entity linking: from questions to the entities they mention."""
+    """Finds the entities that questions mention."""
 
     def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
         """Return candidates per question, best first; one round trip for the batch."""
@@ -23,16 +23,16 @@ class Linker(Protocol):
 
 
 @runtime_checkable
-class DecidingLinker(Linker, Protocol):
-    """A linker that has a second say, once its candidates are looked up in the graph."""
+class RerankingLinker(Linker, Protocol):
+    """A linker that reranks its candidates after they are looked up in the graph."""
 
-    def decide(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]], /) -> list[list[Topic]]:
-        """Return the candidates of each question, best first, weighed by the relations at them too."""
+    def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]], /) -> list[list[Topic]]:
+        """Return the candidates of each question, best first, by their names and relations."""
         ...
 
 
 class Retriever(Protocol):
-    """From questions with linked topic entities to ranked evidence of the kind it gives."""
+    """Finds and ranks evidence for questions with linked topic entities."""
 
     @property
     def gives(self) -> Kind:
@@ -49,16 +49,16 @@ class Retriever(Protocol):
 
 
 class Reorganiser(Protocol):
-    """From evidence to evidence: rescored, merged, expanded, pooled, filtered."""
+    """Turns evidence into other evidence: rescored, merged, expanded, pooled or filtered."""
 
     @property
     def takes(self) -> Kind | None:
-        """The kind of the items that it is given; None for either."""
+        """The kind of the items that it reads; None for either."""
         ...
 
     @property
     def gives(self) -> Kind | None:
-        """The kind of the items that it returns; None for that which it was given."""
+        """The kind of the items that it returns; None for the kind that it reads."""
         ...
 
     def reorganise(self, evidence: Sequence[Evidence[Any]], /) -> Steps[list[Evidence[Any]]]:
@@ -67,19 +67,19 @@ class Reorganiser(Protocol):
 
 
 class Answerer(Protocol):
-    """From evidence of either kind to answers that name what they rest on."""
+    """Answers questions from evidence; answers name the items that support them."""
 
     def answer(self, evidence: Sequence[Evidence[Any]], /) -> Steps[list[Answer]]:
         """Return an answer to each question, in order; one without entities where there is none.
 
-        Where it fails for a question, that question's answer has a `failure`: no other is lost.
+        If it fails for a question, that answer has a `failure`; the others are kept.
         """
         ...
 
 
 @runtime_checkable
 class ReadingAnswerer(Protocol):
-    """An answerer that was trained to read so many items: where nobody says how many there are to be, it has them."""
+    """An answerer that was trained to read a fixed number of items, which is the default for `top_k`."""
 
     @property
     def reads(self) -> int:
@@ -88,7 +88,7 @@ class ReadingAnswerer(Protocol):
 
 
 class Integrator(Protocol):
-    """From two answers to each question, one by the graph's evidence and one by a model's own knowledge, to one."""
+    """Merges two answers to each question: one from the graph's evidence, one from a model's own knowledge."""
 
     def integrate(self, graph: Sequence[Answer], model: Sequence[Answer], /) -> Steps[list[Answer]]:
         """Return one answer for each pair, in order."""

@@ -53,14 +53,14 @@ class Entity:
 class Question:
     """A question. `topic_entities` are ids or names from the user; if empty, the linker finds the topics.
 
-    `without` are excluded relations: the search behaves as if the graph had no triple of them. `options` are the
-    choices of a multiple-choice question.
+    The search behaves as if the graph had no triple of the `excluded_relations`. `options` are the choices of a
+    multiple-choice question.
     """
 
     text: str
     topic_entities: tuple[str, ...] = ()
     id: str = ""
-    without: frozenset[str] = frozenset()
+    excluded_relations: frozenset[str] = frozenset()
     options: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

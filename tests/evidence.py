@@ -8,7 +8,7 @@ from typing import Any
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.linking.topics import Candidates, looked_up
+from lodestar.engine.linking.topics import Candidates, look_up_topics
 from lodestar.engine.stages import Retriever
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, Path, Question, Scored, Step, Topic, Triple
@@ -61,7 +61,7 @@ def retrieved(
     """What a retriever finds on a graph in memory, cut as a pipeline cuts it."""
 
     def steps() -> Steps[list[Evidence[Any]]]:
-        topics = yield from looked_up(questions, linked or [() for _ in questions])
+        topics = yield from look_up_topics(questions, linked or [() for _ in questions])
         return (yield from retriever.retrieve(topics, top_k))
 
     return [each.cut_to(top_k) for each in graph.run(steps())]

@@ -7,7 +7,7 @@ from typing import Any
 
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, Item
-from lodestar.engine.linking.topics import looked_up
+from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.stages import Retriever
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Question
@@ -15,7 +15,7 @@ from lodestar.engine.values import Question
 
 def searched(retriever: Retriever, questions: Sequence[Question], top_k: int) -> Steps[list[Evidence[Any]]]:
     """Look the topics of the questions up, and return the best `top_k` items of each."""
-    linked = yield from looked_up(questions, [()] * len(questions))
+    linked = yield from look_up_topics(questions, [()] * len(questions))
     found = yield from retriever.retrieve(linked, top_k)
     return [each.cut_to(top_k) for each in found]
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import httpx
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
-from lodestar.engine.serving.running import ServerOptions, application, bound_socket, server_over
+from lodestar.engine.serving.server import ServerOptions, bind_socket, make_application, make_server
 from lodestar.engine.settings import Settings
 
 
@@ -18,9 +18,9 @@ def serving(
     settings: Settings, options: ServerOptions | None = None, recipes: Mapping[str, Recipe] | None = None
 ) -> Iterator[str]:
     """Serve while the block runs; the address without a slash at its end."""
-    listening = bound_socket("127.0.0.1", 0)
+    listening = bind_socket("127.0.0.1", 0)
     given = options or ServerOptions(token="")
-    server = server_over(application(settings, recipes or {"similarity": read_recipe("similarity")}, given))
+    server = make_server(make_application(settings, recipes or {"similarity": read_recipe("similarity")}, given))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"

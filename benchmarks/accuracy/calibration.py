@@ -60,7 +60,7 @@ def scored(records: Sequence[Record]) -> Scored:
     return Scored(
         np.array([record.paths[0].score for record in found]),
         np.array([record.paths[0].num_right > 0 for record in found], dtype=np.bool_),
-        np.array([bool(record.without) for record in found], dtype=np.bool_),
+        np.array([bool(record.excluded_relations) for record in found], dtype=np.bool_),
     )
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.answering.integrating import Integrating
+from lodestar.engine.answering.integrating import AnswerIntegrator
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import GoldIds, judge_answer
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
@@ -29,7 +29,7 @@ from lodestar.engine.evaluation.noise import Injecting
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import as_kind
 from lodestar.engine.evidence.evidence import Answer, Evidence
-from lodestar.engine.gold_questions import GoldQuestion, with_known_answers, with_topic_ids
+from lodestar.engine.gold_questions import GoldQuestion, look_up_answers, look_up_topic_ids
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.instance import connection_of
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
@@ -57,7 +57,7 @@ def retrieved(questions: Sequence[GoldQuestion], recipe: Recipe, resources: Reso
     found: Found = []
     with Engine(resources.settings, recipe=recipe, resources=resources) as engine:
         for start in range(0, len(questions), BATCH):
-            some = [each.asked(tuple(dict.fromkeys(each.topic_ids))) for each in questions[start : start + BATCH]]
+            some = [each.as_question(tuple(dict.fromkeys(each.topic_ids))) for each in questions[start : start + BATCH]]
             found += engine.retrieve_batch(some, top_k=KEPT_TRIPLES)
             print(f"{recipe.name}: {len(found):,} of {len(questions):,}", file=sys.stderr, flush=True)
     return found
@@ -107,8 +107,8 @@ def main() -> None:
     with Engine(settings, recipe=recipe, resources=resources) as engine:
         graph = GoldIds(WholeGraph.read(engine.gateway()))
         sets = [
-            with_topic_ids(
-                with_known_answers(read_questions(file).sampled(given.limit, SEED), engine.gateway()).questions,
+            look_up_topic_ids(
+                look_up_answers(read_questions(file).sample(given.limit, SEED), engine.gateway()).questions,
                 engine.gateway(),
             )
             for file in (given.train, given.dev)
@@ -155,7 +155,7 @@ def table_of_answers(sets: Sequence[Sequence[GoldQuestion]], own: Sequence[Found
 
 def integrated(pairs: Sequence[tuple[Answer, Answer]], thresholds: Sequence[Thresholds]) -> list[Answer]:
     """Return the answers integrated, the thresholds taken in turn."""
-    return [Integrating(thresholds[n % len(thresholds)]).integrated(*pair) for n, pair in enumerate(pairs)]
+    return [AnswerIntegrator(thresholds[n % len(thresholds)]).integrate_pair(*pair) for n, pair in enumerate(pairs)]
 
 
 def table_of_noise(

@@ -4,7 +4,7 @@
 --questions FOLDER/questions-dev.jsonl.gz``. Recall@k: the mean over questions of the share of the topics that are
 among the first k (of at most k topics); all: the share of questions of which all topics are among those started from.
 A topic that the set gives by name is found where any entity of this name is; one that the graph does not have does not
-count. ``--fit`` prints the weights of `engine/linking/likelihood.py` and `deciding.py`, fitted on the first file that
+count. ``--fit`` prints the weights of `engine/linking/likelihood.py` and `reranking.py`, fitted on the first file that
 it is given: training questions only. ``--sample N`` takes so many questions, by ``--seed``.
 """
 
@@ -21,10 +21,10 @@ from statistics import mean
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.gold_questions import GoldQuestion
-from lodestar.engine.linking import deciding, likelihood
-from lodestar.engine.linking.full_text import FullTextLinker, candidate
-from lodestar.engine.linking.mentions import Mention, Words
-from lodestar.engine.linking.topics import with_signature
+from lodestar.engine.linking import likelihood, reranking
+from lodestar.engine.linking.full_text import FullTextLinker, make_candidate
+from lodestar.engine.linking.mentions import Mention, QuestionWords
+from lodestar.engine.linking.topics import add_signature
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import NamedEntity, find_entity_candidates, read_signatures
@@ -92,16 +92,16 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
         known = [(q, of_q) for q, of_q in zip(batch, topics_of(batch, gateway), strict=True) if of_q]
         batch = [q for q, _ in known]
         linked = []
-        pools = gateway.fetch(find_entity_candidates([linker.queries(q.text) for q in batch]))
-        found_here = gateway.run(linker.mentioned([q.text for q in batch]))
+        pools = gateway.fetch(find_entity_candidates([linker.write_queries(q.text) for q in batch]))
+        found_here = gateway.run(linker.find_mentions([q.text for q in batch]))
         for (question, of_question), pool, (words, some) in zip(known, pools, found_here, strict=True):
-            x = likelihood.features(words, some, linker.type_words)
-            order = _order(likelihood.probabilities(x), [m.named.entity.id for m in some])[: linker.considered]
+            x = likelihood.compute_features(words, some, linker.type_words)
+            order = _order(likelihood.compute_probabilities(x), [m.named.entity.id for m in some])[: linker.considered]
             linked.append(Linked(question, of_question, pool, some, x, order, np.zeros((0, 0))))
         ids = {each.ids[row] for each in linked for row in each.considered}
         signatures = gateway.fetch(read_signatures(sorted(ids)))
         candidates = [
-            [with_signature(c, signatures[c.entity.id]) for c in (_candidate(each, row) for row in each.considered)]
+            [add_signature(c, signatures[c.entity.id]) for c in (_candidate(each, row) for row in each.considered)]
             for each in linked
         ]
         assert linker.evidence is not None
@@ -111,7 +111,7 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
 
 
 def _candidate(linked: Linked, row: int) -> Topic:
-    return candidate(Words(linked.question.text), linked.mentions[row])
+    return make_candidate(QuestionWords(linked.question.text), linked.mentions[row])
 
 
 def _order(scores: Floats, ids: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -134,7 +134,7 @@ def decided(words: Floats, weights: Floats) -> Logits:
 
     def logits(linked: Linked) -> tuple[list[str], Floats]:
         ids = [linked.ids[row] for row in linked.considered]
-        scores = deciding.features(_scored(linked, words), linked.relations) @ weights if ids else np.zeros(0)
+        scores = reranking.compute_features(_scored(linked, words), linked.relations) @ weights if ids else np.zeros(0)
         order = _order(scores, ids)
         return [ids[at] for at in order], scores[order]
 
@@ -142,7 +142,7 @@ def decided(words: Floats, weights: Floats) -> Logits:
 
 
 def _scored(linked: Linked, words: Floats) -> list[Topic]:
-    p = likelihood.probabilities(linked.features, words)
+    p = likelihood.compute_probabilities(linked.features, words)
     return [replace(_candidate(linked, row), score=float(p[row])) for row in linked.considered]
 
 
@@ -164,7 +164,7 @@ def fit(questions: Sequence[Linked]) -> tuple[Floats, Floats]:
     words = fitted(np.concatenate([q.features for q in questions]), np.concatenate([q.right for q in questions]))
     some = [q for q in questions if len(q.considered)]
     both = fitted(
-        np.concatenate([deciding.features(_scored(q, words), q.relations) for q in some]),
+        np.concatenate([reranking.compute_features(_scored(q, words), q.relations) for q in some]),
         np.concatenate([q.right[q.considered] for q in some]),
     )
     return words, both
@@ -221,16 +221,16 @@ def _lost(question: Linked, started: Sequence[str], ranked: Sequence[str], topic
 
 def print_times(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLinker) -> None:
     """Print how long a question takes by words alone, one at a time, and to weigh its candidates by relations."""
-    reading, weighing = [], []
+    reading, reranker = [], []
     for question in questions:
         started_s = time.perf_counter()
-        (found,) = gateway.run(linker.link([question.asked(())]))
+        (found,) = gateway.run(linker.link([question.as_question(())]))
         reading.append(time.perf_counter() - started_s)
         signatures = gateway.fetch(read_signatures([c.entity.id for c in found]))
         started_s = time.perf_counter()
-        linker.decide([question.asked(())], [[with_signature(c, signatures[c.entity.id]) for c in found]])
-        weighing.append(time.perf_counter() - started_s)
-    for name, seconds in (("by words", reading), ("by relations, beside", weighing)):
+        linker.rerank([question.as_question(())], [[add_signature(c, signatures[c.entity.id]) for c in found]])
+        reranker.append(time.perf_counter() - started_s)
+    for name, seconds in (("by words", reading), ("by relations, beside", reranker)):
         p50, p95 = np.percentile(seconds, [50, 95]) * 1000
         print(f"{name}: p50 {p50:.1f} ms, p95 {p95:.1f} ms, {len(seconds)} questions one at a time")
 
@@ -249,19 +249,19 @@ def main() -> None:
     args = parser.parse_args()
     settings = resolve()
     connection = connection_of(settings)
-    words, both = np.array(likelihood.WEIGHTS), np.array(deciding.WEIGHTS)
+    words, both = np.array(likelihood.WEIGHTS), np.array(reranking.WEIGHTS)
     with Gateway(connection) as gateway:
         graph = Resources(settings, connection).of_graph(gateway.fetch(read_catalogue()))
         evidence = relation_evidence(graph, graph.shared.vectors)
         linker = FullTextLinker(type_words=graph.type_words, evidence=evidence, nearest=nearest_entities(graph))
         for number, file in enumerate(args.questions):
             every = read_questions(str(file))
-            asked = every.sampled(args.sample, args.seed)
+            asked = every.sample(args.sample, args.seed)
             print(f"\n{file.name} ({every.sha256[:12]}), {len(asked)} questions")
             questions = read(asked, gateway, linker)
             if args.fit and number == 0:
                 words, both = fit(questions)
-                for names, weights in ((likelihood.FEATURES, words), (deciding.FEATURES, both)):
+                for names, weights in ((likelihood.FEATURES, words), (reranking.FEATURES, both)):
                     print("\n".join(f"{w:8.2f}  {name}" for w, name in zip(weights, names, strict=True)))
             print_figures("by words", questions, by_words(words))
             print_figures("by words and relations", questions, decided(words, both))

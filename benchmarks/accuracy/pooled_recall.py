@@ -27,7 +27,7 @@ from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import as_kind
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.gold_questions import with_topic_ids
+from lodestar.engine.gold_questions import look_up_topic_ids
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.settings import resolve
@@ -89,11 +89,11 @@ def main() -> None:
     sizes: list[int] = []
     with Engine(resolve(), recipe=recipe) as engine:
         gold_ids = GoldIds(WholeGraph.read(engine.gateway()))
-        known = with_topic_ids(given.sampled(arguments.limit or None, SEED), engine.gateway())
+        known = look_up_topic_ids(given.sample(arguments.limit or None, SEED), engine.gateway())
         asked = [each for each in known if each.topic_ids and gold_ids.answers(each)]
         golds = [frozenset(gold_ids.answers(each)) for each in asked]
         for start in range(0, len(asked), BATCH):
-            some = [each.asked(tuple(dict.fromkeys(each.topic_ids))) for each in asked[start : start + BATCH]]
+            some = [each.as_question(tuple(dict.fromkeys(each.topic_ids))) for each in asked[start : start + BATCH]]
             for gold, evidence in zip(golds[start:], engine.retrieve_batch(some), strict=False):
                 triples = as_kind(evidence, "triple")
                 sizes.append(len(triples.items))

@@ -35,8 +35,8 @@ from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import to_chains, triples_of
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.gold_questions import GoldQuestion, with_topic_ids
-from lodestar.engine.linking.topics import looked_up
+from lodestar.engine.gold_questions import GoldQuestion, look_up_topic_ids
+from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.pipeline import Pipeline
 from lodestar.engine.recipes.recipe import read_recipe
@@ -140,7 +140,7 @@ def chains_within(evidence: Evidence[Any], num_triples: int) -> Evidence[Chain]:
 
 def retrieved(pipeline: Pipeline, question: Question, top_k: int) -> Steps[Evidence[Any]]:
     """Return what a pipeline retrieves for a question with topics, as `ask` does it, and not cut to `top_k`."""
-    linked = yield from looked_up([question], [()])
+    linked = yield from look_up_topics([question], [()])
     (evidence,) = yield from pipeline.retriever.retrieve(linked, top_k)
     return evidence
 
@@ -180,7 +180,7 @@ def figures_of(
             yield question.id, None, [0.0] * len(ANSWERED), 0.0
             continue
         started_s = time.perf_counter()
-        evidence = gateway.run(retrieved(pipeline, question.asked(topics), top_k))
+        evidence = gateway.run(retrieved(pipeline, question.as_question(topics), top_k))
         read = chains_within(evidence, within)
         answer = answerer.answer_of(read.cut_to(top_k))
         seconds = time.perf_counter() - started_s
@@ -247,7 +247,7 @@ def main() -> None:
     rows = []
     with Engine(resolve(), recipe=recipe) as engine:
         right = Right(WholeGraph.read(engine.gateway()))
-        asked = with_topic_ids(given.sampled(arguments.limit or None, SEED), engine.gateway())
+        asked = look_up_topic_ids(given.sample(arguments.limit or None, SEED), engine.gateway())
         for row in figures_of(asked, engine, right, arguments.within):
             rows.append(row)
             if len(rows) % 50 == 0:

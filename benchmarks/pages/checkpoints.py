@@ -75,7 +75,7 @@ def mined(asked: AskedGraph, settings: Settings, work: Path) -> Sets:
                 for split, path, hops, file in missing:
                     questions = read_questions(str(path))
                     limit = LIMITS.get(asked.name, {}).get(hops, (None, None))[split == "dev"]
-                    questions = replace(questions, questions=questions.sampled(limit, 0))
+                    questions = replace(questions, questions=questions.sample(limit, 0))
                     mine_file(
                         questions, engine, file, MiningOptions(max_hop=hops, return_to_topic=asked.return_to_topic)
                     )

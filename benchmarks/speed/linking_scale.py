@@ -128,7 +128,7 @@ def timed(gateway: Gateway, linker: FullTextLinker, texts: list[str], names: lis
     before, before_here = spent_s(server), time.process_time()
     for text, name in zip(texts, names, strict=True):
         started = time.perf_counter()
-        queries = linker.queries(text)
+        queries = linker.write_queries(text)
         asked = time.perf_counter()
         (pool,) = gateway.fetch(find_entity_candidates([queries]))
         answered = time.perf_counter()
@@ -154,7 +154,7 @@ def ask(num_names: int, num_equal: int, num_questions: int, seed: int) -> None:
     with Gateway(connection_of(resolve())) as gateway:
         warm = drawn(num_names, num_equal, num_questions, seed + 1)
         for at, name in enumerate(warm):
-            gateway.fetch(find_entity_candidates([linker.queries(TEMPLATES[at % len(TEMPLATES)].format(name))]))
+            gateway.fetch(find_entity_candidates([linker.write_queries(TEMPLATES[at % len(TEMPLATES)].format(name))]))
         load = os.getloadavg()[0]
         print(f"{num_names:,} entities, {num_equal:,} of them called {EQUAL}; after {len(warm)} others; seed {seed}")
         timed(gateway, linker, texts, names)

@@ -1,1 +1,1 @@
-"""Answerers: from ranked paths to answers, extractive or by a language model."""
+"""Answer questions from evidence: extractively, with a reader, or with a language model."""

@@ -1,8 +1,7 @@
-"""List the entities and literals that may be answers, with every way in the evidence that leads to each.
+"""List the candidate answers in the evidence, with every chain that leads to each.
 
-A *candidate* is any entity or literal that the evidence names as an end: never an unnamed record, and never a topic
-unless a chain says that it may be one. A *way* is a candidate together with a chain that leads to it. Columns for a
-whole batch; nothing is decided here.
+A *candidate* is a named entity or literal at the end of an item; a topic is one only if a chain ends there. A *way* is
+a candidate together with a chain that leads to it. The result is columns for a whole batch; nothing is chosen here.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]
 
 LIMIT = 12.0
-"""The log-odds beyond which a probability is as good as 0 or 1."""
+"""The bound of log-odds: a probability beyond it counts as 0 or 1."""
 NO_CHAIN = -1
-"""The length of a way without a chain: a triple that nothing connects to a topic."""
+"""The number of hops of a way without a chain: a triple that is not connected to a topic."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,8 +53,8 @@ class Chains:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
-    """What one source of evidence says of the candidates: its chains and the ways along them.
+class CandidateSource:
+    """One source of evidence about the candidates: its chains and the ways along them.
 
     candidate, chain: (num_ways,), sorted by candidate. last: log-odds of the last triple that leads there; way: of the
     weakest triple on the best way there; on: of the best triple that leads on from there, −`LIMIT` where none does. Of
@@ -74,32 +73,32 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+class AnswerCandidates:
     """The candidates of a batch: those of question q from starts[q] to starts[q + 1], sorted by id.
 
-    entities: (num_candidates,). question: (num_candidates,). sources: see `Source`, in the order of the recipe.
-    num_topics: (num_questions,).
+    entities: (num_candidates,). question: (num_candidates,). sources: in the order of the recipe. num_topics:
+    (num_questions,).
     """
 
     entities: tuple[Entity, ...]
     question: Ints
     starts: Ints
-    sources: tuple[Source, ...]
+    sources: tuple[CandidateSource, ...]
     num_topics: Ints
 
 
-def find_candidates(evidence: Sequence[Evidence[Item]]) -> Candidates:
+def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
     """Return the candidates of each question's evidence, from all of its sources.
 
-    Where several retrievers were joined, each has its say; of what they found only what is still among the evidence's
-    items counts, so that what a filter took away is no candidate.
+    If several retrievers were joined, each is a source. Only ends that are still among the evidence's items are
+    candidates, so that a filter removes candidates, too.
     """
     by_source: dict[str, list[tuple[int, Evidence[Item]]]] = {}
     for question, each in enumerate(evidence):
         for name, found in each.sources or (((each.kind, each),) if each.items else ()):
             by_source.setdefault(name, []).append((question, found))
-    read = [_Read.of(name, found) for name, found in by_source.items()]
-    kept = [{end.id for end in _named(each)} if each.sources else None for each in evidence]
+    read = [_UnnumberedSource.of(name, found) for name, found in by_source.items()]
+    kept = [{end.id for end in _list_ends(each)} if each.sources else None for each in evidence]
     numbers: dict[tuple[int, str], Entity] = {}
     for source in read:
         for question, entity in zip(source.question, source.entity, strict=True):
@@ -108,7 +107,7 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> Candidates:
                 numbers.setdefault((question, entity.id), entity)
     order = {key: place for place, key in enumerate(sorted(numbers))}
     questions = np.array([key[0] for key in order], dtype=np.int64)
-    return Candidates(
+    return AnswerCandidates(
         tuple(numbers[key] for key in order),
         questions,
         np.searchsorted(questions, np.arange(len(evidence) + 1)),
@@ -117,8 +116,8 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> Candidates:
     )
 
 
-def _named(evidence: Evidence[Item]) -> Sequence[Entity]:
-    """Return what the items of evidence name as ends."""
+def _list_ends(evidence: Evidence[Item]) -> Sequence[Entity]:
+    """Return the ends of the evidence's items."""
     found: dict[Entity, None] = {}
     for each in evidence.items:
         item = each.value
@@ -126,7 +125,7 @@ def _named(evidence: Evidence[Item]) -> Sequence[Entity]:
     return list(found)
 
 
-def log_odds(scores: Sequence[float], calibration: Calibration | None) -> Floats:
+def compute_log_odds(scores: Sequence[float], calibration: Calibration | None) -> Floats:
     """Return the log-odds of scores, best first, within ± `LIMIT`; without a calibration minus ln(1 + rank)."""
     values = np.array(scores, dtype=np.float64)
     if calibration is None:
@@ -138,8 +137,8 @@ def log_odds(scores: Sequence[float], calibration: Calibration | None) -> Floats
 
 
 @dataclass(slots=True)
-class _Read:
-    """A source before its candidates are numbered: of each way its question and its entity."""
+class _UnnumberedSource:
+    """A source before its candidates are numbered; each way has its question and entity."""
 
     name: str
     kind: str
@@ -153,22 +152,22 @@ class _Read:
     grown: tuple[ScoredTriples, list[Level]] | None
 
     @classmethod
-    def of(cls, name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Read:
+    def of(cls, name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
         kind = found[0][1].kind
         return _read_triples(name, found) if kind == "triple" else _read_chains(name, found)
 
-    def placed(self, order: dict[tuple[int, str], int]) -> Source:
-        """Return the ways to what is a candidate, sorted by candidate and chain."""
+    def placed(self, order: dict[tuple[int, str], int]) -> CandidateSource:
+        """Return the ways to candidates, sorted by candidate and chain."""
         of = np.array(
             [order.get((q, e.id), -1) for q, e in zip(self.question, self.entity, strict=True)], dtype=np.int64
         )
         rows = np.lexsort((self.chain, of))
         rows = rows[of[rows] >= 0]
         last, way, on = self.last[rows], self.way[rows], self.on[rows]
-        return Source(self.name, self.kind, self.chains, of[rows], self.chain[rows], last, way, on, self.grown)
+        return CandidateSource(self.name, self.kind, self.chains, of[rows], self.chain[rows], last, way, on, self.grown)
 
 
-def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Read:
+def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
     question: list[int] = []
     topic: list[int] = []
     steps: list[tuple[Step, ...]] = []
@@ -178,7 +177,7 @@ def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Rea
     ways: list[tuple[int, Entity, int]] = []
     goes_on: list[float] = []
     for place, evidence in found:
-        values = log_odds([each.score for each in evidence.items], evidence.calibration)
+        values = compute_log_odds([each.score for each in evidence.items], evidence.calibration)
         topics = {each.entity: number for number, each in reversed(list(enumerate(evidence.topics)))}
         longer: dict[tuple[int, tuple[Step, ...]], float] = {}
         keys = []
@@ -222,13 +221,13 @@ def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Rea
     entities = [entity for _, entity, _ in ways]
     values = scores[of] if len(of) else np.zeros(0)
     on = np.array(goes_on, dtype=np.float64)
-    return _Read(name, "chain", chains, [q for q, _, _ in ways], entities, of, values, values, on, None)
+    return _UnnumberedSource(name, "chain", chains, [q for q, _, _ in ways], entities, of, values, values, on, None)
 
 
-def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Read:
+def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
     given = []
     for _, evidence in found:
-        values = log_odds([each.score for each in evidence.items], evidence.calibration).tolist()
+        values = compute_log_odds([each.score for each in evidence.items], evidence.calibration).tolist()
         triples = [each.value for each in evidence.items if isinstance(each.value, Triple)]
         given.append((triples, values, [topic.entity for topic in evidence.topics]))
     columns = ScoredTriples.of(given)
@@ -237,7 +236,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Re
     may_answer = ~np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
     may_answer[columns.topics] = False
     is_mediator = np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
-    topic_place = _places_within(columns.question_of[columns.topics])
+    topic_place = _number_within_groups(columns.question_of[columns.topics])
 
     parts: list[list[Numbers]] = [[] for _ in range(10)]
     steps: list[tuple[Step, ...]] = []
@@ -282,12 +281,12 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Re
         before, passed = made, hops
         offset += level.num_paths
     _add_loose(columns, places, may_answer & ~reached, parts, way_parts, steps, offset)
-    chains = _chains_of([_joined(each) for each in parts], tuple(steps))
-    node, chain = (_joined(each).astype(np.int64) for each in way_parts[:2])
-    last, way, on = (np.clip(_joined(each).astype(np.float64), -LIMIT, LIMIT) for each in way_parts[2:])
+    chains = _make_chains([_concatenate(each) for each in parts], tuple(steps))
+    node, chain = (_concatenate(each).astype(np.int64) for each in way_parts[:2])
+    last, way, on = (np.clip(_concatenate(each).astype(np.float64), -LIMIT, LIMIT) for each in way_parts[2:])
     question = places[columns.question_of[node]].tolist() if len(node) else []
     entities = [columns.entities[each] for each in node.tolist()]
-    return _Read(name, "triple", chains, question, entities, chain, last, way, on, (columns, levels))
+    return _UnnumberedSource(name, "triple", chains, question, entities, chain, last, way, on, (columns, levels))
 
 
 def _add_loose(
@@ -299,7 +298,7 @@ def _add_loose(
     steps: list[tuple[Step, ...]],
     offset: int,
 ) -> None:
-    """Add what triples name and no chain reaches: of each question one chain without steps."""
+    """Add entities that triples name but no chain reaches, as one chain without steps per question."""
     touched = np.full(len(columns.entities), -np.inf)
     np.maximum.at(touched, columns.heads, columns.scores)
     np.maximum.at(touched, columns.tails, columns.scores)
@@ -319,17 +318,17 @@ def _add_loose(
         part.append(values)
 
 
-def _chains_of(columns: Sequence[Numbers], steps: tuple[tuple[Step, ...], ...]) -> Chains:
+def _make_chains(columns: Sequence[Numbers], steps: tuple[tuple[Step, ...], ...]) -> Chains:
     question, topic, hops, length, score, mean, num_ends, item, level, path = columns
     whole = [each.astype(np.int64) for each in (question, topic, hops, length, num_ends, item, level, path)]
     score, mean = (np.clip(each.astype(np.float64), -LIMIT, LIMIT) for each in (score, mean))
     return Chains(whole[0], whole[1], steps, whole[2], whole[3], score, mean, whole[4], whole[5], whole[6], whole[7])
 
 
-def _joined(parts: Sequence[Numbers]) -> Numbers:
+def _concatenate(parts: Sequence[Numbers]) -> Numbers:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _places_within(groups: Ints) -> Ints:
+def _number_within_groups(groups: Ints) -> Ints:
     """Return the place of each row in its group, of groups that follow one another."""
     return np.arange(len(groups)) - np.searchsorted(groups, groups)

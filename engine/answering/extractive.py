@@ -1,4 +1,4 @@
-"""The extractive answerer: the ends of the best chain, each with the items it rests on. No language model."""
+"""Answer with the ends of the best chain, without a language model."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ UNCALIBRATED_TEMPERATURE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveAnswerer:
-    """Answers with the entities at the end of the best chain; where it meets one from another topic, with those only.
+    """Answers with the ends of the best chain; if it meets a chain from another topic, only with the ends they share.
 
-    The confidence of the answer is the probability that the best chain is right; scores without calibration say nothing
-    of it, so that such an answer has no confidence, is never unsure, and nothing is abstained from. Below
-    `min_probability` the best chain is taken to be about something else: no answer; below `sure_from` the answer is
-    said to be unsure. The confidence of an entity is that of the answer times the share of the chains that lead to the
-    entity, chains weighted by softmax(score / temperature): an order, our own. Targets that are ranked keep theirs.
-    Triples are read as the chains that they make.
+    The confidence of the answer is the probability that the best chain is right. Without a calibration there is no
+    confidence: the answer is never unsure, and it never abstains. Below `min_probability` it gives no answer; below
+    `sure_from` it marks the answer as unsure. An entity's confidence is the answer's times the share of the chains that
+    lead to the entity, with chains weighted by softmax(score / temperature); this order is our own. Ranked targets keep
+    their order. Triples are read as the chains that they form.
     """
 
     min_probability: float = LEAST_PROBABILITY
@@ -33,12 +32,12 @@ class ExtractiveAnswerer:
     max_named: int = 10
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question; one without entities where nothing was found."""
+        """Return an answer to each question, without entities if nothing was found."""
         yield from ()
         return [self.answer_of(each) for each in evidence]
 
     def answer_of(self, evidence: Evidence[Item]) -> Answer:
-        """Return the answer that one question's evidence gives."""
+        """Return the answer to one question from its evidence."""
         if (form := evidence.extra_of(FormResult)) is not None:
             return self._answer_of_form(evidence, form)
         chains = to_chains(evidence)
@@ -74,7 +73,7 @@ class ExtractiveAnswerer:
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
 
     def _answer_of_form(self, evidence: Evidence[Item], form: FormResult) -> Answer:
-        """Return what came of a form, with how it was found; the items are the paths that it rests on."""
+        """Return the answer to a question with a form, and how it was found; its items are the supporting paths."""
         right = form.probability
         if form.reason or (right is not None and right < self.min_probability):
             reason = form.reason or "no path fits the question"

@@ -19,9 +19,9 @@ from ..values import AnswerEntity, Entity, Triple, check_finite
 from .reply import Claim, cite_claims
 
 
-class Passages:
-    """Makes passages of evidence, as many of the best triples of each question as the reader was trained with: five for
-    each hop that the question seems to take, or a fixed number. relation_texts: the words of each relation, by name."""
+class PassageWriter:
+    """Writes passages from the best triples of each question. The reader's training sets their number: five for each
+    predicted hop of the question, or a fixed number. relation_texts: the words of each relation, by name."""
 
     def __init__(self, reader: ReaderModel, hops: HopModel, relation_texts: Mapping[str, str]) -> None:
         self.reader = reader
@@ -33,8 +33,8 @@ class Passages:
         """The most triples of a question that are read."""
         return self.reader.description.num_triples or TRIPLES_PER_HOP * self._hops.max_hops
 
-    def taken(self, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Triple]]:
-        """Return the triples that are read; raise `UsageError` for evidence without the graph token it reads."""
+    def select_triples(self, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Triple]]:
+        """Return the triples to read; raise `UsageError` if the evidence lacks the graph token."""
         said = self.reader.description
         hops = [] if said.num_triples else predict_hops(self._hops, [each.question.text for each in evidence])
         numbers = [said.num_triples] * len(evidence) if said.num_triples else [TRIPLES_PER_HOP * c for c in hops]
@@ -46,8 +46,8 @@ class Passages:
             )
         return found
 
-    def passage(self, evidence: Evidence[Triple]) -> tuple[Passage, list[Entity]]:
-        """Return the passage of a question, and what may be pointed at in it: named entities that are no topics."""
+    def write_passage(self, evidence: Evidence[Triple]) -> tuple[Passage, list[Entity]]:
+        """Return the passage of a question, and the entities in it that may be answers: named, and no topics."""
         triples = [item.value for item in evidence.items]
         place: dict[Entity, int] = {}
         for triple in triples:
@@ -64,8 +64,8 @@ class Passages:
         return passage, candidates
 
 
-def rests_on(evidence: Evidence[Triple], name: str) -> tuple[int, ...]:
-    """Return the triples that have an entity of this name, case aside."""
+def find_supporting_triples(evidence: Evidence[Triple], name: str) -> tuple[int, ...]:
+    """Return the triples with an entity of this name, ignoring case."""
     name = name.casefold()
     return tuple(
         place
@@ -74,10 +74,10 @@ def rests_on(evidence: Evidence[Triple], name: str) -> tuple[int, ...]:
     )
 
 
-class ChoosingAnswerer:
-    """Answers with the option that the reader finds most likely; where it is an entity of the triples, with these."""
+class MultipleChoiceAnswerer:
+    """Answers with the most likely option; if it is an entity of the triples, they support the answer."""
 
-    def __init__(self, passages: Passages) -> None:
+    def __init__(self, passages: PassageWriter) -> None:
         self._passages = passages
 
     @property
@@ -86,23 +86,23 @@ class ChoosingAnswerer:
         return self._passages.most
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question; raises `UsageError` for one without options, or without the graph token
-        that the reader takes."""
+        """Return an answer to each question; raise `UsageError` for one without options, or without the graph token
+        that the reader needs."""
         yield from ()
         for each in evidence:
             if not each.question.options:
                 raise UsageError(
                     "answerer gril: expected a question with options, found none: the reader was trained to choose"
                 )
-        taken = self._passages.taken(evidence)
-        passages = [self._passages.passage(each)[0] for each in taken]
+        taken = self._passages.select_triples(evidence)
+        passages = [self._passages.write_passage(each)[0] for each in taken]
         options = [each.question.options for each in taken]
         said = self._passages.reader.choose(passages, options, [token_of(each) for each in taken])
         found = []
         for each, some, scores in zip(taken, options, said, strict=True):
             check_finite(scores, "the reader of a checkpoint of kind gril")
             best, probability = some[int(scores.argmax())], float(scores.max())
-            items = rests_on(each, best)
+            items = find_supporting_triples(each, best)
             entity = AnswerEntity(best, None, probability, "graph" if items else "model", items)
             found.append(Answer(each, (entity,), best, "gril", confidence=probability))
         return found
@@ -111,13 +111,13 @@ class ChoosingAnswerer:
 MAX_NAMED = 10
 
 
-class PointingAnswerer:
+class PointerAnswerer:
     """Answers with the entities that the reader points at, each with the triples that name it.
 
-    An entity's confidence is the reader's probability; that of the answer the best one's.
+    An entity's confidence is the reader's probability; the answer's is the highest of them.
     """
 
-    def __init__(self, passages: Passages) -> None:
+    def __init__(self, passages: PassageWriter) -> None:
         self._passages = passages
 
     @property
@@ -128,8 +128,8 @@ class PointingAnswerer:
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
         yield from ()
-        taken = self._passages.taken(evidence)
-        made = [self._passages.passage(each) for each in taken]
+        taken = self._passages.select_triples(evidence)
+        made = [self._passages.write_passage(each) for each in taken]
         said = self._passages.reader.read([passage for passage, _ in made], [token_of(each) for each in taken])
         found: list[Answer] = []
         for each, (_, candidates), (scores, is_answer) in zip(taken, made, said, strict=True):
@@ -158,13 +158,13 @@ class PointingAnswerer:
         return Answer(evidence, entities, text, "gril", confidence=entities[0].confidence)
 
 
-class WritingAnswerer:
-    """Answers with the names that the model writes, held against the triples as any language model's are.
+class GenerativeAnswerer:
+    """Answers with the names that the model writes, and cites the triples that contain them.
 
-    The confidence of all of them is the geometric mean of the tokens' probabilities.
+    Their confidence is the geometric mean of the token probabilities.
     """
 
-    def __init__(self, passages: Passages) -> None:
+    def __init__(self, passages: PassageWriter) -> None:
         self._passages = passages
 
     @property
@@ -175,8 +175,8 @@ class WritingAnswerer:
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
         yield from ()
-        taken = self._passages.taken(evidence)
-        passages = [self._passages.passage(each)[0] for each in taken]
+        taken = self._passages.select_triples(evidence)
+        passages = [self._passages.write_passage(each)[0] for each in taken]
         found = []
         for each, reply in zip(
             taken, self._passages.reader.write(passages, [token_of(each) for each in taken]), strict=True

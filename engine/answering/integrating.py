@@ -1,4 +1,4 @@
-"""Combine the graph's answer with the one of a language model alone, or of another recipe."""
+"""Merge the graph's answer with the answer of a language model alone, or of another recipe."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from ..llm.prompts import Completed, Prompt, send_prompts
 from ..stages import Answerer, Integrator, Retriever
 from ..steps import Steps, side_by_side
 from ..values import AnswerEntity, LinkedQuestion, TokenUsage
-from .llm import as_data
-from .reply import MAX_TEXT_CHARS, is_reply, normalise_name, parse_reply, sure_of
+from .llm import escape_data
+from .reply import MAX_TEXT_CHARS, add_token_confidence, is_reply, normalise_name, parse_reply
 
 PROMPT = "closed-book.txt"
 
 
-class ClosedBook:
-    """An `Answerer` that does not show the evidence: answers are the model's own, with the probability of their tokens.
+class ClosedBookAnswerer:
+    """An `Answerer` that asks the language model without evidence; confidences are token probabilities.
 
-    Where the endpoint gives no log-probabilities there is no confidence: nothing says how sure the model is.
+    If the endpoint returns no log-probabilities, there is no confidence.
     """
 
     def __init__(self) -> None:
         self._template = files(answering).joinpath(PROMPT).read_text(encoding="utf-8")
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return the model's own answer to each question; one for which that fails has the failure."""
-        completed = yield from send_prompts([self._prompt_for(each) for each in evidence])
+        """Return the model's own answer to each question; if it fails, the answer has the failure."""
+        completed = yield from send_prompts([self._write_prompt(each) for each in evidence])
         return [self._outcome(each, what) for each, what in zip(evidence, completed, strict=True)]
 
-    def _prompt_for(self, evidence: Evidence[Item]) -> Prompt:
-        question = as_data(evidence.question.text.strip())
+    def _write_prompt(self, evidence: Evidence[Item]) -> Prompt:
+        question = escape_data(evidence.question.text.strip())
         return Prompt(self._template.replace("{question}", question), json=True, logprobs=True, is_read=is_reply)
 
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
@@ -53,17 +53,17 @@ class ClosedBook:
             return failed(bare, error)
         entities = tuple(
             AnswerEntity(claim.name, None, claim.confidence if completed.logprobs else None, "model", ())
-            for claim in sure_of(reply.claims, completed.logprobs)
+            for claim in add_token_confidence(reply.claims, completed.logprobs)
         )
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
         return Answer(bare, entities, text, answerer, completed.usage)
 
 
-class OtherRecipe:
-    """An `Answerer` that retrieves anew, from the topics of the evidence, and answers by what it finds.
+class OtherRecipeAnswerer:
+    """An `Answerer` that retrieves again from the evidence's topics with another recipe, and answers from the result.
 
-    Its answers stand where the language model's own would: their origin is ``model``, and they name no items, for what
-    they rest on is not in the evidence.
+    Its answers take the place of the language model's own: their origin is ``model``, and they name no items, because
+    their evidence is another.
     """
 
     def __init__(self, name: str, retriever: Retriever, answerer: Answerer, top_k: int) -> None:
@@ -77,18 +77,18 @@ class OtherRecipe:
         linked = [LinkedQuestion(each.question, each.topics) for each in evidence]
         found = yield from self._retriever.retrieve(linked, self._top_k)
         answers = yield from self._answerer.answer([each.cut_to(self._top_k) for each in found])
-        return [self._as_own(answer) for answer in answers]
+        return [self._mark_as_model(answer) for answer in answers]
 
-    def _as_own(self, answer: Answer) -> Answer:
+    def _mark_as_model(self, answer: Answer) -> Answer:
         entities = tuple(replace(entity, origin="model", evidence=()) for entity in answer.entities)
         return replace(answer, entities=entities, answerer=self._name)
 
 
-class Integrating:
-    """An `Integrator` of any two answerers' answers: the graph's first, in their order, then what the model adds.
+class AnswerIntegrator:
+    """An `Integrator` that lists the graph's answers first, in their order, then those that only the model gives.
 
-    Answers are one where their names are spelled alike (`normalised`); what both keep has origin ``both``, with the id,
-    the evidence and the greater confidence. Where one side failed the other's answer is taken, held to its threshold.
+    Answers with the same normalised name are merged; they have origin ``both``, the id, the evidence and the higher
+    confidence. If one side failed, the other's answer is used, with its threshold applied.
     """
 
     def __init__(self, thresholds: Thresholds) -> None:
@@ -97,13 +97,13 @@ class Integrating:
     def integrate(self, graph: Sequence[Answer], model: Sequence[Answer]) -> Steps[list[Answer]]:
         """Return one answer for each pair, in order."""
         yield from ()
-        return [self.integrated(one, two) for one, two in zip(graph, model, strict=True)]
+        return [self.integrate_pair(one, two) for one, two in zip(graph, model, strict=True)]
 
-    def integrated(self, graph: Answer, model: Answer) -> Answer:
-        """Return one answer of two to the same question."""
-        kept = integrate_answers(claims_of(graph), claims_of(model), self._thresholds)
+    def integrate_pair(self, graph: Answer, model: Answer) -> Answer:
+        """Return the merged answer of two to the same question."""
+        kept = integrate_answers(list_claims(graph), list_claims(model), self._thresholds)
         entities = tuple(
-            _entity(
+            _merge_entity(
                 None if answer.graph is None else graph.entities[answer.graph],
                 None if answer.model is None else model.entities[answer.model],
             )
@@ -116,13 +116,13 @@ class Integrating:
             entities,
             graph.text if failure else text,
             f"{graph.answerer} + {model.answerer}",
-            _total(graph.usage, model.usage),
+            _add_usage(graph.usage, model.usage),
             failure,
         )
 
 
-class WithOwnKnowledge:
-    """An `Answerer` that asks two of them at the same time and integrates what they say."""
+class IntegratingAnswerer:
+    """An `Answerer` that asks two answerers at the same time and merges their answers."""
 
     def __init__(self, graph: Answerer, model: Answerer, integrator: Integrator) -> None:
         self._graph = graph
@@ -135,8 +135,8 @@ class WithOwnKnowledge:
         return (yield from self._integrator.integrate(graph, model))
 
 
-def claims_of(answer: Answer) -> list[Claim]:
-    """Return an answer's entities as claims, keyed by name; other entities of the same name have their ids as well."""
+def list_claims(answer: Answer) -> list[Claim]:
+    """Return an answer's entities as claims, keyed by name; entities that share a name are keyed by id as well."""
     ids: dict[str, str | None] = {}
     claims: list[Claim] = []
     for entity in answer.entities:
@@ -147,7 +147,7 @@ def claims_of(answer: Answer) -> list[Claim]:
     return claims
 
 
-def _entity(graph: AnswerEntity | None, model: AnswerEntity | None) -> AnswerEntity:
+def _merge_entity(graph: AnswerEntity | None, model: AnswerEntity | None) -> AnswerEntity:
     if graph is not None and model is not None:
         known = [each for each in (graph.confidence, model.confidence) if each is not None]
         return replace(graph, origin="both", confidence=max(known, default=None))
@@ -156,7 +156,7 @@ def _entity(graph: AnswerEntity | None, model: AnswerEntity | None) -> AnswerEnt
     return only
 
 
-def _total(one: TokenUsage | None, two: TokenUsage | None) -> TokenUsage | None:
+def _add_usage(one: TokenUsage | None, two: TokenUsage | None) -> TokenUsage | None:
     if one is None or two is None:
         return one or two
     return TokenUsage(one.prompt + two.prompt, one.completion + two.completion)

@@ -1,4 +1,4 @@
-"""The answerer that asks a language model, and holds what it says against the evidence."""
+"""Answer with a language model, and cite the evidence that supports its answers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from ..evidence.text import MAX_CHARS, MAX_NAMES, Order, evidence_text, one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
 from ..steps import Steps
 from ..whole_file import read_text
-from .reply import MAX_TEXT_CHARS, cite_claims, is_reply, parse_reply, sure_of
+from .reply import MAX_TEXT_CHARS, add_token_confidence, cite_claims, is_reply, parse_reply
 
 PLACEHOLDERS = ("question", "evidence")
 
 
 class LLMAnswerer:
-    """Answers by a chat model; a question for which that fails gets an answer with the failure.
+    """Answers with a chat model; if it fails for a question, that answer has the failure.
 
-    An answer that stands in the evidence carries its id and the items; any other is the model's own (`origin` =
-    ``model``). A model that refuses gives an answer without entities whose text says so. Where the model states no
-    confidence, there is none.
+    An answer that is in the evidence has its id and items; any other is the model's own (`origin` = ``model``). If the
+    model refuses, the answer has no entities, and its text says so. If the model states no confidence, there is none.
     """
 
     def __init__(
@@ -42,25 +41,25 @@ class LLMAnswerer:
         max_names: ends named per chain.
         max_evidence_chars: the longest evidence, in characters.
         """
-        self._prompt = default_prompt() if prompt is None else check_prompt(prompt, "the prompt")
+        self._prompt = read_default_prompt() if prompt is None else check_prompt(prompt, "the prompt")
         self._order: Order = order
         self._max_names = max_names
         self._max_evidence_chars = max_evidence_chars
         self._logprobs = False
 
-    def by_tokens(self) -> LLMAnswerer:
-        """Return the same, but with the probability of its tokens for an answer's confidence, where it is given."""
+    def with_token_confidence(self) -> LLMAnswerer:
+        """Return the same answerer, but with token probabilities as confidences where the endpoint returns them."""
         answerer = copy(self)
         answerer._logprobs = True
         return answerer
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return the model's answer to each question."""
-        completed = yield from send_prompts([self.prompt_for(each) for each in evidence])
+        completed = yield from send_prompts([self.write_prompt(each) for each in evidence])
         return [self._outcome(each, what) for each, what in zip(evidence, completed, strict=True)]
 
-    def prompt_for(self, evidence: Evidence[Item]) -> Prompt:
-        """Return what is asked for this evidence."""
+    def write_prompt(self, evidence: Evidence[Item]) -> Prompt:
+        """Return the prompt for this evidence."""
         text = evidence_text(
             evidence.items,
             evidence.groups,
@@ -72,7 +71,7 @@ class LLMAnswerer:
         return Prompt(content, json=True, logprobs=self._logprobs, is_read=is_reply)
 
     def answer_of(self, completed: Completed, evidence: Evidence[Item]) -> Answer:
-        """Return the answer that a completion gives; raises `LLMError` where it is one, or cannot be read."""
+        """Return the answer in a completion; raise `LLMError` if the completion is an error or cannot be read."""
         if isinstance(completed, LLMError):
             raise completed
         answerer = f"llm:{completed.model}"
@@ -80,7 +79,7 @@ class LLMAnswerer:
             text = f"The model refused to answer: {one_line(completed.refusal, MAX_TEXT_CHARS)}"
             return Answer(evidence, (), text, answerer, completed.usage)
         reply = parse_reply(completed.content)
-        claims = sure_of(reply.claims, completed.logprobs) if self._logprobs else reply.claims
+        claims = add_token_confidence(reply.claims, completed.logprobs) if self._logprobs else reply.claims
         entities = cite_claims(claims, evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
         return Answer(evidence, entities, text, answerer, completed.usage)
@@ -92,18 +91,18 @@ class LLMAnswerer:
             return failed(evidence, error)
 
 
-def default_prompt() -> str:
-    """Return the prompt that is used where a user gives none: the place to start from for one's own."""
+def read_default_prompt() -> str:
+    """Return the default prompt, from which you can start your own."""
     return files(answering).joinpath("prompt.txt").read_text(encoding="utf-8")
 
 
 def load_prompt(path: Path) -> str:
-    """Return a prompt file's text; raises `InputError` if it cannot be read, `UsageError` without its placeholders."""
+    """Return a prompt file's text; raise `InputError` if it cannot be read, `UsageError` without its placeholders."""
     return check_prompt(read_text(path, "the prompt"), str(path))
 
 
 def check_prompt(text: str, where: str) -> str:
-    """Return the template; raises `UsageError` when a placeholder is not in it."""
+    """Return the template; raise `UsageError` if a placeholder is missing."""
     missing = [f"{{{name}}}" for name in PLACEHOLDERS if f"{{{name}}}" not in text]
     if missing:
         raise UsageError(
@@ -115,13 +114,13 @@ def check_prompt(text: str, where: str) -> str:
 def fill_placeholders(template: str, *, question: str, evidence: str) -> str:
     """Return the template with its two placeholders filled; all other braces stay as they are.
 
-    Tags <question> and <evidence> inside the data are opened up, so that data cannot end the section it stands in.
+    Tags <question> and <evidence> inside the data are escaped, so that data cannot end its section.
     """
-    values = {"question": as_data(question), "evidence": as_data(evidence)}
+    values = {"question": escape_data(question), "evidence": escape_data(evidence)}
     return re.sub(r"\{(question|evidence)\}", lambda match: values[match[1]], template)
 
 
-def as_data(text: str) -> str:
-    """Return text that came from outside as a template takes it: it cannot end the section it stands in."""
+def escape_data(text: str) -> str:
+    """Return external text, escaped so that it cannot end its section of the template."""
     encodable = text.encode("utf-8", "replace").decode("utf-8")
     return re.sub(r"<(?=\s*/?\s*(?:evidence|question)\b)", "‹", encodable, flags=re.IGNORECASE)

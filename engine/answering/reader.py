@@ -1,4 +1,4 @@
-"""Answer with the candidates that the reader finds likely, chosen together for the highest expected F1."""
+"""Answer with the set of candidates that has the highest expected F1 by the reader's probabilities."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..evidence.relation_paths import Level, ScoredTriples
 from ..retrieval.scoring import hops_of, masked_question
 from ..steps import Steps
 from ..values import AnswerEntity, RelationPath, Scored
-from .candidates import Candidates, Chains, Source, find_candidates
+from .candidates import AnswerCandidates, CandidateSource, Chains, find_candidates
 from .extractive import ExtractiveAnswerer
 
 Columns = tuple[str, str, WayColumns]
@@ -65,9 +65,9 @@ WORDS: Mapping[str, tuple[str, str]] = {
 class ReaderAnswerer:
     """An `Answerer` that scores every candidate of the evidence (docs/reading.md).
 
-    words: of every relation, by name. The confidence of the answer is the probability that its first entity is right,
-    calibrated on answers. Below `min_probability` there is no answer; below `sure_from` it is unsure. Questions of a
-    form have their answer already.
+    words: the words of each relation, by name. The answer's confidence is the calibrated probability that its first
+    entity is right. Below `min_probability` there is no answer; below `sure_from` it is marked as unsure. Questions
+    with a form are already answered.
     """
 
     def __init__(
@@ -91,16 +91,16 @@ class ReaderAnswerer:
         return READS
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question; one without entities where nothing is likely enough."""
+        """Return an answer to each question, without entities if no candidate is likely enough."""
         yield from ()
-        return self.answers_of(evidence)
+        return self.answer_batch(evidence)
 
-    def answers_of(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        """Return the answer that each question's evidence gives."""
+    def answer_batch(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        """Return the answer to each question from its evidence."""
         candidates = find_candidates(evidence)
-        columns = columns_of(candidates, evidence, self._words, self._vectors)
+        columns = make_reader_columns(candidates, evidence, self._words, self._vectors)
         if self._reader.hops is not None:
-            logs = self._reader.hops.log_probabilities(question_vectors(evidence, self._vectors))
+            logs = self._reader.hops.log_probabilities(encode_questions(evidence, self._vectors))
             columns = [(name, kind, replace(ways, hops_log=logs)) for name, kind, ways in columns]
         try:
             read = self._reader.read(columns)
@@ -116,7 +116,7 @@ class ReaderAnswerer:
             for place, each in enumerate(evidence)
         ]
 
-    def _answer(self, evidence: Evidence[Item], question: int, candidates: Candidates, read: Reading) -> Answer:
+    def _answer(self, evidence: Evidence[Item], question: int, candidates: AnswerCandidates, read: Reading) -> Answer:
         rows = np.arange(candidates.starts[question], candidates.starts[question + 1])
         order = rows[np.argsort(-read.logits[rows], kind="stable")]
         if not len(order):
@@ -127,10 +127,10 @@ class ReaderAnswerer:
         probabilities = read.probabilities[order]
         chosen = order[: choose_set(probabilities, one=asks_for_one(evidence.question.text))]
         if sure < self._least:
-            shown, _ = _shown(evidence, order[:1], candidates, read)
+            shown, _ = _select_shown_chains(evidence, order[:1], candidates, read)
             reason = evidence.note or "no path fits the question"
             return Answer(shown, (), f"{NO_ANSWER}: {reason}", "reader", confidence=sure)
-        shown, rests_on = _shown(evidence, chosen, candidates, read)
+        shown, rests_on = _select_shown_chains(evidence, chosen, candidates, read)
         entities = tuple(
             AnswerEntity(candidates.entities[row].label, candidates.entities[row].id, float(p), "graph", rests_on[row])
             for row, p in zip(chosen.tolist(), probabilities.tolist(), strict=False)
@@ -140,11 +140,13 @@ class ReaderAnswerer:
         more = len(entities) - self._plain.max_named
         text = f"{'unsure: perhaps ' if unsure else ''}{named}{f' and {more:,} more' if more > 0 else ''}"
         other = order[len(chosen)] if len(chosen) < len(order) else None
-        why = self._why(int(chosen[0]), None if other is None else int(other), candidates, read)
+        why = self._explain_choice(int(chosen[0]), None if other is None else int(other), candidates, read)
         return Answer(shown, entities, text, "reader", confidence=sure, unsure=unsure, why=why)
 
-    def _why(self, first: int, other: int | None, candidates: Candidates, read: Reading) -> tuple[str, ...]:
-        """Return in words what sets the first answer most apart from the best candidate that is no answer."""
+    def _explain_choice(
+        self, first: int, other: int | None, candidates: AnswerCandidates, read: Reading
+    ) -> tuple[str, ...]:
+        """Return in words the main difference between the first answer and the best candidate that was not chosen."""
         found: list[tuple[float, str]] = []
         for source, x, best in zip(candidates.sources, read.features, read.best_way, strict=True):
             if best[first] < 0:
@@ -164,18 +166,18 @@ class ReaderAnswerer:
         return (*reasons, best_name) if best_name and reasons else tuple(reasons)
 
 
-def columns_of(
-    candidates: Candidates,
+def make_reader_columns(
+    candidates: AnswerCandidates,
     evidence: Sequence[Evidence[Item]],
     words: Mapping[str, RelationWords],
     vectors: TextVectors,
 ) -> list[Columns]:
-    """Return what the reader is given of each source, without predicted hops: its name, its kind, its columns."""
+    """Return the reader's input for each source, without predicted hops: name, kind and columns."""
     wants_one = np.array([asks_for_one(each.question.text) for each in evidence], dtype=np.bool_)
     similarity = PathSimilarity(vectors, Weights(hop=0.0))
     found = []
     for source in candidates.sources:
-        fits, kinds = _similarities(source.chains, evidence, words, similarity)
+        fits, kinds = _compute_similarities(source.chains, evidence, words, similarity)
         chains = source.chains
         ways = WayColumns(
             question=chains.question,
@@ -200,7 +202,7 @@ def columns_of(
     return found
 
 
-def question_vectors(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -> npt.NDArray[np.float32]:
+def encode_questions(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -> npt.NDArray[np.float32]:
     """Return the vector of each question without its topics, (num_questions, dimension)."""
     texts = []
     for each in evidence:
@@ -211,10 +213,10 @@ def question_vectors(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -
     return vectors.stacked(texts)
 
 
-def _similarities(
+def _compute_similarities(
     chains: Chains, evidence: Sequence[Evidence[Item]], words: Mapping[str, RelationWords], similarity: PathSimilarity
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return S and the type evidence of each chain; those of no chain are 0 and unknown."""
+    """Return S and the type evidence of each chain; without a chain, S is 0 and the type evidence unknown."""
     fits = np.zeros(len(chains.steps))
     kinds = np.full(len(chains.steps), UNKNOWN_TYPE)
     rows: dict[tuple[int, int], list[int]] = {}
@@ -240,12 +242,12 @@ def _similarities(
     return fits, kinds
 
 
-def _shown(
-    evidence: Evidence[Item], chosen: npt.NDArray[np.int64], candidates: Candidates, read: Reading
+def _select_shown_chains(
+    evidence: Evidence[Item], chosen: npt.NDArray[np.int64], candidates: AnswerCandidates, read: Reading
 ) -> tuple[Evidence[Item], dict[int, tuple[int, ...]]]:
-    """Return the evidence as chains, and on which of them each chosen candidate rests.
+    """Return the evidence as chains, and the chains that support each chosen candidate.
 
-    Chains stay as they are; of triples those are made that lead to the chosen ones the best way.
+    Chains stay as they are; triples become the best chains to the chosen candidates.
     """
     if evidence.kind == "chain":
         ends: dict[str, list[int]] = {}
@@ -258,9 +260,9 @@ def _shown(
     wanted = dict.fromkeys(int(source.chain[best[row]]) for row in chosen if best[row] >= 0)
     made: dict[int, Scored[Chain]] = {}
     for number in list(wanted)[:SHOWN]:
-        chain = _chain(source, number, evidence)
+        chain = _make_chain(source, number, evidence)
         if chain is not None:
-            made[number] = Scored(chain, _score(source, number, evidence))
+            made[number] = Scored(chain, _compute_score(source, number, evidence))
     order = sorted(made, key=lambda number: (list(wanted).index(number), item_order(made[number])))
     place = {number: index for index, number in enumerate(order)}
     shown = replace(evidence, kind="chain", items=tuple(made[number] for number in order), groups=())
@@ -268,8 +270,8 @@ def _shown(
     return shown, {row: () if index is None else (index,) for row, index in rests.items()}
 
 
-def _score(source: Source, number: int, evidence: Evidence[Item]) -> float:
-    """Return the score of a chain in the evidence's own unit."""
+def _compute_score(source: CandidateSource, number: int, evidence: Evidence[Item]) -> float:
+    """Return the score of a chain in the unit of the evidence."""
     found = evidence.calibration
     value = float(source.chains.score[number])
     if found is None or found.unit == "probability":
@@ -277,21 +279,21 @@ def _score(source: Source, number: int, evidence: Evidence[Item]) -> float:
     return (value - found.intercept) / found.slope if found.slope else value
 
 
-def _chain(source: Source, number: int, evidence: Evidence[Item]) -> Chain | None:
-    """Return a chain that triples make, with all of its triples."""
+def _make_chain(source: CandidateSource, number: int, evidence: Evidence[Item]) -> Chain | None:
+    """Return a chain made of triples, with all of them."""
     if source.grown is None or source.chains.level[number] < 0:
         return None
     columns, levels = source.grown
     steps: list[ChainStep] = []
     path, topic = int(source.chains.path[number]), 0
     for level in range(int(source.chains.level[number]), -1, -1):
-        steps.append(_step(columns, levels[level], path))
+        steps.append(_make_step(columns, levels[level], path))
         topic, path = int(levels[level].topic[path]), int(levels[level].parent[path])
     topics = frozenset(each.entity for each in evidence.topics)
     return chain_of(columns.entities[columns.topics[topic]], steps[::-1], topics)
 
 
-def _step(columns: ScoredTriples, level: Level, path: int) -> ChainStep:
+def _make_step(columns: ScoredTriples, level: Level, path: int) -> ChainStep:
     first, after = np.searchsorted(level.link_path, [path, path + 1])
     links = tuple(
         (columns.entities[source], columns.entities[target])

@@ -1,4 +1,4 @@
-"""What a language model replied: read leniently, then held against the evidence."""
+"""Parse a language model's reply, and cite the evidence for its claims."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ MAX_STARTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An answer by the name the model gave it; `confidence` is None where it gave none from 0 to 1."""
+    """An answer as the model named it; `confidence` is None unless the model gave one from 0 to 1."""
 
     name: str
     confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What the model claims, best first, and the sentence it says it in."""
+class ParsedReply:
+    """The model's claims, best first, and its answer as a sentence."""
 
     claims: tuple[Claim, ...]
     text: str
 
 
-def parse_reply(content: str) -> Reply:
+def parse_reply(content: str) -> ParsedReply:
     """Return the claims in a model's reply.
 
-    Expected is ``{"answers": ["Sol", {"name": "Sol", "confidence": 0.9}], "text": "…"}``. A fence, words around the
-    object, a ``<think>`` section before it, "answer" for "answers", a single answer instead of a list, and a bare list
-    are read as well; of several objects the last counts. Raises `LLMError` when there is nothing of this kind.
+    Expected is ``{"answers": ["Sol", {"name": "Sol", "confidence": 0.9}], "text": "…"}``. Also accepted: a code fence,
+    text around the object, a ``<think>`` section before it, "answer" for "answers", a single answer instead of a list,
+    and a bare list. Of several objects the last counts. Raises `LLMError` if there is none.
     """
     content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
-    found = [value for value in json_objects(content) if "answers" in value or "answer" in value]
+    found = [value for value in find_json_objects(content) if "answers" in value or "answer" in value]
     if found:
         answers = found[-1].get("answers", found[-1].get("answer"))
         text = found[-1].get("text")
     else:
-        answers, text = _bare_list(content), None
+        answers, text = _parse_bare_list(content), None
     listed = answers if isinstance(answers, list) else [] if answers is None else [answers]
     claims: dict[str, Claim] = {}
-    for claim in map(_claim, listed[:MAX_CLAIMS]):
+    for claim in map(_parse_claim, listed[:MAX_CLAIMS]):
         if claim.name:
             claims.setdefault(normalise_name(claim.name), claim)
-    return Reply(tuple(claims.values()), one_line(text, MAX_TEXT_CHARS) if isinstance(text, str) else "")
+    return ParsedReply(tuple(claims.values()), one_line(text, MAX_TEXT_CHARS) if isinstance(text, str) else "")
 
 
 def is_reply(content: str) -> bool:
@@ -71,16 +71,16 @@ def is_reply(content: str) -> bool:
 
 
 def cite_claims(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[AnswerEntity, ...]:
-    """Return the claims as answers, in their order: with id and evidence from the items, or else the model's own.
+    """Return the claims as answers, in their order: with id and items, or else as the model's own.
 
-    A name is looked up among the ends of the chains first, then among the other entities on them; of a triple both
-    entities are ends. Where several entities of the best item that has it share the name, each is an answer, since the
-    model cannot tell them apart.
+    A name is looked up among the ends of the chains first, then among their other entities; both entities of a triple
+    are ends. If several entities of the best matching item share the name, each is an answer, because the model cannot
+    tell them apart.
     """
-    known = _occurrences(evidence)
+    known = _find_occurrences(evidence)
     answers: dict[str, AnswerEntity] = {}
     for claim in claims:
-        matches = _best(known.get(normalise_name(claim.name), {}))
+        matches = _select_best(known.get(normalise_name(claim.name), {}))
         for match in matches:
             items = tuple(sorted(match.as_end or match.on_the_way))
             answer = AnswerEntity(match.entity.label, match.entity.id, claim.confidence, "graph", items)
@@ -92,10 +92,10 @@ def cite_claims(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[An
     return tuple(answers.values())
 
 
-def sure_of(claims: Sequence[Claim], logprobs: Sequence[tuple[str, float]]) -> tuple[Claim, ...]:
-    """Return the claims with the confidence that their tokens in the reply have; as they are without log-probabilities.
+def add_token_confidence(claims: Sequence[Claim], logprobs: Sequence[tuple[str, float]]) -> tuple[Claim, ...]:
+    """Return the claims with their token probabilities as confidences; unchanged if there are no log-probabilities.
 
-    That of a name which the reply spells in another way is unknown: what the model states is no probability of tokens.
+    If the reply spells a name in another way, its confidence is unknown.
     """
     if not logprobs:
         return tuple(claims)
@@ -104,7 +104,7 @@ def sure_of(claims: Sequence[Claim], logprobs: Sequence[tuple[str, float]]) -> t
 
 
 def normalise_name(name: str) -> str:
-    """Return what two spellings of a name share: NFKC, case, underscores, white space and outer quotes set aside."""
+    """Return the normalised name: in NFKC and one case, without underscores, extra white space and outer quotes."""
     folded = fold_spelling(name)
     line = one_line(folded.replace("_", " "))
     return line.strip("\"'“”‘’«» ") or line
@@ -117,8 +117,8 @@ class _Occurrence:
     on_the_way: set[int] = field(default_factory=set)
 
 
-def _occurrences(evidence: Evidence[Item]) -> dict[str, dict[str, _Occurrence]]:
-    """Return, by normalised name and then by id, in which paths a named entity stands."""
+def _find_occurrences(evidence: Evidence[Item]) -> dict[str, dict[str, _Occurrence]]:
+    """Return the paths of each named entity, by normalised name and then by id."""
     known: dict[str, dict[str, _Occurrence]] = {}
     by_id: dict[str, _Occurrence] = {}
     for index, scored in enumerate(evidence.items):
@@ -141,8 +141,8 @@ def _note_occurrence(
     return by_id[entity.id]
 
 
-def _best(same_name: dict[str, _Occurrence]) -> list[_Occurrence]:
-    """Return those that are ends of the best path that has any as an end, or else stand on the best path that can."""
+def _select_best(same_name: dict[str, _Occurrence]) -> list[_Occurrence]:
+    """Return the entities that are ends of the best path with such an end, else those on the best path with any."""
     for places in ("as_end", "on_the_way"):
         found = {id_: getattr(occurrence, places) for id_, occurrence in same_name.items()}
         if any(found.values()):
@@ -151,8 +151,8 @@ def _best(same_name: dict[str, _Occurrence]) -> list[_Occurrence]:
     return []
 
 
-def json_objects(content: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects that stand in a text, outermost only; `MAX_STARTS` braces are tried."""
+def find_json_objects(content: str) -> Iterator[dict[str, Any]]:
+    """Yield the outermost JSON objects in a text; at most `MAX_STARTS` braces are tried."""
     decoder = json.JSONDecoder()
     start = content.find("{")
     for _ in range(MAX_STARTS):
@@ -167,7 +167,7 @@ def json_objects(content: str) -> Iterator[dict[str, Any]]:
         start = content.find("{", end)
 
 
-def _bare_list(content: str) -> list[Any]:
+def _parse_bare_list(content: str) -> list[Any]:
     fenced = re.fullmatch(r"```\w*\s*(.*?)\s*```", content, flags=re.DOTALL)
     try:
         value = json.loads(fenced[1] if fenced else content)
@@ -181,16 +181,16 @@ def _bare_list(content: str) -> list[Any]:
     return value
 
 
-def _claim(value: object) -> Claim:
+def _parse_claim(value: object) -> Claim:
     if isinstance(value, dict):
         named = next((value[key] for key in ("name", "answer", "entity") if key in value), None)
         given = value.get("confidence")
         valid = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1
-        return Claim(_name(named), float(given) if given is not None and valid else None)
-    return Claim(_name(value))
+        return Claim(_parse_name(named), float(given) if given is not None and valid else None)
+    return Claim(_parse_name(value))
 
 
-def _name(value: object) -> str:
+def _parse_name(value: object) -> str:
     if isinstance(value, str):
         return one_line(value)
     return one_line(json.dumps(value)) if isinstance(value, int | float) else ""

@@ -55,15 +55,15 @@ def command(
     settings, recipe = settings_and_recipe(flags, llm=llm, forms=forms)
     with Engine(settings, recipe=recipe) as engine:
         answers = [engine.ask(questions[0])] if len(questions) == 1 else engine.ask_batch(questions)
-        quotes = engine.quoted([answer.evidence for answer in answers], max_items=max_paths)
+        quotes = engine.quote([answer.evidence for answer in answers], max_items=max_paths)
         for answer, quote in zip(answers, quotes, strict=True):
             if as_json:
                 snippets = {"snippets": quote} if any(quote) else {}
-                told = {"reading": reading} if (reading := engine.reading(answer.evidence)) else {}
+                told = {"reading": reading} if (reading := engine.describe_interpretation(answer.evidence)) else {}
                 echo(json.dumps(answer_data(answer) | told | snippets, ensure_ascii=False))
             else:
                 echo("\n".join(answer_lines(answer, max_paths, len(questions), quote)))
-                if reading := engine.reading(answer.evidence):
+                if reading := engine.describe_interpretation(answer.evidence):
                     echo(click.style(f"  {printable(reading)}", dim=True))
         if browse:
             from .browse import open_in_browser

@@ -102,13 +102,13 @@ def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> Brow
 
     if not browser_url:
         browser_url = (
-            browser_url_at(engine.settings.uri) if engine.settings.uri else _embedded_status(engine).browser_url
+            browser_url_at(engine.settings.uri) if engine.settings.uri else _show_embedded_status(engine).browser_url
         )
     given = {name: value for name, value in bounds.items() if value is not None}
     return BrowserView(engine.gateway(), browser_url, **given)
 
 
-def _embedded_status(engine: Engine) -> Status:
+def _show_embedded_status(engine: Engine) -> Status:
     from ..neo4j.instance import Instance
 
     return Instance.of(engine.settings).status()
@@ -139,7 +139,7 @@ def _open(engine: Engine, links: Sequence[str], style_link: str | None, *, no_op
     secret = (
         "with your password"
         if engine.settings.uri
-        else f"with the password in {_embedded_status(engine).password_file}"
+        else f"with the password in {_show_embedded_status(engine).password_file}"
     )
     echo(f"log in as {engine.connection.user} {secret}, then press Enter", err=True)
     if not no_open and not open_link(links[0]):

@@ -68,7 +68,7 @@ def command(
     settings = settings_from(**flags)
     with Engine(settings) as engine:
         if show or (relation and not phrases and not undo and not llm):
-            _show(engine.described(relation), as_json=as_json)
+            _show(engine.read_relations(relation), as_json=as_json)
             return
         if undo:
             done = engine.undescribe([relation] if relation else [], origin=origin)
@@ -79,11 +79,11 @@ def command(
         elif relation:
             done = engine.describe({relation: phrases})
         else:
-            done = engine.describe(_asked(engine.described()))
+            done = engine.describe(_ask_for_phrases(engine.read_relations()))
     _report(done, undo=undo, as_json=as_json)
 
 
-def _asked(relations: list[RelationInfo]) -> dict[str, list[str]]:
+def _ask_for_phrases(relations: list[RelationInfo]) -> dict[str, list[str]]:
     """Ask for the phrases of each relation, those with most triples first."""
     from ..errors import UsageError
 

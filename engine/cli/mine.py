@@ -191,7 +191,7 @@ def _sample_questions(path: str, format_name: str | None, limit: int | None, see
     from ...loaders.questions.reading import read_questions
 
     questions = read_questions(path, format_name)
-    return replace(questions, questions=questions.sampled(limit, seed))
+    return replace(questions, questions=questions.sample(limit, seed))
 
 
 def _print(counts: Mapping[str, int]) -> None:

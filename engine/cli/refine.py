@@ -73,7 +73,7 @@ def command(
     from ..errors import UsageError
     from ..progress import progress_bar
     from ..supervision.pools import join_pools
-    from ..supervision.refine import chosen_figures, pool_of, refine_by_llm, refine_by_scorer
+    from ..supervision.refine import compute_chosen_figures, pool_of, refine_by_llm, refine_by_scorer
     from ..whole_file import check_output, storing
 
     if join and len(pools) < 2:
@@ -100,7 +100,7 @@ def command(
                 )
     with storing(out):
         write_pool(out, pool)
-    _print(pool, chosen_figures(pool), as_json=as_json)
+    _print(pool, compute_chosen_figures(pool), as_json=as_json)
     echo(f"{len(pool.questions):,} questions to {out}, refined by {pool.header.refiner}", err=True)
 
 

@@ -65,7 +65,7 @@ def command(
     require_extra("serve", "lodestar serve")
     from ..recipes.recipe import read_recipe
     from ..serving.batches import BatchLimits
-    from ..serving.running import ServerOptions, run_server
+    from ..serving.server import ServerOptions, run_server
 
     if demo:
         from .demo import DEMO_NAME

@@ -20,7 +20,7 @@ from ...models.training.kind import (
     AnyKind,
     LearnsFrom,
     TrainingOption,
-    installed_kinds,
+    list_installed_kinds,
     load_kind,
 )
 from .options import LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
@@ -199,7 +199,7 @@ def _train(
     from ...loaders.questions.reading import read_questions
     from ...models.training.loop import is_first_process
     from ..training.running import PRECISIONS, train_kind, training_config
-    from ..training.sources import Request
+    from ..training.sources import TrainingRequest
 
     kind, values = _select_kind(kind, given, encoder)
     source = {parameter: given.pop(parameter) for parameter in _names(_OF_SOURCE[kind.learns_from])}
@@ -215,7 +215,7 @@ def _train(
         precision=precision or PRECISIONS.get(settings.precision),
         seed=seed,
     )
-    request = Request(
+    request = TrainingRequest(
         train_files,
         dev_files,
         out,
@@ -313,18 +313,18 @@ class _Kinds(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of all installed kinds."""
-        return sorted([*installed_kinds(), *self.commands])
+        return sorted([*list_installed_kinds(), *self.commands])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a kind."""
         return super().get_command(ctx, cmd_name) or (
-            train_command(cmd_name) if cmd_name in installed_kinds() or ":" in cmd_name else None
+            train_command(cmd_name) if cmd_name in list_installed_kinds() or ":" in cmd_name else None
         )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the kinds without importing them."""
         with formatter.section("Commands"):
-            rows = {name: KINDS[name][1] if name in KINDS else place for name, place in installed_kinds().items()}
+            rows = {name: KINDS[name][1] if name in KINDS else place for name, place in list_installed_kinds().items()}
             rows |= {name: command.get_short_help_str(100) for name, command in self.commands.items()}
             formatter.write_dl(sorted(rows.items()))
 

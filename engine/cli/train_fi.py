@@ -37,7 +37,7 @@ def command(file: str, against: str | None, link: bool, limit: int | None, as_js
 
     settings, recipe = settings_and_recipe(flags)
     other = read_recipe(against) if against else None
-    questions = read_questions(file).sampled(limit, recipe.seed)
+    questions = read_questions(file).sample(limit, recipe.seed)
     with progress_bar("train fi", "asking") as (progress, _):
         best = fit_thresholds(
             questions,

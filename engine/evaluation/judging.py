@@ -99,7 +99,7 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
         answers=tuple(AnswerRecord(e.name, e.id, _round_confidence(e.confidence), e.origin) for e in answer.entities),
         text=answer.text,
         confidence=_round_confidence(answer.confidence),
-        without=tuple(sorted(question.without)),
+        excluded_relations=tuple(sorted(question.excluded_relations)),
         scores={
             **_prefix_scores("strict", strict_scores(predictions, question.answers)),
             **_prefix_scores("rog", rog.scores),
@@ -124,7 +124,7 @@ def record_failure(question: GoldQuestion, failure: str) -> Record:
         question=question.text,
         topics=(),
         failure=failure,
-        without=tuple(sorted(question.without)),
+        excluded_relations=tuple(sorted(question.excluded_relations)),
         scores={
             **_prefix_scores("strict", ALL_WRONG),
             **_prefix_scores("rog", ALL_WRONG),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import os
 import threading
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ from ..errors import InputError
 from ..whole_file import storing
 
 Scores = Mapping[str, float]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class Record:
     round_trips: Mapping[str, int] = field(default_factory=dict)
     confidence: float | None = None
     """Confidence of the whole answer, which the answerer compares with its thresholds; None if unknown."""
-    without: tuple[str, ...] = ()
+    excluded_relations: tuple[str, ...] = ()
     """Excluded relations; with them excluded the question has no right answer."""
     num_prompt_tokens: int | None = None
     num_completion_tokens: int | None = None
@@ -113,10 +116,14 @@ class RecordsFile:
         """Return the complete records, in the order of writing. Raises `InputError` for an invalid line."""
         if not self.path.exists():
             return []
-        records = []
+        records: list[Record] = []
         for number, line in enumerate(self._complete_lines(), start=1):
             try:
-                records.append(decode_dataclass(Record, line))
+                # Until 0.1 the key was `without`; as text of a string it would have escaped quotes.
+                current = line.replace(b',"without":[', b',"excluded_relations":[')
+                if current != line and not records:
+                    _log.warning("%s: `without` is now `excluded_relations`; new records have the new name", self.path)
+                records.append(decode_dataclass(Record, current))
             except (ValueError, RecursionError) as error:
                 raise InputError(f"{self.path}:{number}: expected a record of a run: {one_line(error)}") from error
         return records

@@ -57,7 +57,7 @@ Figure = dict[str, Any]
 
 def report_of(run: Run, *, prices: tuple[float, float] | None = None) -> dict[str, Any]:
     """Return the report; `prices` are per million tokens of prompt and of completion, in any currency."""
-    asked = [pair for pair in zip(run.questions, run.records, strict=True) if not pair[0].without]
+    asked = [pair for pair in zip(run.questions, run.records, strict=True) if not pair[0].excluded_relations]
     questions, records = [question for question, _ in asked], [record for _, record in asked]
     topics = [topic_of(question) for question in questions]
     seed = int(run.provenance["what"]["recipe"]["seed"])

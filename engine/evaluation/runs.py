@@ -14,7 +14,7 @@ from typing import Any
 
 from ..api import Engine
 from ..errors import LodestarError, UsageError
-from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers, with_topic_ids
+from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
 from ..neo4j.catalogue import read_graph_state
 from ..provenance import provenance
 from ..recipes.recipe import Recipe
@@ -56,8 +56,8 @@ def open_recipe(
     """
     with Engine(settings, recipe=recipe, resources=resources) as engine:
         gateway = engine.gateway()
-        known = with_known_answers(asked, gateway)
-        questions = with_topic_ids(known.questions, gateway)
+        known = look_up_answers(asked, gateway)
+        questions = look_up_topic_ids(known.questions, gateway)
         needed = any(isinstance(part, OVER_THE_WHOLE_GRAPH) for part in recipe.parts.values())
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
@@ -97,17 +97,17 @@ class Asker:
         """Return the record of a question; an engine error becomes a failure in it, a bug is raised."""
         started_s = time.perf_counter()
         try:
-            (answer,) = self._engine.ask_batch([question.asked(() if self._link else question.topic_ids)])
+            (answer,) = self._engine.ask_batch([question.as_question(() if self._link else question.topic_ids)])
             if answer.failure is not None:
                 raise answer.failure
         except LodestarError as error:
             seconds = {"failed": time.perf_counter() - started_s}
-            miss = Miss("failed") if self._diagnosis and not question.without else None
+            miss = Miss("failed") if self._diagnosis and not question.excluded_relations else None
             return replace(record_failure(question, f"{type(error).__name__}: {error}"), seconds=seconds, miss=miss)
         check_excluded(question, answer.evidence)
         total_s = time.perf_counter() - started_s
         record = judge_answer(question, answer)
-        right = record.scores["strict/hits_at_1"] == 1 or bool(question.without)
+        right = record.scores["strict/hits_at_1"] == 1 or bool(question.excluded_relations)
         return replace(
             record,
             seconds={**record.seconds, "total": total_s},
@@ -160,7 +160,7 @@ def run_all(
     resources: shared by runs over the same graph. Raises `UsageError` if the folder has another run, `LodestarError` if
     no question can be asked.
     """
-    asked = questions.sampled(options.limit, recipe.seed)
+    asked = questions.sample(options.limit, recipe.seed)
     with (
         _hold_folder(options.folder),
         open_recipe(
@@ -175,7 +175,7 @@ def run_all(
         if run.warning:
             _log.warning(run.warning)
         asked = run.questions
-        topics = _topics([question for question in asked if not question.without], link=options.link)
+        topics = _topics([question for question in asked if not question.excluded_relations], link=options.link)
         stated = provenance(run.engine, recipe, questions, options.limit, topics, unanswerable=options.unanswerable)
         records_path = options.folder / "records.jsonl"
         _take_folder(options, stated)

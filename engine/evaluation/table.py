@@ -166,7 +166,7 @@ def compare_runs(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Com
 
     Questions with excluded relations are left out.
     """
-    a, b = ([record for record in run if not record.without] for run in (a, b))
+    a, b = ([record for record in run if not record.excluded_relations] for run in (a, b))
     of_b = {record.id: record for record in b}
     if {record.id for record in a} != set(of_b):
         only = len({record.id for record in a} ^ set(of_b))

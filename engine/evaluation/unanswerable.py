@@ -64,7 +64,7 @@ def _ask_without_answers(
             answers=(),
             paths=(),
             triples=(),
-            without=frozenset(right | annotated),
+            excluded_relations=frozenset(right | annotated),
         )
 
 
@@ -73,8 +73,9 @@ def check_excluded(question: GoldQuestion, evidence: Evidence[Item]) -> None:
     for item in evidence.items:
         value = item.value
         used = {step.step.relation for step in value.steps} if isinstance(value, Chain) else {value.relation}
-        if used & question.without:
+        if used & question.excluded_relations:
+            found = min(used & question.excluded_relations)
             raise UsageError(
-                f"--unanswerable: {question.id}: the recipe found the excluded {min(used & question.without)!r}: "
+                f"--unanswerable: {question.id}: the recipe found the excluded {found!r}: "
                 "expected a recipe whose search can exclude relations, such as similarity, star or reg-triple"
             )

@@ -1,3 +1,1 @@
-"""Answer questions with a form (counts, comparisons, and, or): retrieve their plain parts and combine the ends in
-Cypher.
-"""
+"""Answer questions with a form (counts, comparisons, and, or) by combining the answers to plain questions."""

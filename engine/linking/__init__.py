@@ -1,1 +1,1 @@
-"""Entity linking: from the words of a question to the entities it starts from."""
+"""Link questions to the entities that they start from."""

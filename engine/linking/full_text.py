@@ -1,7 +1,7 @@
-"""Entity linking over the full-text name index: mentions in a question, and the entities they may mean.
+"""Link questions to entities by the full-text index of names.
 
-One full-text query per question finds entities that share words with it (typos allowed); here each is held against the
-words of the question (`mentions`), and weighed against the others (`likelihood`).
+A full-text query finds entities that share words with the question, typos included. Each is compared with the words of
+the question (`mentions`) and scored against the others (`likelihood`).
 """
 
 from __future__ import annotations
@@ -16,43 +16,42 @@ from ..indexes.entity_index import NearestEntities
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, read_search_names
 from ..steps import Steps, one
 from ..values import Question, Topic
-from .deciding import Logistic, Weighing
-from .likelihood import features, probabilities
-from .mentions import MAX_WORDS, Mention, Words, mention
-from .names import NUMBERS, ROMANS, Token, content_of, is_unspaced, places_of, tokenise
+from .likelihood import compute_features, compute_probabilities
+from .mentions import MAX_WORDS, Mention, QuestionWords, find_mention
+from .names import NUMBERS, ROMANS, Token, find_places, is_unspaced, mark_question_content, tokenise
 from .relation_evidence import Floats, RelationEvidence
+from .reranking import CandidateReranker, LogisticReranker
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
 MAX_CLAUSES = 400
-"""Of a Lucene query, which refuses more than 1,024."""
+"""The most clauses of a Lucene query; Lucene refuses more than 1,024."""
 
 
 WORD_QUERIES = 24
-"""Words of a question that are also looked for alone, and pairs of neighbours."""
+"""The most words of a question, and pairs of neighbouring words, that get a query of their own."""
 READ = 200
-"""Entities with such a word or pair of which the ones with the most triples are looked at, too."""
+"""How many entities that match such a query are read; those with the most triples are candidates, too."""
 _JOINING = (".", ":", "·")
 NOTHING = '"\u200b"'
 """A query that finds nothing."""
 
 
-def full_text_queries(text: str, pool: int, per_word: int) -> list[NameQuery]:
-    """Return the Lucene queries for a question, with how many entities each is to give.
+def write_full_text_queries(text: str, pool: int, per_word: int) -> list[NameQuery]:
+    """Return the Lucene queries for a question, each with its limit of entities.
 
-    The first has all words, longer ones with a typo allowed, and neighbours as phrases. The others have one word each,
-    so that no long name which shares many words with the question crowds out a short one that shares the one that
-    matters, and each two neighbours of content. Only word characters are passed on, quoted where Lucene would read an
-    operator, so that no text of a question is ever query syntax. A question of function words alone gives a query that
-    finds nothing; one of very many words asks for the first `MAX_CLAUSES` of what is to be asked for, each word before
-    its typos and neighbours.
+    The first query has all words, longer ones with a typo allowed, and neighbouring words as phrases. Each other query
+    has one content word or two neighbouring ones, so that a long name that shares many words with the question does not
+    crowd out a short name that shares the word that matters. Only word characters are passed on, in quotes where Lucene
+    would read an operator, so that the text of a question is never query syntax. A question of function words alone
+    gives a query that finds nothing. A query has at most `MAX_CLAUSES` clauses: words come before typos and phrases.
     """
     tokens = tokenise(text)[:MAX_WORDS]
     words = [" ".join(re.findall(r"\w+", token.folded)) for token in tokens]
     written = [
-        f"{word}'s" if text[token.end : token.end + 2].lower() in ("'s", "’s") else _other_number(word)
+        f"{word}'s" if text[token.end : token.end + 2].lower() in ("'s", "’s") else _find_other_spelling(word)
         for token, word in zip(tokens, words, strict=True)
     ]
-    is_content = content_of(text, tokens)
+    is_content = mark_question_content(text, tokens)
     alone = [
         list(filter(None, (word, other)))
         for content, word, other in zip(is_content, words, written, strict=True)
@@ -67,10 +66,10 @@ def full_text_queries(text: str, pool: int, per_word: int) -> list[NameQuery]:
     for content, word in zip(is_content, words, strict=True):
         if content and len(word) >= 5 and " " not in word:
             parts.append(f"{word}~{1 if len(word) < 8 else 2}")
-    joined = [f'"{run}"' for run in _joined(text, tokens)]
+    joined = [f'"{run}"' for run in _find_joined_runs(text, tokens)]
     parts = [*(f"{run}^3" for run in joined), *parts]
     whole = " ".join(list(dict.fromkeys(parts))[:MAX_CLAUSES]) or NOTHING
-    singles = [" ".join(f'"{word}"' for word in (*some, *places_of(some[0]))) for some in alone[:WORD_QUERIES]]
+    singles = [" ".join(f'"{word}"' for word in (*some, *find_places(some[0]))) for some in alone[:WORD_QUERIES]]
     pairs = [
         f'"{left} {right}"'
         for (left, is_left), (right, is_right) in pairwise(zip(words, is_content, strict=True))
@@ -80,8 +79,8 @@ def full_text_queries(text: str, pool: int, per_word: int) -> list[NameQuery]:
     return [NameQuery(whole, pool), *(NameQuery(query, per_word, READ) for query in others if query != whole)]
 
 
-def _joined(text: str, tokens: Sequence[Token]) -> list[str]:
-    """Return the runs of words that a point or colon alone joins, which the name index has as one: will.i.am."""
+def _find_joined_runs(text: str, tokens: Sequence[Token]) -> list[str]:
+    """Return the words that only a full stop or colon joins: the name index holds them as one word (will.i.am)."""
     runs: list[tuple[int, int]] = []
     for left, right in pairwise(tokens):
         if text[left.end : right.start] in _JOINING and not (is_unspaced(left.text) or is_unspaced(right.text)):
@@ -90,8 +89,8 @@ def _joined(text: str, tokens: Sequence[Token]) -> list[str]:
     return list(dict.fromkeys(text[first:after].replace("_", " ").lower() for first, after in runs))
 
 
-def _other_number(word: str) -> str:
-    """Return how a number is written otherwise, or the initials of a name that ends in one: II and 2, WWI of WW2."""
+def _find_other_spelling(word: str) -> str:
+    """Return the other spelling of a number, or of initials that end in a number: II for 2, WWII for WW2."""
     if word in ROMANS:
         return ROMANS[word]
     if len(word) > 1 and word in NUMBERS:
@@ -102,13 +101,13 @@ def _other_number(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FullTextLinker:
-    """Links questions by names and aliases; an id given with the question needs no linking.
+    """Links questions by names and aliases; a question with given ids needs no linking.
 
-    `pool` entities per question are read and `per_word` for each word of it; at most `top_k` candidates are returned,
-    names that agree less than `min_similarity` (1 is equal after folding) are left out. `type_words` name types of
-    things in the graph: "film" in small letters is rarely what a question is about. With `evidence`, `considered` of
-    the candidates are weighed again by the relations at them, once these are known. With `nearest`, a question whose
-    likeliest candidate is less so than `nearest_below` is given entities with names that are near to its words.
+    It reads `pool` entities per question and `per_word` for each word, and returns at most `top_k` candidates. Names
+    with a similarity below `min_similarity` (1: equal after folding) are left out. `type_words` name types of entities
+    in the graph: "film" in small letters is rarely what a question is about. With `evidence`, the best `considered`
+    candidates are reranked by their relations, once these are read. With `nearest`, a question whose best candidate has
+    a probability below `nearest_below` also gets entities whose names are near its words by embedding.
     """
 
     pool: int = 100
@@ -117,22 +116,22 @@ class FullTextLinker:
     min_similarity: float = 0.8
     type_words: Collection[str] = frozenset()
     evidence: RelationEvidence | None = None
-    weighing: Weighing = field(default_factory=Logistic)
+    reranker: CandidateReranker = field(default_factory=LogisticReranker)
     considered: int = 20
     nearest: NearestEntities | None = None
     nearest_below: float = 0.3
 
     def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
-        """Return candidates per question with their probabilities, best first; one round trip for the batch, and one
-        more where the entity index is asked."""
-        found = yield from self.mentioned([question.text for question in questions])
-        return [self._ranked(words, some) for words, some in found]
+        """Return the candidates of each question with their probabilities, best first. One round trip for the
+        batch, and another if the entity index is searched."""
+        found = yield from self.find_mentions([question.text for question in questions])
+        return [self._rank_mentions(words, some) for words, some in found]
 
-    def mentioned(self, texts: Sequence[str]) -> Steps[list[tuple[Words, list[Mention]]]]:
-        """Return the words of each text with all that they may mean."""
-        pools = yield from one(find_entity_candidates([self.queries(text) for text in texts]))
-        every = [Words(text) for text in texts]
-        found = [self._mentions(words, pool) for words, pool in zip(every, pools, strict=True)]
+    def find_mentions(self, texts: Sequence[str]) -> Steps[list[tuple[QuestionWords, list[Mention]]]]:
+        """Return the words of each text, and all mentions of entities in it."""
+        pools = yield from one(find_entity_candidates([self.write_queries(text) for text in texts]))
+        every = [QuestionWords(text) for text in texts]
+        found = [self._find_all_mentions(words, pool) for words, pool in zip(every, pools, strict=True)]
         if self.nearest is not None:
             near = {
                 at: self.nearest.near([token.folded for token in words.tokens], words.is_content)
@@ -150,46 +149,46 @@ class FullTextLinker:
                 ]
         return list(zip(every, found, strict=True))
 
-    def queries(self, text: str) -> list[NameQuery]:
-        """Return the full-text queries for a question, with how many entities each is to give."""
-        return full_text_queries(text, self.pool, self.per_word)
+    def write_queries(self, text: str) -> list[NameQuery]:
+        """Return the full-text queries for a question, each with its limit of entities."""
+        return write_full_text_queries(text, self.pool, self.per_word)
 
     def rank(self, text: str, pool: Iterable[NamedEntity]) -> tuple[Topic, ...]:
         """Return the candidates among `pool` for the mentions in `text`, best first; equal ones by id."""
-        words = Words(text)
-        return self._ranked(words, self._mentions(words, pool))
+        words = QuestionWords(text)
+        return self._rank_mentions(words, self._find_all_mentions(words, pool))
 
-    def _mentions(self, words: Words, pool: Iterable[NamedEntity]) -> list[Mention]:
-        found = (mention(words, named, self.min_similarity, self.type_words) for named in pool)
+    def _find_all_mentions(self, words: QuestionWords, pool: Iterable[NamedEntity]) -> list[Mention]:
+        found = (find_mention(words, named, self.min_similarity, self.type_words) for named in pool)
         return [each for each in found if each is not None]
 
-    def _best(self, words: Words, found: Sequence[Mention]) -> float:
-        return float(max(probabilities(features(words, found, self.type_words)), default=0.0))
+    def _best(self, words: QuestionWords, found: Sequence[Mention]) -> float:
+        return float(max(compute_probabilities(compute_features(words, found, self.type_words)), default=0.0))
 
-    def _ranked(self, words: Words, found: Sequence[Mention]) -> tuple[Topic, ...]:
-        x = features(words, found, self.type_words)
+    def _rank_mentions(self, words: QuestionWords, found: Sequence[Mention]) -> tuple[Topic, ...]:
+        x = compute_features(words, found, self.type_words)
         likely = sorted(
-            zip(probabilities(x).tolist(), found, x.tolist(), strict=True),
+            zip(compute_probabilities(x).tolist(), found, x.tolist(), strict=True),
             key=lambda each: (-each[0], each[1].named.entity.id),
         )
         return tuple(
-            candidate(words, m, probability, row)
+            make_candidate(words, m, probability, row)
             for probability, m, row in likely[: self.considered if self.evidence else self.top_k]
         )
 
-    def decide(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
+    def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
         """Return the candidates of each question with their probabilities by words and relations, best first."""
         if self.evidence is None:
             return [list(some) for some in found]
         texts = [question.text for question in questions]
         relations = self.evidence.features(texts, found)
-        return [self._decided(some, x) for some, x in zip(found, relations, strict=True)]
+        return [self._rerank(some, x) for some, x in zip(found, relations, strict=True)]
 
-    def _decided(self, some: Sequence[Topic], relations: Floats) -> list[Topic]:
+    def _rerank(self, some: Sequence[Topic], relations: Floats) -> list[Topic]:
         assert self.evidence is not None
         if not some:
             return []
-        likely = self.weighing.probabilities(some, relations).tolist()
+        likely = self.reranker.compute_probabilities(some, relations).tolist()
         weighed = [
             replace(each, score=p, probability=p, kind=self.evidence.kind(each))
             for p, each in zip(likely, some, strict=True)
@@ -197,13 +196,15 @@ class FullTextLinker:
         return sorted(weighed, key=lambda each: (-each.score, each.entity.id))[: self.top_k]
 
 
-def candidate(words: Words, found: Mention, probability: float | None = None, row: Sequence[float] = ()) -> Topic:
-    """Return a mention as the candidate that it is; `row` are its features."""
+def make_candidate(
+    words: QuestionWords, found: Mention, probability: float | None = None, row: Sequence[float] = ()
+) -> Topic:
+    """Return the candidate for a mention; `row` holds its features."""
     return Topic(
         found.named.entity,
         found.named.degree,
         score=probability or 0.0,
-        mention=words.written(found.start, found.end),
+        mention=words.slice_text(found.start, found.end),
         matched_name=found.name,
         probability=probability,
         span=words.span(found.start, found.end),

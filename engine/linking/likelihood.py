@@ -1,6 +1,6 @@
-"""How likely a mention means an entity that the question is about: a logistic regression over what is known of both.
+"""Estimate how likely a mention in a question means an entity, by logistic regression.
 
-p = 1 / (1 + exp(−w · x)); our own, no paper's. The weights were fitted on the training questions of FB15k-237
+p = 1 / (1 + exp(−w · x)); the formula is our own. The weights were fitted on the training questions of FB15k-237
 (`python -m benchmarks.accuracy.linking --fit`; docs/linking.md).
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .mentions import KINDS, Mention, Words, capitals_differ
+from .mentions import KINDS, Mention, QuestionWords, capitals_differ
 
 Floats = npt.NDArray[np.float64]
 Span = tuple[int, int]
@@ -39,27 +39,27 @@ WEIGHTS = (
 )  # fmt: skip
 
 
-def probabilities(x: Floats, weights: npt.ArrayLike = WEIGHTS) -> Floats:
-    """Return (num_mentions,): of each mention the probability that its entity is what the question is about; `x` are
-    its `features`."""
+def compute_probabilities(x: Floats, weights: npt.ArrayLike = WEIGHTS) -> Floats:
+    """Return the probability that the question is about each mention's entity, (num_mentions,). `x` comes from
+    `compute_features`."""
     likelihood: Floats = 1 / (1 + np.exp(-(x @ np.asarray(weights))))
     return likelihood
 
 
-def features(words: Words, found: Sequence[Mention], type_words: Collection[str]) -> Floats:
-    """Return x, (num_mentions, num_features), in the order of `FEATURES`; mentions are judged beside one another."""
+def compute_features(words: QuestionWords, found: Sequence[Mention], type_words: Collection[str]) -> Floats:
+    """Return x, (num_mentions, num_features), in the order of `FEATURES`; mentions are compared with one another."""
     if not found:
         return np.zeros((0, len(FEATURES)))
     same: dict[Span, list[Mention]] = {}
     for each in found:
         same.setdefault((each.start, each.end), []).append(each)
-    rivals = {span: _Rivals.of(some) for span, some in same.items()}
-    return np.array([_features(words, each, rivals, type_words) for each in found])
+    rivals = {span: _SameRun.of(some) for span, some in same.items()}
+    return np.array([_compute_row(words, each, rivals, type_words) for each in found])
 
 
 @dataclass(frozen=True, slots=True)
-class _Rivals:
-    """What is known of the mentions by one run of words."""
+class _SameRun:
+    """The best values among the mentions that share a run of words."""
 
     degree: float
     quality: tuple[bool, int]
@@ -67,15 +67,15 @@ class _Rivals:
     """Whether a whole name without a typo is among them."""
 
     @classmethod
-    def of(cls, same: Sequence[Mention]) -> _Rivals:
+    def of(cls, same: Sequence[Mention]) -> _SameRun:
         is_whole = any(m.kind == "whole" and m.similarity == 1 for m in same)
         return cls(max(map(_degree, same)), min(map(_quality, same)), is_whole)
 
 
-def _features(
-    words: Words,
+def _compute_row(
+    words: QuestionWords,
     found: Mention,
-    rivals: Mapping[Span, _Rivals],
+    rivals: Mapping[Span, _SameRun],
     type_words: Collection[str],
 ) -> list[float]:
     span = found.start, found.end

@@ -1,4 +1,4 @@
-"""Where a question mentions an entity: the best agreement of one of its names' forms with a run of words."""
+"""Find where a question mentions an entity, by comparing the forms of its names with runs of words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ..neo4j.graph import NamedEntity
-from .names import FormKind, Token, content_of, forms, places_of, tokenise, words_of_name
+from .names import FormKind, Token, derive_forms, find_places, mark_question_content, split_name, tokenise
 
 KINDS: tuple[FormKind, ...] = (
     "whole",
@@ -45,13 +45,13 @@ class Mention:
     """Of whole names with a typo below 1; of a near one the cosine of its text."""
 
 
-class Words:
+class QuestionWords:
     """The words of a question, and its runs of words by their text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = tokenise(text)[:MAX_WORDS]
-        self.is_content = content_of(text, self.tokens)
+        self.is_content = mark_question_content(text, self.tokens)
         self.is_cased = any(token.text != token.text.lower() for token in self.tokens[1:])
         self._keys = tuple(token.key for token in self.tokens)
         self._places: dict[str, list[int]] = {}
@@ -61,15 +61,15 @@ class Words:
         self._adjective: dict[str, int] = {}
         for at, token in enumerate(self.tokens):
             if self.is_content[at] and not (self.is_cased and token.text.islower()):
-                for place in places_of(token.folded):
+                for place in find_places(token.folded):
                     self._adjective.setdefault(place, at)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return where a run of words stands in the text: its first character, and the one after its last."""
         return self.tokens[start].start, self.tokens[end - 1].end
 
-    def written(self, start: int, end: int) -> str:
-        """Return a run of words as it is written."""
+    def slice_text(self, start: int, end: int) -> str:
+        """Return the text of a run of words."""
         first, after = self.span(start, end)
         return self.text[first:after]
 
@@ -82,11 +82,11 @@ class Words:
         return None
 
     def find_adjective(self, words: Sequence[str]) -> int | None:
-        """Return where the adjective of a place first stands; in a question with capitals one that has one, too."""
+        """Return where the adjective of a place first stands; in a question with capitals it must have one."""
         return self._adjective.get(words[0]) if len(words) == 1 else None
 
     def runs(self, size: int) -> list[tuple[int, str]]:
-        """Return the runs of so many folded words that may have typos, each with its first."""
+        """Return the runs of `size` folded words that may have typos, each with its position."""
         if size not in self._runs:
             firsts = [at for at in range(len(self.tokens) - size + 1) if self.has_content(at, at + size)]
             written = ((at, " ".join(token.folded for token in self.tokens[at : at + size])) for at in firsts)
@@ -98,26 +98,26 @@ class Words:
         return any(self.is_content[start:end])
 
 
-def mention(
-    words: Words, named: NamedEntity, min_similarity: float, type_words: Collection[str] = frozenset()
+def find_mention(
+    words: QuestionWords, named: NamedEntity, min_similarity: float, type_words: Collection[str] = frozenset()
 ) -> Mention | None:
-    """Return the best mention of an entity: of the most words, then by the kind of the form, then a whole name with a
-    typo; None where nothing agrees."""
+    """Return the best mention of an entity, or None: the one with the most words, then the best kind of form. A name
+    with a typo comes last."""
     found: list[Mention] = []
-    for name, form in forms(named.search_names, type_words):
+    for name, form in derive_forms(named.search_names, type_words):
         if (start := words.find(form.words)) is not None:
             found.append(Mention(named, name, form.kind, start, start + len(form.words), 1.0))
         elif form.kind in ("whole", "unbracketed", "last") and (at := words.find_adjective(form.words)) is not None:
             found.append(Mention(named, name, "adjective", at, at + 1, 1.0))
     if not any(each.kind == "whole" for each in found):
-        found += _with_typo(words, named, min_similarity)
+        found += _find_with_typo(words, named, min_similarity)
     return min(found, key=lambda m: (m.start - m.end, m.similarity < 1, KINDS.index(m.kind), m.start), default=None)
 
 
-def _with_typo(words: Words, named: NamedEntity, min_similarity: float) -> list[Mention]:
+def _find_with_typo(words: QuestionWords, named: NamedEntity, min_similarity: float) -> list[Mention]:
     found = []
     for name in named.search_names:
-        target = [token.folded for token in words_of_name(name)]
+        target = [token.folded for token in split_name(name)]
         joined = " ".join(target)
         if not _SHORTEST_TYPO <= len(joined) <= _LONGEST_TYPO:
             continue
@@ -129,7 +129,7 @@ def _with_typo(words: Words, named: NamedEntity, min_similarity: float) -> list[
     return found
 
 
-def capitals_differ(words: Words, found: Mention) -> bool:
+def capitals_differ(words: QuestionWords, found: Mention) -> bool:
     """Whether a capitalised name stands in small letters in a question that has capitals elsewhere."""
     run: Sequence[Token] = words.tokens[found.start : found.end]
     return words.is_cased and found.name[:1].isupper() and any(t.text.islower() for t in run if len(t.text) > 3)

@@ -37,7 +37,7 @@ class Token:
 
     @property
     def key(self) -> str:
-        """What is compared: the folded word, a Roman numeral of two letters or more as a number."""
+        """The text to compare: the folded word; a Roman numeral of two letters or more as a number."""
         return NUMBERS[self.folded] if len(self.folded) > 1 and self.folded in NUMBERS else self.folded
 
 
@@ -52,18 +52,18 @@ def tokenise(text: str) -> list[Token]:
 
 
 @lru_cache(maxsize=4_096)
-def words_of_name(name: str) -> tuple[Token, ...]:
-    """Return the words of a name, of a very long one those of its beginning; the names of late are remembered."""
+def split_name(name: str) -> tuple[Token, ...]:
+    """Return the words of a name, of a very long name only the first. Recent names are cached."""
     return tuple(tokenise(name[:MAX_CHARS]))
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word is one character of a script that parts no words."""
+    """Whether a word is one character of a script without spaces between words."""
     return _IS_UNSPACED.fullmatch(word) is not None
 
 
-def content_words(tokens: Sequence[Token]) -> list[bool]:
-    """Return of each word whether it may be a mention on its own: no function word, but `US` and `the us`."""
+def mark_content_words(tokens: Sequence[Token]) -> list[bool]:
+    """Return for each word whether it may be a mention on its own: function words may not, except `US` and `the us`."""
     before = ["", *(token.folded for token in tokens)]
     return [
         token.folded not in FUNCTION_WORDS
@@ -72,13 +72,13 @@ def content_words(tokens: Sequence[Token]) -> list[bool]:
     ]
 
 
-def content_of(text: str, tokens: Sequence[Token]) -> list[bool]:
-    """Return the same for a question, where a function word with a capital within a sentence may be a name, too (Them).
+def mark_question_content(text: str, tokens: Sequence[Token]) -> list[bool]:
+    """Return the same for a question, in which a capitalised function word within a sentence may be a name (Them).
 
-    Not in a text without function words in small letters, which has capitals throughout; articles, prepositions and
-    words that join are in names, and none.
+    This does not apply to a text without function words in small letters, which capitalises every word, nor to
+    articles, prepositions and conjunctions, because names contain them.
     """
-    plain = content_words(tokens)
+    plain = mark_content_words(tokens)
     if not any(token.folded in FUNCTION_WORDS and token.text.islower() for token in tokens):
         return plain
     return [
@@ -99,20 +99,20 @@ _BREAK = re.compile(r"[\x00-&(-/:-@\[-`{-\x7f]+")
 _BEFORE_BRACKET = re.compile(r"[^(,]*")
 
 
-def initials(name: str) -> tuple[str, ...]:
-    """Return the initials of a search name: of all its words, and of those before its first small word.
+def find_initials(name: str) -> tuple[str, ...]:
+    """Return the initials of a search name: of all its words, and of those before its first article or preposition.
 
-    What stands after a bracket or a comma does not count. Two to six words each, which begin with a letter or digit of
-    ASCII, the first with a letter; others have none.
+    Text after a bracket or a comma does not count. Names have initials if they have two to six words that begin with an
+    ASCII letter or digit, the first with a letter.
     """
     before = _BEFORE_BRACKET.match(name)
     words = [word for word in _BREAK.split(before.group() if before else "") if word]
     first_small = next((at for at, word in enumerate(words) if word in SMALL_WORDS), len(words))
-    both = (_letters([word for word in words if word not in SMALL_WORDS]), _letters(words[:first_small]))
+    both = (_join_initials([word for word in words if word not in SMALL_WORDS]), _join_initials(words[:first_small]))
     return tuple(dict.fromkeys(filter(None, both)))
 
 
-def _letters(words: list[str]) -> str:
+def _join_initials(words: list[str]) -> str:
     firsts = "".join(word[0] for word in words)
     fits = 2 <= len(words) <= MAX_WORDS and firsts.isascii() and firsts.isalnum() and firsts[0].isalpha()
     return firsts.upper() if fits else ""
@@ -126,8 +126,8 @@ _SHORTEST_STEM = 3
 
 
 @cache
-def places_of(word: str) -> tuple[str, ...]:
-    """Return the folded words that may name the place of a folded adjective, the adjective's own excepted."""
+def find_places(word: str) -> tuple[str, ...]:
+    """Return folded words that may name the place of a folded adjective, except the adjective itself."""
     if len(word) < SHORTEST or not word.isalpha():
         return ()
     stems = [word.removesuffix(ending) for ending in _OF_ADJECTIVES if word.endswith(ending)]
@@ -137,12 +137,12 @@ def places_of(word: str) -> tuple[str, ...]:
         if len(stem) >= _SHORTEST_STEM or stem == "ir"
         for ending in (*_OF_PLACES, *_MORE_OF_PLACES)
     ]
-    return tuple(place for place in dict.fromkeys([*_lands().get(word, ()), *found]) if place != word)
+    return tuple(place for place in dict.fromkeys([*_read_lands().get(word, ()), *found]) if place != word)
 
 
 @cache
-def _lands() -> dict[str, tuple[str, ...]]:
-    """Return the lands of languages, names of one word both (benchmarks/shipped_tables.py)."""
+def _read_lands() -> dict[str, tuple[str, ...]]:
+    """Return the country of each language, for names of one word (benchmarks/shipped_tables.py)."""
     lines = (Path(__file__).parent / "lands.tsv").read_text(encoding="utf-8").splitlines()
     return {language: (land,) for language, land in (line.split("\t") for line in lines)}
 
@@ -152,14 +152,14 @@ FormKind = Literal[
 ]
 
 
-class Form(NamedTuple):
-    """Folded words that may stand for a name, and how they come from it."""
+class NameForm(NamedTuple):
+    """Folded words that may stand for a name, and how they are derived from it."""
 
     words: tuple[str, ...]
     kind: FormKind
 
 
-def forms(search_names: Sequence[str], type_words: Collection[str]) -> Iterator[tuple[str, Form]]:
+def derive_forms(search_names: Sequence[str], type_words: Collection[str]) -> Iterator[tuple[str, NameForm]]:
     """Yield the names of an entity with their forms, whole names first.
 
     Of `Anna_Maria_Smith (actress)`: whole; without what stands after a bracket or comma; without a last word that names
@@ -169,49 +169,49 @@ def forms(search_names: Sequence[str], type_words: Collection[str]) -> Iterator[
     parts no words there are no shorter forms but that without brackets.
     """
     several = search_names if len(search_names) > 1 else ()
-    short = {letters: name for name in several for letters in initials(name)}
-    split = [(name, tuple(token.key for token in words_of_name(name))) for name in search_names]
+    short = {letters: name for name in several for letters in find_initials(name)}
+    split = [(name, tuple(token.key for token in split_name(name))) for name in search_names]
     for name, words in split:
         if name in short:
-            for letters in _with_number(name, short[name]):
-                yield name, Form((letters,), "initials")
+            for letters in _spell_initials(name, short[name]):
+                yield name, NameForm((letters,), "initials")
         elif words:
-            yield name, Form(words, "whole")
+            yield name, NameForm(words, "whole")
     for name, words in split:
         if len(words) > 1 and name not in short:
-            for form in _shorter(name, words, type_words):
+            for form in _derive_shorter_forms(name, words, type_words):
                 yield name, form
 
 
-def _with_number(letters: str, name: str) -> tuple[str, ...]:
+def _spell_initials(letters: str, name: str) -> tuple[str, ...]:
     """Return initials as they are written, folded: WWII and WW2 for those of World War II."""
-    last = words_of_name(name)[-1].folded
+    last = split_name(name)[-1].folded
     number = NUMBERS.get(last, last)
     if len(letters) < 3 or number not in ROMANS or letters[-1].lower() != last[0]:
         return (letters.lower(),)
     return letters[:-1].lower() + ROMANS[number], letters[:-1].lower() + number
 
 
-def _shorter(name: str, words: tuple[str, ...], type_words: Collection[str]) -> Iterator[Form]:
+def _derive_shorter_forms(name: str, words: tuple[str, ...], type_words: Collection[str]) -> Iterator[NameForm]:
     cut = min((at for at in (name.find("("), name.find(",")) if at > 0), default=MAX_CHARS)
-    base = tuple(token.key for token in words_of_name(name[:cut])) if cut < MAX_CHARS else words
+    base = tuple(token.key for token in split_name(name[:cut])) if cut < MAX_CHARS else words
     if base and base != words:
-        yield Form(base, "unbracketed")
+        yield NameForm(base, "unbracketed")
     if any(map(is_unspaced, base)):
         return
     if len(base) > 1 and base[-1] in type_words:
-        yield Form(base[:-1], "untyped")
+        yield NameForm(base[:-1], "untyped")
     if len(base) > 2 and base[0] not in FUNCTION_WORDS:
-        yield Form((base[0], base[-1]), "outer")
+        yield NameForm((base[0], base[-1]), "outer")
     if "of" in base[1:-1]:
         at = base.index("of", 1)
         owner = base[at + 2 :] if base[at + 1] == "the" else base[at + 1 :]
         if owner:
-            yield Form((*owner, *base[:at]), "inverted")
+            yield NameForm((*owner, *base[:at]), "inverted")
             if len(owner) > 1:
-                yield Form(("".join(word[0] for word in owner), *base[:at]), "inverted")
+                yield NameForm(("".join(word[0] for word in owner), *base[:at]), "inverted")
     for size in range(len(base) - 1, 0, -1):
         if base[size - 1] not in FUNCTION_WORDS and (size > 1 or base[size] in FUNCTION_WORDS):
-            yield Form(base[:size], "leading")
+            yield NameForm(base[:size], "leading")
     if len(base) > 1 and len(base[-1]) > 2:
-        yield Form(base[-1:], "last")
+        yield NameForm(base[-1:], "last")

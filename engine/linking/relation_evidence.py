@@ -1,4 +1,4 @@
-"""What a question's words say of the relations at a candidate: whether what is asked exists there.
+"""Measure how well the relations of a candidate entity fit the question.
 
 For each candidate the question without its mention, q', is held against the hops h that its relation signature offers:
 cos(q', h), P(q', h) of late interaction, and cos(type(q'), reached(h)), as `models.similarity` scores paths of one hop
@@ -48,7 +48,7 @@ class RelationEvidence:
     def features(self, texts: Sequence[str], found: Sequence[Sequence[Topic]]) -> list[Floats]:
         """Return for each question the features of its candidates, (num_candidates, num_features), see `FEATURES`."""
         masked = [[mask_topic(text, c.mention) for c in some] for text, some in zip(texts, found, strict=True)]
-        hops = {self._hop(n) for some in found for topic in some for n in self._known(topic)}
+        hops = {self._hop(n) for some in found for topic in some for n in self._list_hops(topic)}
         questions = dict.fromkeys(each for some in masked for each in some)
         self._vectors.encode_tokens([*questions, *sorted(text for text, _ in hops)])
         self._vectors.encode([*map(type_phrase, questions), *sorted({kind for _, kind in hops if kind})])
@@ -65,14 +65,14 @@ class RelationEvidence:
         best = []
         for topic, q in zip(some, masked, strict=True):
             scores = known.setdefault(q, {})
-            numbers = self._known(topic)
+            numbers = self._list_hops(topic)
             if new := [n for n in numbers if n not in scores]:
                 scores.update(zip(new, self._scores(new, q).tolist(), strict=True))
             best.append(max((scores[n] for n in numbers), default=0.0))
         top = max(best)
         return np.array(
             [
-                [score, score - top, math.log1p(len(topic.relations)) / 5, *self._kind_in(text, topic)]
+                [score, score - top, math.log1p(len(topic.relations)) / 5, *self._match_kind(text, topic)]
                 for score, topic in zip(best, some, strict=True)
             ]
         )
@@ -90,7 +90,7 @@ class RelationEvidence:
         scores: Floats = cosine + self._weights.support * supported + self._weights.type * reached
         return scores
 
-    def _kind_in(self, text: str, topic: Topic) -> tuple[float, float]:
+    def _match_kind(self, text: str, topic: Topic) -> tuple[float, float]:
         """Return whether what it is stands beside the mention, and elsewhere in the question."""
         kinds = {word for kind in self._kinds.of(topic.relations, MAX_HOPS) for word in kind.split()}
         start, end = topic.span or (0, 0)
@@ -100,7 +100,7 @@ class RelationEvidence:
         beside = {*before[-BESIDE:], *after[:BESIDE]}
         return float(_any(beside, kinds)), float(_any({*before, *after}, kinds))
 
-    def _known(self, topic: Topic) -> list[int]:
+    def _list_hops(self, topic: Topic) -> list[int]:
         return [number for number in topic.relations if abs(number) in self._words][:MAX_HOPS]
 
     def _hop(self, number: int) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Link values: literals as what a question is about, beside the entities of another linker."""
+"""Link dates, numbers and quoted texts in questions to literals of the graph."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..neo4j.graph import find_values
-from ..stages import DecidingLinker
+from ..stages import RerankingLinker
 from ..steps import Steps, one
 from ..values import Entity, Question, Topic, literal_term
 
@@ -22,101 +22,103 @@ _DATES = (
 _QUOTED = re.compile(r"[\"“”](?P<value>[^\"“”]{1,100})[\"“”]")
 _NUMBER = re.compile(r"(?<![\w.,-])(?P<number>\d[\d,]*(?:\.\d+)?)(?P<unit> ?[^\W\d]+[²³]?)?(?![\w-])")
 MAX_VALUES = 8
-"""Of a question, those that stand first."""
+"""The most values that are read from a question, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class ValueForm:
-    """A value in a question: where it stands, and how a literal may write it. sure: it can be nothing but a value."""
+class ValueMention:
+    """A value in a question: its place, and the spellings that a literal may have. sure: it can only be a value."""
 
     start: int
     end: int
     written: tuple[str, ...]
     sure: bool
 
-    def overlaps(self, other: ValueForm) -> bool:
+    def overlaps(self, other: ValueMention) -> bool:
         """Return whether both have a character in common."""
         return self.start < other.end and other.start < self.end
 
 
-def values_in(text: str) -> list[ValueForm]:
-    """Return the values in a text: dates and texts in quotes, and numbers of two digits or more beside them, with the
-    word behind them, which may be a unit, and without; longer ones first where they begin together."""
-    found = list(_all(text))
+def parse_values(text: str) -> list[ValueMention]:
+    """Return the values in a text: dates, quoted texts, and other numbers of at least two digits. A number comes with
+    and without the next word, which may be a unit; of values with the same start the longer comes first."""
+    found = list(_parse_all(text))
     sure = [value for value in found if value.sure]
     kept = sure + [value for value in found if not value.sure and not any(value.overlaps(other) for other in sure)]
     return sorted(kept, key=lambda each: (each.start, -each.end))[:MAX_VALUES]
 
 
-def _all(text: str) -> Iterator[ValueForm]:
+def _parse_all(text: str) -> Iterator[ValueMention]:
     for pattern in _DATES:
         for date in pattern.finditer(text):
             month, day = date["month"], date["day"]
             place = int(month) if month.isdigit() else [m[:3] for m in MONTHS].index(month[:3].lower()) + 1
             iso = f"{date['year']}-{place:02}" + (f"-{int(day):02}" if day else "")
-            yield ValueForm(date.start(), date.end(), tuple(dict.fromkeys((iso, date[0]))), sure=True)
+            yield ValueMention(date.start(), date.end(), tuple(dict.fromkeys((iso, date[0]))), sure=True)
     for quoted in _QUOTED.finditer(text):
-        yield ValueForm(quoted.start("value"), quoted.end("value"), (quoted["value"],), sure=True)
+        yield ValueMention(quoted.start("value"), quoted.end("value"), (quoted["value"],), sure=True)
     for number in _NUMBER.finditer(text):
         digits, unit = number["number"].rstrip(","), (number["unit"] or "").strip()
         plain = digits.replace(",", "")
         if len(plain) < 2:
             continue
         if unit:
-            yield ValueForm(
+            yield ValueMention(
                 number.start(), number.end(), (f"{digits} {unit}", f"{digits}{unit}", f"{plain} {unit}"), sure=False
             )
-        yield ValueForm(number.start(), number.start() + len(digits), tuple(dict.fromkeys((plain, digits))), sure=False)
+        yield ValueMention(
+            number.start(), number.start() + len(digits), tuple(dict.fromkeys((plain, digits))), sure=False
+        )
 
 
 SURE, UNSURE = 0.9, 0.5
-"""How likely a question is about a literal of the graph that goes by a date or a text in quotes of it, by a number. Our
-own choice."""
+"""The probability that a question is about a literal that matches a date or quoted text, and one that matches a number.
+Our own choice."""
 OF_A_VALUE = 5
-"""Literals that are read for a value: of different types and languages."""
+"""The most literals that are read for a value; they differ in type or language."""
 
 
-class LinkingValues:
-    """A linker that finds literals too; a `DecidingLinker`. One round trip more where questions have values in them."""
+class ValueLinker:
+    """A `RerankingLinker` that also finds literals. It needs one more round trip if questions contain values."""
 
-    def __init__(self, linker: DecidingLinker) -> None:
+    def __init__(self, linker: RerankingLinker) -> None:
         self._linker = linker
 
     def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
-        """Return the candidates of the linker inside, and the literals that go by values of each question."""
+        """Return the candidates of the inner linker, and the literals that match values in each question."""
         found = yield from self._linker.link(questions)
-        forms = [(at, form) for at, question in enumerate(questions) for form in values_in(question.text)]
+        forms = [(at, form) for at, question in enumerate(questions) for form in parse_values(question.text)]
         if not forms:
             return found
-        wanted = [(at, form, term) for at, form in forms for term in _terms(form)]
+        wanted = [(at, form, term) for at, form in forms for term in _write_terms(form)]
         literals = yield from one(find_values([term for *_, term in wanted], OF_A_VALUE))
-        added: list[dict[str, tuple[ValueForm, Entity]]] = [{} for _ in questions]
+        added: list[dict[str, tuple[ValueMention, Entity]]] = [{} for _ in questions]
         for (at, form, _), some in zip(wanted, literals, strict=True):
             for literal in some:
                 added[at].setdefault(literal.id, (form, literal))
         return [
-            (*some, *_candidates(question.text, list(literals.values())))
+            (*some, *_make_candidates(question.text, list(literals.values())))
             for question, some, literals in zip(questions, found, added, strict=True)
         ]
 
-    def decide(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
-        """Return the candidates as the linker inside weighs them, and the literals with them, best first."""
+    def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
+        """Return the candidates as the inner linker reranks them, together with the literals, best first."""
         entities = [[each for each in some if not each.entity.is_literal] for some in found]
         literals = [[each for each in some if each.entity.is_literal and each.relations] for some in found]
-        decided = self._linker.decide(questions, entities)
+        decided = self._linker.rerank(questions, entities)
         return [
             sorted((*one_, *two), key=lambda each: -each.score) for one_, two in zip(decided, literals, strict=True)
         ]
 
 
-def _terms(form: ValueForm) -> list[str]:
-    """Return how the ids of literals begin that are a value: whole, and of a date with a time behind it."""
+def _write_terms(form: ValueMention) -> list[str]:
+    """Return how the ids of matching literals begin: with the whole value; for a date also with a time after it."""
     whole = [literal_term(text) for text in form.written]
     return [*whole, f'"{form.written[0]}T'] if form.sure and form.written[0][:4].isdigit() else whole
 
 
-def _candidates(text: str, found: Sequence[tuple[ValueForm, Entity]]) -> list[Topic]:
-    """Return the literals as candidates; of two values that overlap those of the longer one."""
+def _make_candidates(text: str, found: Sequence[tuple[ValueMention, Entity]]) -> list[Topic]:
+    """Return the literals as candidates; of two values that overlap, only those of the longer one."""
     kept = [
         (form, literal)
         for form, literal in found
@@ -136,5 +138,5 @@ def _candidates(text: str, found: Sequence[tuple[ValueForm, Entity]]) -> list[To
     ]
 
 
-def _length(form: ValueForm) -> int:
+def _length(form: ValueMention) -> int:
     return form.end - form.start

@@ -245,7 +245,7 @@ Levels = tuple[tuple[ChainSteps, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TripleColumns:
+class QuestionTriples:
     """The triples of a question, best first. heads and tails are indices into `ids`, whose first `topics` are the
     topics; `literals` marks the ids that are literals.
     """
@@ -269,7 +269,7 @@ class ExpansionBounds:
     turning: bool
 
 
-def expand_chains(questions: Sequence[TripleColumns], bounds: ExpansionBounds) -> Request[list[list[Levels]]]:
+def expand_chains(questions: Sequence[QuestionTriples], bounds: ExpansionBounds) -> Request[list[list[Levels]]]:
     """Expand the chains of each question from each of its topics; triples that are not in the graph are in no chain.
 
     A level has `max_chains` + 1 chains if the bound cut it.

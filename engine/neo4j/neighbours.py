@@ -41,7 +41,7 @@ class Signatures:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class NodeTable:
     """Entities and literals, each once; the name of a literal is its value.
 
     ids, names: (num_nodes,). `literals` has the ids of the literals, `signatures` those of the requested entities.
@@ -66,11 +66,11 @@ class Neighbours:
     relations: Ints
     neighbours: Ints
     positions: Ints
-    nodes: Described
+    nodes: NodeTable
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartialEntity:
     """Some triples of an entity: the most of each relation, by name, that leaves and that enters it."""
 
     id: str
@@ -78,18 +78,18 @@ class Part:
     entering: Mapping[str, int]
 
 
-def read_signature_counts(ids: Sequence[str]) -> Request[Described]:
+def read_signature_counts(ids: Sequence[str]) -> Request[NodeTable]:
     """Read the existing entities among `ids`, with their signatures."""
 
-    def decode(rows: Sequence[Row]) -> Described:
+    def decode(rows: Sequence[Row]) -> NodeTable:
         signatures = Signatures.of_lists(range(len(rows)), [signature or () for _, _, signature in rows])
-        return Described([row[0] for row in rows], [row[1] for row in rows], frozenset(), signatures)
+        return NodeTable([row[0] for row in rows], [row[1] for row in rows], frozenset(), signatures)
 
     return Request(template("read_signature_counts"), {"ids": list(ids)}, decode)
 
 
 def read_neighbours(
-    whole: Sequence[str], parts: Sequence[Part], numbers: Mapping[str, int], *, last: bool
+    whole: Sequence[str], parts: Sequence[PartialEntity], numbers: Mapping[str, int], *, last: bool
 ) -> Request[Neighbours]:
     """Read all triples of the entities `whole`, and some triples of `parts`; `sources` counts on from `whole` to
     `parts`.
@@ -146,12 +146,12 @@ def read_hub_neighbours(
     return Request(template("read_hub_neighbours"), params, decode, names={"RELATION": type_})
 
 
-def _columns(rows: Sequence[Row]) -> tuple[Ints, Ints, Described]:
+def _columns(rows: Sequence[Row]) -> tuple[Ints, Ints, NodeTable]:
     """Return the codes of all triples, the neighbour of each, and the neighbours."""
     ids, names, literals, codes, signatures = rows[0]
     sizes = np.fromiter(map(len, codes), dtype=np.int64, count=len(codes))
     given = [number for number, signature in enumerate(signatures) if signature is not None]
-    nodes = Described(
+    nodes = NodeTable(
         ids, names, frozenset(literals), Signatures.of_lists(given, [signatures[number] for number in given])
     )
     flat = np.fromiter(chain.from_iterable(codes), dtype=np.int64)

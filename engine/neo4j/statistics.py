@@ -32,7 +32,7 @@ class Hub(NamedTuple):
     degree: int
 
 
-class Neighbours(NamedTuple):
+class EntityNeighbours(NamedTuple):
     """An entity and its neighbours, by numbers that are valid within one stream."""
 
     entity: int
@@ -53,14 +53,14 @@ def read_hubs(limit: int) -> Request[tuple[Hub, ...]]:
     )
 
 
-def stream_neighbours() -> Request[Neighbours]:
+def stream_neighbours() -> Request[EntityNeighbours]:
     """Stream every entity with its neighbours (reads every relationship); for `Gateway.stream`."""
 
-    def decode(rows: Sequence[Row]) -> Neighbours:
+    def decode(rows: Sequence[Row]) -> EntityNeighbours:
         entity, neighbours = rows[0]
         if entity is None:
             raise GraphError("this Neo4j numbers its nodes in an unknown way: use --no-components")
-        return Neighbours(entity, neighbours)
+        return EntityNeighbours(entity, neighbours)
 
     return Request(template("stream_neighbours"), {}, decode)
 
@@ -87,7 +87,7 @@ def component_sizes(rows: Iterable[tuple[int, Sequence[int]]], chunk_edges: int 
         is_node = np.concatenate([is_node, np.zeros(num_new, np.bool_)])
         is_node[starts] = True
         num_labels += num_new
-        joined = _joined(num_labels, labels[np.repeat(starts, degrees)], labels[ends])
+        joined = _join_labels(num_labels, labels[np.repeat(starts, degrees)], labels[ends])
         num_labels = int(joined.max(initial=-1)) + 1
         labels = joined[labels]
     sizes = np.bincount(labels[is_node], minlength=num_labels)
@@ -95,7 +95,7 @@ def component_sizes(rows: Iterable[tuple[int, Sequence[int]]], chunk_edges: int 
     return dict(zip(found.tolist(), numbers.tolist(), strict=True))
 
 
-def _joined(num_labels: int, one: Labels, other: Labels) -> Labels:
+def _join_labels(num_labels: int, one: Labels, other: Labels) -> Labels:
     """Return a new label for each, the same for all that edges join; edges lead from `one` to `other`, (num_edges,)."""
     roots = np.arange(num_labels, dtype=np.int32)
     while len(one):

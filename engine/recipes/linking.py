@@ -9,7 +9,7 @@ from ...models.text.vectors import TextVectors
 from ..indexes.entity_index import Kinds, NearestEntities
 from ..linking.full_text import FullTextLinker
 from ..linking.relation_evidence import RelationEvidence
-from ..linking.values import LinkingValues
+from ..linking.values import ValueLinker
 from ..resources import GraphResources
 from ..stages import Linker
 from .part import LinkerPart, option
@@ -40,7 +40,7 @@ class FullText(LinkerPart):
             relation_evidence(graph, graph.shared.vectors) if self.relations else None,
             nearest=nearest_entities(graph) if self.nearest else None,
         )
-        return LinkingValues(linker) if self.values else linker
+        return ValueLinker(linker) if self.values else linker
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Trained(LinkerPart):
 
     def linker(self, graph: GraphResources) -> Linker:
         """Return the linker. Raises `CheckpointError` if the checkpoint cannot be read."""
-        from ..linking.trained import trained_weighing  # PyTorch is slow to import
+        from ..linking.trained_reranker import make_trained_reranker  # PyTorch is slow to import
 
         self.check()
-        model = trained_weighing(self.checkpoint, *graph.shared.model(self.checkpoint, *self.kinds))
+        model = make_trained_reranker(self.checkpoint, *graph.shared.model(self.checkpoint, *self.kinds))
         evidence = relation_evidence(graph, graph.shared.vectors_for(model.description))
         linker = FullTextLinker(
             self.pool,
@@ -75,7 +75,7 @@ class Trained(LinkerPart):
             model.description.candidates,
             nearest_entities(graph),
         )
-        return LinkingValues(linker) if self.values else linker
+        return ValueLinker(linker) if self.values else linker
 
 
 def relation_evidence(graph: GraphResources, vectors: TextVectors) -> RelationEvidence:

@@ -54,14 +54,14 @@ ENTRY_POINTS = "lodestar.parts"
 _PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
-def installed_parts() -> dict[str, str]:
+def list_installed_parts() -> dict[str, str]:
     """Return the places of the parts of installed packages, by name."""
     return {entry.name: entry.value for entry in entry_points(group=ENTRY_POINTS) if entry.name not in PARTS}
 
 
 def foreign_code(own: Mapping[str, str]) -> dict[str, str]:
     """Return a recipe's own parts whose code is neither Lodestar's nor that of an installed part."""
-    trusted = {*PARTS, *PARTS.values(), *installed_parts().values()}
+    trusted = {*PARTS, *PARTS.values(), *list_installed_parts().values()}
     return {name: place for name, place in own.items() if place not in trusted and _PLACE.fullmatch(place)}
 
 
@@ -72,7 +72,7 @@ def part_class(name: str, own: Mapping[str, str] | None = None, known: Mapping[s
     options. Raises `UsageError` for an unknown name, or a class that is no part.
     """
     own = own or {}
-    place = own.get(name) or known.get(name) or (installed_parts().get(name) if known is PARTS else None)
+    place = own.get(name) or known.get(name) or (list_installed_parts().get(name) if known is PARTS else None)
     if place is None:
         raise UsageError(f"there is no part {name!r}: expected one of {', '.join(sorted({*known, *own}))}")
     if place in known:

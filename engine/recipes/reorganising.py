@@ -57,7 +57,7 @@ class Forms(WrapperPart):
 
     def wrap(self, retriever: Retriever, linker: Linker, graph: GraphResources) -> Retriever:
         """Return the retriever that asks another one part by part."""
-        from ..forms.forming import FormRetriever
+        from ..forms.form_retriever import FormRetriever
 
         return FormRetriever(retriever, linker, graph.catalogue.stored_as, least=self.least, where_sure=self.where_sure)
 
@@ -167,15 +167,15 @@ class FI(ReorganiserPart):
     def answerer(self, graph: GraphResources, answerer: Answerer) -> Answerer:
         """Return the recipe's answerer, integrated with the model's own knowledge if configured."""
         from ...models.graphrag_fi import Thresholds
-        from ..answering.integrating import Integrating, WithOwnKnowledge
+        from ..answering.integrating import AnswerIntegrator, IntegratingAnswerer
         from ..answering.llm import LLMAnswerer
 
         if isinstance(answerer, LLMAnswerer):
-            answerer = answerer.by_tokens()
+            answerer = answerer.with_token_confidence()
         if not self.integrate or not (self.against or graph.shared.settings.llm_model):
             return answerer  # nothing to integrate
         thresholds = Thresholds(self.tau_graph, self.tau_model)
-        return WithOwnKnowledge(answerer, self._other_answerer(graph), Integrating(thresholds))
+        return IntegratingAnswerer(answerer, self._other_answerer(graph), AnswerIntegrator(thresholds))
 
     def other_recipe(self) -> Recipe | None:
         """Return the recipe whose answers are integrated, None for the model's own. Raises `UsageError` if it has an
@@ -193,13 +193,13 @@ class FI(ReorganiserPart):
 
     def _other_answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer without the evidence: another recipe, or the language model alone."""
-        from ..answering.integrating import ClosedBook, OtherRecipe
+        from ..answering.integrating import ClosedBookAnswerer, OtherRecipeAnswerer
 
         if recipe := self.other_recipe():
             pipeline = recipe.pipeline(graph)
-            return OtherRecipe(recipe.name, pipeline.retriever, pipeline.answerer, recipe.top_k)
+            return OtherRecipeAnswerer(recipe.name, pipeline.retriever, pipeline.answerer, recipe.top_k)
         _ = graph.shared.chat
-        return ClosedBook()
+        return ClosedBookAnswerer()
 
     def _relevance(self, graph: GraphResources) -> Relevance:
         from ..reorganising.relevance import ByAttention, ByReranker, ByScore

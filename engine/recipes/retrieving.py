@@ -348,16 +348,16 @@ class GrilReader(AnswererPart):
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer. Raises `CheckpointError` if the checkpoint is damaged or has no reader."""
         from ...models.text.verbalise import Directed, verbalise_hop
-        from ..answering.gril_answers import ChoosingAnswerer, Passages, PointingAnswerer, WritingAnswerer
+        from ..answering.gril_answers import GenerativeAnswerer, MultipleChoiceAnswerer, PassageWriter, PointerAnswerer
 
         self.check()
         texts = {name: verbalise_hop((Directed(words),)) for name, words in graph.words.items()}
         model = graph.shared.model(self.checkpoint, *self.kinds)
         reader = model.reader
-        passages = Passages(reader, model.hops, texts)
-        kinds: dict[str, Callable[[Passages], Answerer]] = {
-            "pointing": PointingAnswerer,
-            "choosing": ChoosingAnswerer,
-            "writing": WritingAnswerer,
+        passages = PassageWriter(reader, model.hops, texts)
+        kinds: dict[str, Callable[[PassageWriter], Answerer]] = {
+            "pointing": PointerAnswerer,
+            "choosing": MultipleChoiceAnswerer,
+            "writing": GenerativeAnswerer,
         }
         return kinds[reader.description.reads](passages)

@@ -9,13 +9,13 @@ from typing import cast
 from ..evidence.bridges import chain_of, triples_of, weakest
 from ..evidence.chain import Chain, ChainStep, Link
 from ..evidence.evidence import Evidence, Kind
-from ..neo4j.graph import ChainSteps, ExpansionBounds, Levels, TripleColumns, expand_chains
+from ..neo4j.graph import ChainSteps, ExpansionBounds, Levels, QuestionTriples, expand_chains
 from ..steps import Steps, one
 from ..values import Entity, Scored, Step, Triple
 from .merging import groups_of, with_targets
 
 
-def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> TripleColumns:
+def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> QuestionTriples:
     """Return triples as columns; `topics` are the first nodes, in order."""
     numbers = {entity: number for number, entity in enumerate(dict.fromkeys(topics))}
     num_topics = len(numbers)
@@ -23,7 +23,7 @@ def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> TripleCol
         (numbers.setdefault(triple.head, len(numbers)), numbers.setdefault(triple.tail, len(numbers)))
         for triple in triples
     ]
-    return TripleColumns(
+    return QuestionTriples(
         num_topics,
         ids=tuple(entity.id for entity in numbers),
         literals=tuple(entity.is_literal for entity in numbers),
@@ -33,13 +33,13 @@ def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> TripleCol
     )
 
 
-def expanded(columns: TripleColumns, bounds: ExpansionBounds) -> list[Levels]:
+def expanded(columns: QuestionTriples, bounds: ExpansionBounds) -> list[Levels]:
     """Return the chains from each topic: what the request `expand_chains` gives where the graph has all the triples."""
     leaving = _leaving(columns)
     return [tuple(_levels(topic, columns, leaving, bounds)) for topic in range(columns.topics)]
 
 
-def _leaving(columns: TripleColumns) -> Mapping[int, list[int]]:
+def _leaving(columns: QuestionTriples) -> Mapping[int, list[int]]:
     leaving: dict[int, list[int]] = {}
     for place, (head, tail) in enumerate(zip(columns.heads, columns.tails, strict=True)):
         leaving.setdefault(head, []).append(2 * place)
@@ -49,7 +49,7 @@ def _leaving(columns: TripleColumns) -> Mapping[int, list[int]]:
 
 
 def _levels(
-    topic: int, columns: TripleColumns, leaving: Mapping[int, list[int]], bounds: ExpansionBounds
+    topic: int, columns: QuestionTriples, leaving: Mapping[int, list[int]], bounds: ExpansionBounds
 ) -> Iterator[tuple[ChainSteps, ...]]:
     level: tuple[ChainSteps, ...] = tuple((step,) for step in leaving.get(topic, [])[: bounds.max_chains + 1])
     yield level
@@ -59,7 +59,7 @@ def _levels(
 
 
 def _longer(
-    level: Sequence[ChainSteps], columns: TripleColumns, leaving: Mapping[int, list[int]], bounds: ExpansionBounds
+    level: Sequence[ChainSteps], columns: QuestionTriples, leaving: Mapping[int, list[int]], bounds: ExpansionBounds
 ) -> tuple[ChainSteps, ...]:
     longer: list[ChainSteps] = []
     for chain in level:

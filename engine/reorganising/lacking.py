@@ -80,7 +80,7 @@ class SayingWhy:
         names = [
             name
             for number, name in self._relations.items()
-            if number not in there and name not in evidence.question.without
+            if number not in there and name not in evidence.question.excluded_relations
         ]
         if len(names) > MAX_RELATIONS:
             near = self._nearest(evidence.question.text, evidence.topics[0], MAX_RELATIONS)

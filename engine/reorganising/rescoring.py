@@ -12,7 +12,7 @@ from ...models.similarity import others_below
 from ...models.star.mixing import blend_scores
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind, item_order
-from ..linking.topics import link_penalties
+from ..linking.topics import compute_link_penalties
 from ..retrieval.scoring import FloatArray
 from ..steps import Steps, charge
 from ..values import RelationPath, Scored, Topic
@@ -63,7 +63,7 @@ class Rescoring:
         return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]
 
     def _rescored(self, evidence: Evidence[Chain], read: FloatArray) -> Evidence[Chain]:
-        penalties = link_penalties(evidence.topics, self._link_weight)
+        penalties = compute_link_penalties(evidence.topics, self._link_weight)
         scores = np.array([each.score for each in evidence.items], dtype=np.float32)
         first = evidence.items[: len(read)]
         linked = read + np.array([penalties[each.value.topic.id] for each in first], dtype=np.float32)

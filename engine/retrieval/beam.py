@@ -18,7 +18,7 @@ import numpy as np
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind, item_order
-from ..linking.topics import link_penalties, started_from
+from ..linking.topics import compute_link_penalties, select_start_topics
 from ..steps import Steps, charge
 from ..values import Entity, LinkedQuestion, RelationPath, Scored, Step, Topic, check_finite
 from .frontier import Bounds, Frontier, FrontierTree, ends_for
@@ -78,8 +78,8 @@ class BeamSearch:
     `calibration` says what the scorer's scores mean. `beam_width` paths per question are carried on, `max_hop` is the
     longest path in hops between named entities, a search starts from at most `max_topics` linked entities, each linked
     with at least `min_link` of the best one's score, and what a link lacks to the best one costs `link_weight` times as
-    much, in score. `slack` is by how much a stage that follows may raise a path, so that one so far below the worst of
-    the results is still looked at. Whether a topic may be an answer is `return_to_topic` (see `ends`).
+    much, in score. `slack` is how far below the worst kept result a path may score and still be expanded, because a
+    later stage may raise it. Whether a topic may be an answer is `return_to_topic` (see `ends`).
     With a `shortlist`, a question that is offered very many steps is scored on those by its nearest relations alone.
     Round trips per batch: one a hop, and one more for each relation chosen at a hub.
     """
@@ -155,8 +155,8 @@ class BeamSearch:
         return [self._evidence(search) for search in searches]
 
     def _begun(self, linked: LinkedQuestion, tree: FrontierTree) -> _Search:
-        search = _Search(linked, link_penalties(linked.topics, self.link_weight))
-        for topic in started_from(linked.topics, self.max_topics, self.min_link):
+        search = _Search(linked, compute_link_penalties(linked.topics, self.link_weight))
+        for topic in select_start_topics(linked.topics, self.max_topics, self.min_link):
             if root := tree.root(topic.entity):
                 search.beams.append((topic, root))
         search.topics = frozenset(topic.entity.id for topic, _ in search.beams)
@@ -167,12 +167,12 @@ class BeamSearch:
 
     def _candidates(self, search: _Search) -> list[_Candidate]:
         """Every step that the search's beams may take next, in catalogue order."""
-        without = search.linked.question.without
+        excluded = search.linked.question.excluded_relations
         return [
             _Candidate(topic, frontier, step)
             for topic, frontier in search.beams
             for _, step in frontier.steps_on(self.relations)
-            if step.relation not in without
+            if step.relation not in excluded
         ]
 
     def _shortlisted(
@@ -205,9 +205,9 @@ class BeamSearch:
         return [(candidates[i], stop[i], i in carried_on) for i in walked]
 
     def _query(self, search: _Search, candidates: Sequence[_Candidate]) -> PathQuery:
-        names = search.linked.question.without
-        without = frozenset(number for number, name in self.relations.items() if name in names)
-        branching = {f: f.log_branching(without) for f in dict.fromkeys(c.frontier for c in candidates)}
+        names = search.linked.question.excluded_relations
+        excluded = frozenset(number for number, name in self.relations.items() if name in names)
+        branching = {f: f.log_branching(excluded) for f in dict.fromkeys(c.frontier for c in candidates)}
         return PathQuery(
             search.linked.question.text,
             tuple(c.topic for c in candidates),

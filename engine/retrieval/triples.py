@@ -16,7 +16,7 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Directed, RelationWords, verbalise_hop
 from ..evidence.calibration import Calibration
 from ..evidence.evidence import Evidence, Kind, item_order
-from ..linking.topics import started_from
+from ..linking.topics import select_start_topics
 from ..steps import Steps, charge
 from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
@@ -49,11 +49,11 @@ def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: Subgr
 
 
 def subgraph_query(
-    text: str, topics: Sequence[str], options: SubgraphOptions, without: frozenset[str] = frozenset()
+    text: str, topics: Sequence[str], options: SubgraphOptions, excluded_relations: frozenset[str] = frozenset()
 ) -> SubgraphQuery:
-    """Return the query for a question's subgraph, which has no triple of the relations `without`."""
+    """Return the query for a question's subgraph, which has no triple of the `excluded_relations`."""
     bounds = SubgraphBounds(question_triples=options.max_triples)
-    return SubgraphQuery(text, tuple(topics), options.num_hops, bounds, without)
+    return SubgraphQuery(text, tuple(topics), options.num_hops, bounds, excluded_relations)
 
 
 def entity_text(entity: Entity) -> str | None:
@@ -77,7 +77,7 @@ class TripleScoring(Protocol):
 class SubgraphColumns:
     """Reads the subgraphs of questions, all together, as a trained network gets to see them.
 
-    max_topics, min_link: see `linking.topics.started_from`.
+    max_topics, min_link: see `linking.topics.select_start_topics`.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class SubgraphColumns:
 
     def topics(self, linked: LinkedQuestion) -> tuple[Topic, ...]:
         """Return the topics that a subgraph is read around."""
-        return tuple(started_from(linked.topics, self._max_topics, self._min_link))
+        return tuple(select_start_topics(linked.topics, self._max_topics, self._min_link))
 
     def extract(self, questions: Sequence[LinkedQuestion]) -> Steps[SubgraphBatch]:
         """Return the subgraphs."""
@@ -113,7 +113,7 @@ class SubgraphColumns:
                     each.question.text,
                     [topic.entity.id for topic in self.topics(each)],
                     self._options,
-                    each.question.without,
+                    each.question.excluded_relations,
                 )
                 for each in questions
             ]

@@ -1,1 +1,1 @@
-"""Lodestar as a server: HTTP, a page, MCP, many askers at once."""
+"""Serve Lodestar over HTTP, as a web page and over MCP, to many clients at once."""

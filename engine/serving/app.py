@@ -1,4 +1,4 @@
-"""The application over HTTP: every endpoint, in one place, over a `Service`."""
+"""Define the HTTP application: every endpoint over a `Service`."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from ..evidence.evidence import Answer
 from ..evidence.plain import answer_data, entity_data, evidence_data, item_data, topic_data, triple_data
 from ..evidence.text import item_text
 from ..values import Question
-from . import forms
-from .batches import OverloadedError, TooLateError
-from .chat_form import chat_completion, chat_stream, models_listed
-from .guard import Doors, Guard, error_body
-from .page import Assets, page_routes
+from . import schemas
+from .batches import DeadlineExceededError, OverloadedError
+from .guard import AccessRules, Guard, make_error_body
+from .openai_chat import complete_chat, list_models, stream_chat
+from .page import Assets, make_page_routes
 from .service import Service, Variant
-from .telemetry import Metrics, own_version
-from .watching import Watch
+from .telemetry import Metrics, read_version
+from .watchers import Watch
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ MOST_EVENTS = 1_000
 """Events of a stream that wait for a slow reader; its language model's words beyond them are left out."""
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": forms.ErrorReply, "description": text}
+    status: {"model": schemas.ErrorReply, "description": text}
     for status, text in (
         (400, "The question or an option cannot be used."),
         (401, "No token, or a wrong one."),
@@ -70,10 +70,12 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class AppOptions:
-    """cache_dir: where the pages' libraries are kept. mcp: what answers at ``/mcp``, and what it runs in, given the
-    service. patience_s: how long what waits is answered at the end."""
+    """The application's options.
 
-    doors: Doors
+    cache_dir: the folder for the pages' libraries. mcp: the application at ``/mcp``, and the context it runs in, given
+    the service. patience_s: how long waiting requests are still answered when the server stops."""
+
+    access: AccessRules
     cache_dir: Path
     metrics: Metrics | None = None
     mcp: tuple[ASGIApp, Callable[[Service], AbstractAsyncContextManager[Any]]] | None = None
@@ -104,14 +106,14 @@ def make_app(make_service: Callable[[], Service], options: AppOptions) -> Any:
 
     app = FastAPI(
         title="Lodestar",
-        version=own_version(),
+        version=read_version(),
         description="Reasoning paths from a knowledge graph in Neo4j, ranked and explained.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
         responses=_ERRORS,
     )
-    for route in page_routes(assets):
+    for route in make_page_routes(assets):
         app.router.routes.append(route)
     _add_questions(app)
     _add_lookups(app)
@@ -128,33 +130,33 @@ def make_app(make_service: Callable[[], Service], options: AppOptions) -> Any:
             options.metrics.requests.labels(endpoint, str(status)).inc()
             options.metrics.request_seconds.labels(endpoint).observe(seconds)
 
-    guarded: ASGIApp = Guard(app, options.doors, count)
-    if options.doors.origins:
+    guarded: ASGIApp = Guard(app, options.access, count)
+    if options.access.origins:
         guarded = CORSMiddleware(
             guarded,
-            allow_origins=sorted(options.doors.origins),
+            allow_origins=sorted(options.access.origins),
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type"],
         )
     return guarded
 
 
-def service_of(request: Request) -> Service:
+def get_service(request: Request) -> Service:
     """Return the service of an application."""
     service: Service = request.app.state.service
     return service
 
 
-def client_of(request: Request) -> Hashable:
-    """Return whose turn a request takes: its host, or on this machine its connection."""
+def get_client(request: Request) -> Hashable:
+    """Return the client that a request counts for: its host, or for this machine its connection."""
     if request.client is None:
         return ""
     host, port = request.client
     return (host, port) if host in ("127.0.0.1", "::1") else host
 
 
-async def while_there(request: Request, work: Awaitable[T]) -> T:
-    """Return what the work gives; cancel it when the client goes away."""
+async def run_while_connected(request: Request, work: Awaitable[T]) -> T:
+    """Return the result of the work; cancel it if the client disconnects."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(request.receive())
     try:
@@ -167,23 +169,23 @@ async def while_there(request: Request, work: Awaitable[T]) -> T:
         task.cancel()
 
 
-def reply(data: Any) -> Response:
+def make_response(data: Any) -> Response:
     """Return plain data as JSON."""
     return Response(to_json(data), media_type="application/json")
 
 
-def _answer(answer: Answer, drawing: bool) -> dict[str, Any]:
-    return answer_data(answer) | (_drawn(answer) if drawing else {})
+def _make_answer_data(answer: Answer, drawing: bool) -> dict[str, Any]:
+    return answer_data(answer) | (_make_drawing_data(answer) if drawing else {})
 
 
-def _drawn(answer: Answer) -> dict[str, Any]:
-    """Return what a page draws, and each item in words."""
+def _make_drawing_data(answer: Answer) -> dict[str, Any]:
+    """Return the data that a page draws, and each item in words."""
     lines = [item_text(each.value, max_names=8) for each in answer.evidence.items]
     return {"drawing": drawing_data(answer_drawing(answer)), "lines": lines}
 
 
 def _add_questions(app: FastAPI) -> None:
-    def questions_of(body: forms.AskForm) -> list[Question]:
+    def questions_of(body: schemas.AskForm) -> list[Question]:
         if body.question is not None:
             return [Question(body.question, tuple(body.topics))]
         return [
@@ -191,30 +193,30 @@ def _add_questions(app: FastAPI) -> None:
             for each in body.questions or ()
         ]
 
-    async def asked(body: forms.AskForm, request: Request, *, answers: bool) -> list[Answer]:
-        service = service_of(request)
+    async def asked(body: schemas.AskForm, request: Request, *, answers: bool) -> list[Answer]:
+        service = get_service(request)
         variant = service.variant(body.recipe, body.options)
-        return await while_there(
+        return await run_while_connected(
             request,
             service.ask(
-                questions_of(body), variant, answers=answers, client=client_of(request), deadline_s=body.timeout_s
+                questions_of(body), variant, answers=answers, client=get_client(request), deadline_s=body.timeout_s
             ),
         )
 
-    @app.post("/v1/ask", response_model=forms.AnswerReply | forms.Answers, tags=["questions"])
-    async def ask(body: forms.AskForm, request: Request) -> Response:
+    @app.post("/v1/ask", response_model=schemas.AnswerReply | schemas.Answers, tags=["questions"])
+    async def ask(body: schemas.AskForm, request: Request) -> Response:
         """Answer a question, or each of a list, with the evidence that the answer rests on."""
-        found = [_answer(each, body.drawing) for each in await asked(body, request, answers=True)]
-        return reply(found[0] if body.question is not None else {"results": found})
+        found = [_make_answer_data(each, body.drawing) for each in await asked(body, request, answers=True)]
+        return make_response(found[0] if body.question is not None else {"results": found})
 
-    @app.post("/v1/retrieve", response_model=forms.EvidenceReply | forms.Evidences, tags=["questions"])
-    async def retrieve(body: forms.AskForm, request: Request) -> Response:
+    @app.post("/v1/retrieve", response_model=schemas.EvidenceReply | schemas.Evidences, tags=["questions"])
+    async def retrieve(body: schemas.AskForm, request: Request) -> Response:
         """Find and rank the evidence for a question, or for each of a list."""
         found = [
-            evidence_data(each.evidence) | (_drawn(each) if body.drawing else {})
+            evidence_data(each.evidence) | (_make_drawing_data(each) if body.drawing else {})
             for each in await asked(body, request, answers=False)
         ]
-        return reply(found[0] if body.question is not None else {"results": found})
+        return make_response(found[0] if body.question is not None else {"results": found})
 
     @app.post(
         "/v1/ask/stream",
@@ -222,21 +224,21 @@ def _add_questions(app: FastAPI) -> None:
         response_class=StreamingResponse,
         responses={200: {"content": {"text/event-stream": {}}, "description": "topics, path …, token …, answer"}},
     )
-    async def stream(body: forms.StreamForm, request: Request) -> Response:
+    async def stream(body: schemas.StreamForm, request: Request) -> Response:
         """Answer a question as server-sent events: `topics`, a `path` each, `token`s of a language model, `answer`."""
-        service = service_of(request)
+        service = get_service(request)
         variant = service.variant(body.recipe, body.options)
-        client = client_of(request)
+        client = get_client(request)
         service.batches.check_room(client, 1)
-        events = answer_events(service, body, variant, client)
+        events = stream_events(service, body, variant, client)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
-async def answer_events(
-    service: Service, body: forms.StreamForm, variant: Variant, client: Hashable
+async def stream_events(
+    service: Service, body: schemas.StreamForm, variant: Variant, client: Hashable
 ) -> AsyncIterator[bytes]:
-    """Yield server-sent events as a question goes along; closed, the question is given up."""
+    """Yield server-sent events while a question is answered; closing the generator cancels the question."""
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
 
@@ -252,20 +254,20 @@ async def answer_events(
             tell("path", item_data(evidence, index))
 
     watch = Watch(
-        linked=lambda topics: tell("topics", [topic_data(topic) for topic in topics]),
-        found=tell_found,
-        said=lambda text: tell("token", {"text": text}),
+        on_topics=lambda topics: tell("topics", [topic_data(topic) for topic in topics]),
+        on_evidence=tell_found,
+        on_text=lambda text: tell("token", {"text": text}),
     )
 
     async def answer() -> None:
         try:
             question = Question(body.question, tuple(body.topics))
             (found,) = await service.ask([question], variant, client=client, deadline_s=body.timeout_s, watch=watch)
-            tell("answer", _answer(found, body.drawing))
+            tell("answer", _make_answer_data(found, body.drawing))
         except LodestarError as error:
-            tell("error", json.loads(error_body(status_of(error), str(error))))
+            tell("error", json.loads(make_error_body(choose_status(error), str(error))))
         except Exception:  # noqa: BLE001 - a bug of ours: the stream must end, and the log has it
-            tell("error", json.loads(error_body(500, "the server has failed: see its log")))
+            tell("error", json.loads(make_error_body(500, "the server has failed: see its log")))
             _log.exception("a stream failed")
 
     task = asyncio.create_task(answer())
@@ -285,28 +287,28 @@ async def answer_events(
 
 
 def _add_lookups(app: FastAPI) -> None:
-    @app.post("/v1/entities", response_model=forms.EntitiesReply, tags=["graph"])
-    async def entities(body: forms.EntitiesForm, request: Request) -> Response:
+    @app.post("/v1/entities", response_model=schemas.EntitiesReply, tags=["graph"])
+    async def entities(body: schemas.EntitiesForm, request: Request) -> Response:
         """Find the entities that a text mentions, best first."""
-        found = await while_there(request, service_of(request).entities(body.text))
-        return reply({"entities": [topic_data(each) for each in found[: body.limit]]})
+        found = await run_while_connected(request, get_service(request).entities(body.text))
+        return make_response({"entities": [topic_data(each) for each in found[: body.limit]]})
 
-    @app.post("/v1/relations", response_model=forms.RelationsReply, tags=["graph"])
-    async def relations(body: forms.RelationsForm, request: Request) -> Response:
+    @app.post("/v1/relations", response_model=schemas.RelationsReply, tags=["graph"])
+    async def relations(body: schemas.RelationsForm, request: Request) -> Response:
         """Find the relations nearest to a text."""
-        found = await while_there(request, service_of(request).relations(body.text, body.limit))
-        return reply({"relations": [relation_data(each.value, each.score) for each in found]})
+        found = await run_while_connected(request, get_service(request).relations(body.text, body.limit))
+        return make_response({"relations": [make_relation_data(each.value, each.score) for each in found]})
 
-    @app.post("/v1/neighbours", response_model=forms.NeighboursReply, tags=["graph"])
-    async def neighbours(body: forms.NeighboursForm, request: Request) -> Response:
-        """Read the triples at an entity, a page at a time."""
-        page = await while_there(
+    @app.post("/v1/neighbours", response_model=schemas.NeighboursReply, tags=["graph"])
+    async def neighbours(body: schemas.NeighboursForm, request: Request) -> Response:
+        """Read the triples of an entity, page by page."""
+        page = await run_while_connected(
             request,
-            service_of(request).neighbours(
+            get_service(request).neighbours(
                 body.entity, relation=body.relation, direction=body.direction, limit=body.limit, cursor=body.cursor
             ),
         )
-        return reply(
+        return make_response(
             {
                 "entity": entity_data(page.entity),
                 "triples": [triple_data(each) for each in page.triples],
@@ -316,74 +318,74 @@ def _add_lookups(app: FastAPI) -> None:
             }
         )
 
-    @app.post("/v1/verify", response_model=forms.VerifyReply, tags=["graph"])
-    async def verify(body: forms.VerifyForm, request: Request) -> Response:
-        """Say which triples of a path the graph has."""
+    @app.post("/v1/verify", response_model=schemas.VerifyReply, tags=["graph"])
+    async def verify(body: schemas.VerifyForm, request: Request) -> Response:
+        """Tell which triples of a path the graph has."""
         path = [(each.head, each.relation, each.tail) for each in body.path]
-        triples, there = await while_there(request, service_of(request).verify(path))
+        triples, there = await run_while_connected(request, get_service(request).verify(path))
         rows = [
             {"head": head, "relation": relation, "tail": tail, "in_graph": is_there}
             for (head, relation, tail), is_there in zip(triples, there, strict=True)
         ]
-        return reply({"in_graph": all(there), "triples": rows})
+        return make_response({"in_graph": all(there), "triples": rows})
 
-    @app.post("/v1/browser", response_model=forms.LinkReply, tags=["graph"])
-    async def browser(body: forms.AskForm, request: Request) -> Response:
-        """Write the evidence of a question under labels of its own, and link to it in Neo4j Browser."""
+    @app.post("/v1/browser", response_model=schemas.LinkReply, tags=["graph"])
+    async def browser(body: schemas.AskForm, request: Request) -> Response:
+        """Write the evidence of a question under its own labels, and return a link to it in Neo4j Browser."""
         if body.question is None:
             raise UsageError("expected one question, found a list")
-        service = service_of(request)
+        service = get_service(request)
         variant = service.variant(body.recipe, body.options)
         question = Question(body.question, tuple(body.topics))
-        (answer,) = await while_there(
+        (answer,) = await run_while_connected(
             request,
-            service.ask([question], variant, answers=False, client=client_of(request), deadline_s=body.timeout_s),
+            service.ask([question], variant, answers=False, client=get_client(request), deadline_s=body.timeout_s),
         )
-        return reply({"link": await service.browser_link(answer)})
+        return make_response({"link": await service.browser_link(answer)})
 
 
 def _add_chat(app: FastAPI) -> None:
     @app.get("/v1/models", tags=["chat"])
     async def models(request: Request) -> Response:
         """List the recipes that are served, as models."""
-        return reply(models_listed(service_of(request)))
+        return make_response(list_models(get_service(request)))
 
     @app.post("/v1/chat/completions", tags=["chat"])
-    async def chat(body: forms.ChatForm, request: Request) -> Response:
+    async def chat(body: schemas.ChatForm, request: Request) -> Response:
         """Answer the last message of a conversation, in OpenAI's form, whole or streamed."""
-        service = service_of(request)
+        service = get_service(request)
         if body.stream:
-            return await while_there(request, chat_stream(service, body, client_of(request)))
-        return reply(await while_there(request, chat_completion(service, body, client_of(request))))
+            return await run_while_connected(request, stream_chat(service, body, get_client(request)))
+        return make_response(await run_while_connected(request, complete_chat(service, body, get_client(request))))
 
 
 def _add_state(app: FastAPI, metrics: Metrics | None) -> None:
     @app.get("/healthz", tags=["state"])
     async def healthz() -> Response:
-        """Say that the process is alive."""
-        return reply({"status": "ok"})
+        """Tell that the process is alive."""
+        return make_response({"status": "ok"})
 
     @app.get("/readyz", tags=["state"])
     async def readyz(request: Request) -> Response:
-        """Say whether questions can be answered: database, graph, models."""
-        reason = await service_of(request).ready()
+        """Tell whether questions can be answered: database, graph, models."""
+        reason = await get_service(request).ready()
         if reason:
-            return _failure(503, reason, {"retry-after": str(RETRY_AFTER_S)})
-        return reply({"status": "ready"})
+            return _make_error_response(503, reason, {"retry-after": str(RETRY_AFTER_S)})
+        return make_response({"status": "ready"})
 
     @app.get("/metrics", tags=["state"])
     async def metrics_text(request: Request) -> Response:
         """Return the metrics in Prometheus' text format."""
         if metrics is None:
-            return _failure(404, "this server keeps no metrics")
-        metrics.queue.set(service_of(request).batches.num_waiting)
+            return _make_error_response(404, "this server keeps no metrics")
+        metrics.queue.set(get_service(request).batches.num_waiting)
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def _add_errors(app: FastAPI, metrics: Metrics | None) -> None:
     @app.exception_handler(LodestarError)
     async def known(_request: Request, error: LodestarError) -> Response:
-        status = status_of(error)
+        status = choose_status(error)
         headers = {}
         if isinstance(error, OverloadedError):
             headers["retry-after"] = str(error.retry_after_s)
@@ -391,28 +393,28 @@ def _add_errors(app: FastAPI, metrics: Metrics | None) -> None:
                 metrics.refused.inc()
         elif status == 503:
             headers["retry-after"] = str(RETRY_AFTER_S)
-        return _failure(status, str(error), headers)
+        return _make_error_response(status, str(error), headers)
 
     @app.exception_handler(RequestValidationError)
-    async def misformed(_request: Request, error: RequestValidationError) -> Response:
+    async def handle_invalid_request(_request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         place = ".".join(str(each) for each in first.get("loc", ())[1:]) or "the body"
-        return _failure(422, f"{place[:200]}: {first.get('msg', 'not of the form')[:300]}: see /docs")
+        return _make_error_response(422, f"{place[:200]}: {first.get('msg', 'not of the form')[:300]}: see /docs")
 
     @app.exception_handler(HTTPException)
     async def other(_request: Request, error: HTTPException) -> Response:
         message = "there is no such endpoint: see /docs" if error.status_code == 404 else str(error.detail)
-        return _failure(error.status_code, message, dict(error.headers or {}))
+        return _make_error_response(error.status_code, message, dict(error.headers or {}))
 
 
-def _failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+def _make_error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     return Response(
-        error_body(status, message), status_code=status, media_type="application/json", headers=dict(headers or {})
+        make_error_body(status, message), status_code=status, media_type="application/json", headers=dict(headers or {})
     )
 
 
-def relation_data(relation: Any, score: float) -> dict[str, Any]:
-    """Return a relation with how near it is."""
+def make_relation_data(relation: Any, score: float) -> dict[str, Any]:
+    """Return a relation with its similarity."""
     return {
         "relation": relation.name,
         "label": relation.label,
@@ -427,7 +429,7 @@ _STATUS: tuple[tuple[type[LodestarError], int], ...] = (
     (UsageError, 400),
     (InputError, 400),
     (OverloadedError, 429),
-    (TooLateError, 504),
+    (DeadlineExceededError, 504),
     (QueryTimeoutError, 504),
     (DatabaseError, 503),
     (EntityNotFoundError, 404),
@@ -437,6 +439,6 @@ _STATUS: tuple[tuple[type[LodestarError], int], ...] = (
 """Of a kind of error and what derives from it; the first that fits."""
 
 
-def status_of(error: LodestarError) -> int:
+def choose_status(error: LodestarError) -> int:
     """Return the HTTP status of an error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)

@@ -1,6 +1,6 @@
-"""Ask together what waits: micro-batches with a bounded queue, deadlines, and turns between clients.
+"""Batch waiting questions: micro-batches with a bounded queue, deadlines, and fair turns between clients.
 
-Nothing waits while a worker is free, but for up to `max_wait_s` after a batch of several: those who were answered
+While a worker is free, nothing waits, except up to `max_wait_s` after a batch of several: clients that were answered
 together ask again at almost the same time. Why no library: docs/decisions/0030-micro-batches-of-our-own.md.
 """
 
@@ -23,22 +23,24 @@ FIRST_RETRY_S, LAST_RETRY_S = 0.1, 1.0
 
 
 class OverloadedError(LodestarError):
-    """More waits than may wait: ask again after `retry_after_s`."""
+    """The queue is full: ask again after `retry_after_s`."""
 
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
 
 
-class TooLateError(LodestarError):
+class DeadlineExceededError(LodestarError):
     """The deadline of a request has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """max_batch: items asked together. max_wait_s: how long a batch is waited for to fill. max_queue: items that wait.
-    max_share: the part of the queue that one client may fill. workers: batches under way at a time. beside_s: how long
-    the first in the queue waits before a batch that is not full is sent beside another."""
+    """The limits of batches and their queue.
+
+    max_batch: items in a batch. max_wait_s: how long to wait for a batch to fill. max_queue: waiting items. max_share:
+    the share of the queue that one client may fill. workers: concurrent batches. beside_s: how long the first item
+    waits before a batch that is not full is sent beside another."""
 
     max_batch: int = 32
     max_wait_s: float = 0.010
@@ -49,12 +51,12 @@ class BatchLimits:
 
 
 class Observer(Protocol):
-    """What is told of batches: see `metrics`."""
+    """Is notified of batches; see `telemetry`."""
 
     def batch(self, size: int) -> None:
         """A batch of this size is sent."""
 
-    def waited(self, seconds: float) -> None:
+    def record_wait(self, seconds: float) -> None:
         """An item left the queue after so long."""
 
 
@@ -70,10 +72,10 @@ class _Waiting(Generic[Item, Result]):
 
 
 class MicroBatches(Generic[Item, Result]):
-    """Items that are asked together where their keys agree; one event loop's own.
+    """Batches items with the same key; for use in one event loop.
 
-    ask: called with a key and items, returns as many results. An item for which it fails fails alone: the others of its
-    batch are asked again without it. While the database is away, items wait for it until their deadlines.
+    ask: called with a key and items, returns as many results. If it fails for one item, the rest of the batch is asked
+    again without it. While the database is away, items wait for it until their deadlines.
     """
 
     def __init__(
@@ -102,19 +104,19 @@ class MicroBatches(Generic[Item, Result]):
 
     @property
     def num_under_way(self) -> int:
-        """Items that are being asked."""
+        """Items in the batches that are running."""
         return self._under_way
 
     async def submit(self, key: Hashable, item: Item, *, client: Hashable, deadline_s: float) -> Result:
         """Return the item's result. Cancelling the call takes the item out of the queue.
 
-        Raises `OverloadedError` where too much waits, `TooLateError` after `deadline_s` seconds (the database's own
-        error where that was away), and what `ask` raises for the item.
+        Raises `OverloadedError` if the queue is full, `DeadlineExceededError` after `deadline_s` seconds (the
+        database's own error if that was away), and what `ask` raises for the item.
         """
         return await self.put(key, item, client=client, deadline_s=deadline_s)
 
     def check_room(self, client: Hashable, num_items: int) -> None:
-        """Raise `OverloadedError` where so many more items of a client may not wait."""
+        """Raise `OverloadedError` if the queue has no room for so many more items of a client."""
         limit, own = self.limits.max_queue, len(self._queues.get(client, ()))
         at_once = 0 if self._under_way else self.limits.max_batch  # a free worker takes a batch: that does not wait
         retry_after_s = max(1, round(self._num_waiting * self._seconds_each))
@@ -135,7 +137,7 @@ class MicroBatches(Generic[Item, Result]):
             )
 
     def put(self, key: Hashable, item: Item, *, client: Hashable, deadline_s: float) -> asyncio.Future[Result]:
-        """Put an item into the queue and return at once with what `submit` waits for."""
+        """Put an item into the queue and return the future that `submit` waits for."""
         self.check_room(client, 1)
         loop = asyncio.get_running_loop()
         waiting: _Waiting[Item, Result] = _Waiting(key, item, client, loop.create_future(), loop.time())
@@ -151,7 +153,7 @@ class MicroBatches(Generic[Item, Result]):
         return waiting.future
 
     async def close(self, patience_s: float) -> None:
-        """Take nothing more, wait for what there is up to `patience_s`, and fail the rest."""
+        """Refuse new items, wait up to `patience_s` for those in the queue, and fail the rest."""
         self._closed = True
         loop = asyncio.get_running_loop()
         end = loop.time() + patience_s
@@ -166,7 +168,10 @@ class MicroBatches(Generic[Item, Result]):
         await asyncio.gather(*workers, return_exceptions=True)
 
     def _expire(self, waiting: _Waiting[Item, Result], deadline_s: float) -> None:
-        _fail(waiting, waiting.error or TooLateError(f"no answer within the {deadline_s:g} s that the request gave"))
+        _fail(
+            waiting,
+            waiting.error or DeadlineExceededError(f"no answer within the {deadline_s:g} s that the request gave"),
+        )
 
     def _forget(self, waiting: _Waiting[Item, Result]) -> None:
         if waiting.expiry is not None:
@@ -174,9 +179,9 @@ class MicroBatches(Generic[Item, Result]):
         queue = self._queues.get(waiting.client)
         if queue is not None and waiting in queue:
             queue.remove(waiting)
-            self._left(waiting.client)
+            self._count_room(waiting.client)
 
-    def _left(self, client: Hashable) -> None:
+    def _count_room(self, client: Hashable) -> None:
         self._num_waiting -= 1
         if not self._queues[client]:
             del self._queues[client]
@@ -202,13 +207,13 @@ class MicroBatches(Generic[Item, Result]):
                     self._under_way -= len(batch)
 
     def _is_early(self, now: float) -> bool:
-        """Return whether to wait for the batch under way, rather than to send one that is not full beside it."""
+        """Return whether to wait for the running batch instead of sending one that is not full beside it."""
         if not self._under_way or not 0 < self._num_waiting < self.limits.max_batch:
             return False
         return all(queue[0].since + self.limits.beside_s > now for queue in self._queues.values())
 
     async def _gather(self, until: float) -> None:
-        """Wait for as many as the last batch had."""
+        """Wait until the queue holds as many items as the last batch."""
         loop = asyncio.get_running_loop()
         wanted = min(self._last_size, self.limits.max_batch)
         while self._num_waiting and self._num_waiting < wanted and (left := until - loop.time()) > 0:
@@ -231,7 +236,7 @@ class MicroBatches(Generic[Item, Result]):
                     batch.append(queue.popleft())
                     taken = True
                     self._queues.move_to_end(client)
-                    self._left(client)
+                    self._count_room(client)
         return batch
 
     async def _send(self, batch: list[_Waiting[Item, Result]], loop: asyncio.AbstractEventLoop) -> None:
@@ -239,7 +244,7 @@ class MicroBatches(Generic[Item, Result]):
         if self._observer is not None:
             self._observer.batch(len(batch))
             for each in batch:
-                self._observer.waited(started - each.since)
+                self._observer.record_wait(started - each.since)
         self._last_size = len(batch)
         try:
             results = await self._ask(batch[0].key, [each.item for each in batch])
@@ -274,7 +279,7 @@ class MicroBatches(Generic[Item, Result]):
 
 
 def is_away(error: BaseException) -> bool:
-    """Return whether an error says that the database is away, or on its way back, so that it is worth waiting for."""
+    """Return whether an error means that the database is away or starting, so that waiting may help."""
     code = str(getattr(error.__cause__, "code", "") or "")
     return isinstance(error, DatabaseUnavailableError) or (
         isinstance(error, DatabaseError)

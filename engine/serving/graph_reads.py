@@ -1,7 +1,7 @@
-"""Read the surroundings of an entity page by page, and say which triples of a path the graph has.
+"""Read the triples of an entity page by page, and check which triples of a path are in the graph.
 
-A page goes on where the one before ended: `cursor` names the edition of the graph, the entity, and a place in the order
-of its relations. Nothing is kept between pages.
+A page continues where the previous one ended: `cursor` holds the edition of the graph, the entity, and a place in the
+order of its relations. The server keeps nothing between pages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import EntityNotFoundError, UnknownRelationError, UsageError
-from ..linking.topics import entities_named
+from ..linking.topics import resolve_names
 from ..neo4j.catalogue import Catalogue, Edition
 from ..neo4j.graph import read_search_names
 from ..neo4j.neighbours import read_hub_neighbours, read_signature_counts
@@ -55,12 +55,12 @@ class _Span:
     end: int
 
 
-def entity_of(id_or_name: str) -> Steps[Entity]:
-    """Return the entity with this id, or that goes by this name; raise `EntityNotFoundError`."""
+def find_entity(id_or_name: str) -> Steps[Entity]:
+    """Return the entity with this id or name; raise `EntityNotFoundError` if there is none."""
     found = yield from one(read_search_names([id_or_name]))
     if id_or_name in found:
         return found[id_or_name].entity
-    named = yield from entities_named([id_or_name])
+    named = yield from resolve_names([id_or_name])
     if id_or_name not in named:
         raise EntityNotFoundError(f"no entity has the id or name {id_or_name[:80]!r}: look for it by /v1/entities")
     return named[id_or_name]
@@ -78,12 +78,12 @@ def read_page(
 ) -> Steps[NeighbourPage]:
     """Return a page of at most `limit` triples at an entity, in the catalogue's order of their relations.
 
-    Raises `EntityNotFoundError`, `UnknownRelationError`, and `UsageError` for a cursor of another question or graph.
+    Raises `EntityNotFoundError`, `UnknownRelationError`, and `UsageError` for a cursor of another request or graph.
     """
     by_number = {each.number: each for each in catalogue.relations}
     if relation is not None and relation not in {each.name for each in catalogue.relations}:
         raise UnknownRelationError(f"the graph has no relation {relation[:80]!r}: look for it by /v1/relations")
-    entity = yield from entity_of(id_or_name)
+    entity = yield from find_entity(id_or_name)
     (described,) = yield from together([read_signature_counts([entity.id])])
     signatures = described.signatures
     sizes = [
@@ -94,9 +94,9 @@ def read_page(
         and (direction == "both" or (number > 0) == (direction == "out"))
     ]
     sizes.sort(key=lambda size: (abs(size[0]), -size[0]))
-    key = _key(edition, entity.id, relation, direction)
-    at = _place(cursor, key)
-    spans, end = _spans([(number, min(count, MAX_OFFSET)) for number, count in sizes], at, limit)
+    key = _make_key(edition, entity.id, relation, direction)
+    at = _read_cursor(cursor, key)
+    spans, end = _find_spans([(number, min(count, MAX_OFFSET)) for number, count in sizes], at, limit)
     found = yield from together(
         [
             read_hub_neighbours(
@@ -120,11 +120,13 @@ def read_page(
                 triples.append(Triple(entity, name, other) if span.number > 0 else Triple(other, name, entity))
     total = sum(count for _, count in sizes)
     shown = sum(min(count, MAX_OFFSET) for _, count in sizes)
-    return NeighbourPage(entity, tuple(triples), total, None if end >= shown else _cursor(key, end), cut=shown < total)
+    return NeighbourPage(
+        entity, tuple(triples), total, None if end >= shown else _write_cursor(key, end), cut=shown < total
+    )
 
 
 def find_triples(triples: Sequence[tuple[str, str, str]]) -> Request[list[bool]]:
-    """Whether the graph has each of the triples, by ids of head and tail and the relation's name."""
+    """Find whether the graph has each triple, by the ids of head and tail and the relation's name."""
     ids = list(dict.fromkeys(id_ for head, _, tail in triples for id_ in (head, tail)))
     places = {id_: place for place, id_ in enumerate(ids)}
     asked = {
@@ -143,20 +145,20 @@ def find_triples(triples: Sequence[tuple[str, str, str]]) -> Request[list[bool]]
 
 
 def check_path(triples: Sequence[tuple[str, str, str]]) -> Steps[tuple[list[tuple[str, str, str]], list[bool]]]:
-    """Return the triples with ids in the place of names, and whether the graph has each of them."""
+    """Return the triples with ids instead of names, and whether the graph has each."""
     if not 1 <= len(triples) <= MAX_TRIPLES:
         raise UsageError(f"expected 1 to {MAX_TRIPLES} triples, found {len(triples)}")
     ends = list(dict.fromkeys(end for head, _, tail in triples for end in (head, tail) if not end.startswith('"')))
     known = yield from one(read_search_names(ends))
     unknown = [end for end in ends if end not in known]
-    named = (yield from entities_named(unknown)) if unknown else {}
+    named = (yield from resolve_names(unknown)) if unknown else {}
     ids = {end: named[end].id if end in named else end for end in ends}
     resolved = [(ids.get(head, head), relation, ids.get(tail, tail)) for head, relation, tail in triples]
     return resolved, (yield from one(find_triples(resolved)))
 
 
-def _spans(sizes: Sequence[tuple[int, int]], at: int, limit: int) -> tuple[list[_Span], int]:
-    """Return what of each relation is on the page that begins at a place, and the place where it ends."""
+def _find_spans(sizes: Sequence[tuple[int, int]], at: int, limit: int) -> tuple[list[_Span], int]:
+    """Return the part of each relation that is on the page that begins at a place, and where the page ends."""
     spans: list[_Span] = []
     start, end = 0, at
     for number, count in sizes:
@@ -169,15 +171,15 @@ def _spans(sizes: Sequence[tuple[int, int]], at: int, limit: int) -> tuple[list[
     return spans, end
 
 
-def _key(edition: Edition, *parts: object) -> str:
+def _make_key(edition: Edition, *parts: object) -> str:
     return hashlib.sha256(json.dumps([list(edition), *parts]).encode()).hexdigest()[:16]
 
 
-def _cursor(key: str, place: int) -> str:
+def _write_cursor(key: str, place: int) -> str:
     return base64.urlsafe_b64encode(f"{key}:{place}".encode()).decode().rstrip("=")
 
 
-def _place(cursor: str | None, key: str) -> int:
+def _read_cursor(cursor: str | None, key: str) -> int:
     if cursor is None:
         return 0
     try:

@@ -1,7 +1,7 @@
-"""Let in what may come in: hosts, origins, the token, bodies of bounded size that arrive in time.
+"""Refuse requests with a wrong host, origin or token, and bodies that are too large or too slow.
 
-`Guard` stands before the application (ASGI); `PatientProtocol` is uvicorn's HTTP/1.1 with bounds on clients that send
-nothing or read nothing.
+`Guard` wraps the application (ASGI); `PatientProtocol` is uvicorn's HTTP/1.1 with time limits for clients that send or
+read nothing.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Count = Callable[[str, str, int, float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
-    """Who may come in.
+class AccessRules:
+    """Which requests are accepted.
 
-    hosts: names in the header Host, without a port. origins: whole origins that pages of other sites may have. token:
-    empty where none is asked for.
+    hosts: names in the header Host, without a port. origins: other sites whose pages may send requests. token: empty if
+    none is required.
     """
 
     hosts: frozenset[str] = frozenset(LOOPBACK)
@@ -51,13 +51,15 @@ class Doors:
     token: str = field(default="", repr=False)
 
     @classmethod
-    def of(cls, host: str, *, token: str = "", more_hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> Doors:
-        """Return the doors of a server that listens at a host."""
+    def of(
+        cls, host: str, *, token: str = "", more_hosts: Iterable[str] = (), origins: Iterable[str] = ()
+    ) -> AccessRules:
+        """Return the rules of a server that listens at a host."""
         named = () if host in ("0.0.0.0", "::", "") else (f"[{host}]" if ":" in host else host,)  # noqa: S104
         return cls(frozenset((*LOOPBACK, *named, *more_hosts)), frozenset(origins), token)
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Return status and reason where a request may not come in, else None."""
+        """Return status and reason if a request is refused, else None."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         host = headers.get(b"host", "")
         name = _without_port(host)
@@ -79,11 +81,11 @@ class Doors:
 
 
 class Guard:
-    """Refuses what may not come in, before any of its body is read."""
+    """Refuses requests before any of their body is read."""
 
-    def __init__(self, app: ASGIApp, doors: Doors, count: Count | None = None) -> None:
+    def __init__(self, app: ASGIApp, access: AccessRules, count: Count | None = None) -> None:
         self._app = app
-        self._doors = doors
+        self._doors = access
         self._count = count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -144,7 +146,7 @@ class Guard:
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 that ends a connection on which no request begins in time, or whose client reads nothing."""
+    """HTTP/1.1 that closes a connection if no request begins in time or the client reads nothing."""
 
     _waiting: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
@@ -192,8 +194,8 @@ _SAFE = (
 )
 
 
-def error_body(status: int, message: str) -> bytes:
-    """Return an error as every endpoint has it, in OpenAI's form."""
+def make_error_body(status: int, message: str) -> bytes:
+    """Return an error body in OpenAI's format, as every endpoint does."""
     kind = "invalid_request_error" if status < 500 and status != 429 else "server_error"
     kind = {401: "authentication_error", 429: "rate_limit_error"}.get(status, kind)
     error = {"message": message, "type": kind, "param": None, "code": status}
@@ -202,7 +204,7 @@ def error_body(status: int, message: str) -> bytes:
 
 async def _refuse(send: Send, status: int, message: str, receive: Receive | None = None) -> None:
     """Send an error, and with `receive` read on for a while, so that a client that still sends gets to read it."""
-    body = error_body(status, message)
+    body = make_error_body(status, message)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

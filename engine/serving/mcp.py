@@ -1,7 +1,7 @@
-"""Answer agents by the Model Context Protocol: six tools that only read, over stdio or streamable HTTP.
+"""Serve agents over the Model Context Protocol: six read-only tools, over stdio or streamable HTTP.
 
-Every reply has the same content twice: as structured output with a schema, and as lines that a language model reads.
-What does not fit the budget of tokens is left out as whole items, and that is said. No tool takes Cypher.
+Every reply has its content twice: as structured output with a schema, and as lines for a language model. Items that do
+not fit the token budget are left out whole, and the reply says so. No tool accepts Cypher.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.text import item_text, one_line, relation_words, run_text
 from ..values import Entity, Question
 from .service import Service
-from .telemetry import own_version
+from .telemetry import read_version
 
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)
@@ -182,7 +182,7 @@ class McpTools:
             "lodestar",
             title="Lodestar",
             instructions=INSTRUCTIONS,
-            version=own_version(),
+            version=read_version(),
             log_level="ERROR",
         )
         for tool in (
@@ -201,10 +201,10 @@ class McpTools:
                 idempotent_hint=True,
                 open_world_hint=False,
             )
-            self.server.add_tool(_one_line_errors(tool), name=name, annotations=annotations)
+            self.server.add_tool(_shorten_errors(tool), name=name, annotations=annotations)
 
     def http(self, hosts: Sequence[str], origins: Sequence[str]) -> ASGIApp:
-        """Return what answers at ``/mcp`` (streamable HTTP, no session); hosts and origins as the server's own."""
+        """Return the application at ``/mcp`` (streamable HTTP, no session); hosts and origins as for the server."""
         from mcp.server.transport_security import TransportSecuritySettings
 
         security = TransportSecuritySettings(
@@ -217,7 +217,7 @@ class McpTools:
         app = self.server.streamable_http_app(
             streamable_http_path="/mcp", json_response=True, stateless_http=True, transport_security=security
         )
-        return _Passed(app)
+        return _MountedApp(app)
 
     @asynccontextmanager
     async def running(self, service: Service) -> AsyncIterator[None]:
@@ -236,7 +236,7 @@ class McpTools:
             await service.close(patience_s=2.0)
 
     @property
-    def _served(self) -> Service:
+    def _require_service(self) -> Service:
         assert self.service is not None
         return self.service
 
@@ -244,24 +244,24 @@ class McpTools:
         self, question: QuestionText, topics: Topics = None, max_tokens: Budget = DEFAULT_TOKENS
     ) -> Annotated[CallToolResult, AskOut]:
         """Answer a question from the knowledge graph, with a confidence and the paths that the answer rests on."""
-        answer = await self._asked(question, topics, answers=True)
+        answer = await self._ask(question, topics, answers=True)
         evidence = answer.evidence
         budget = _Budget(max_tokens, answer.text)
         names = budget.fit([_entity(e.id or "", e.name) for e in answer.entities], lambda e: e.name or e.id, "answers")
-        topics_out = _topics(evidence)
-        paths = budget.fit(_paths(evidence), lambda path: path.text, "paths")
+        topics_out = _make_topics(evidence)
+        paths = budget.fit(_make_paths(evidence), lambda path: path.text, "paths")
         out = AskOut(
-            status=_status(evidence, found=answer.found, failed=answer.failure is not None),
+            status=_choose_status(evidence, found=answer.found, failed=answer.failure is not None),
             answer=answer.text,
             answers=names,
             confidence=answer.confidence,
             topics=topics_out,
             paths=paths,
             note=evidence.note,
-            left_out=[*budget.left_out, *_cuts(evidence)],
+            left_out=[*budget.left_out, *_describe_cuts(evidence)],
         )
         sure = "" if out.confidence is None else f" (confidence {out.confidence:.2f})"
-        return _result(out, f"{out.status}: {out.answer}{sure}", *_path_lines(paths))
+        return _make_result(out, f"{out.status}: {out.answer}{sure}", *_write_path_lines(paths))
 
     async def retrieve_paths(
         self,
@@ -271,17 +271,17 @@ class McpTools:
         max_tokens: Budget = DEFAULT_TOKENS,
     ) -> Annotated[CallToolResult, PathsOut]:
         """Find and rank the paths of the graph that may answer a question, without answering it."""
-        answer = await self._asked(question, topics, answers=False, top_k=top_k)
+        answer = await self._ask(question, topics, answers=False, top_k=top_k)
         budget = _Budget(max_tokens, "")
-        paths = budget.fit(_paths(answer.evidence), lambda path: path.text, "paths")
+        paths = budget.fit(_make_paths(answer.evidence), lambda path: path.text, "paths")
         out = PathsOut(
-            status=_status(answer.evidence, found=bool(paths)),
-            topics=_topics(answer.evidence),
+            status=_choose_status(answer.evidence, found=bool(paths)),
+            topics=_make_topics(answer.evidence),
             paths=paths,
             note=answer.evidence.note,
-            left_out=[*budget.left_out, *_cuts(answer.evidence)],
+            left_out=[*budget.left_out, *_describe_cuts(answer.evidence)],
         )
-        return _result(out, out.status, *_path_lines(paths))
+        return _make_result(out, out.status, *_write_path_lines(paths))
 
     async def find_entities(
         self,
@@ -290,7 +290,7 @@ class McpTools:
         max_tokens: Budget = DEFAULT_TOKENS,
     ) -> Annotated[CallToolResult, EntitiesOut]:
         """Find the entities of the graph that a text mentions, with their ids."""
-        found = await self._served.entities(text)
+        found = await self._require_service.entities(text)
         rows = [
             LinkedOut(
                 id=each.entity.id,
@@ -306,7 +306,7 @@ class McpTools:
         rows = budget.fit(rows, lambda row: f"{row.id} {row.name} {row.mention}", "entities")
         out = EntitiesOut(status="found" if rows else "nothing linked", entities=rows, left_out=budget.left_out)
         lines = [f"{row.name or '…'} ({row.kind or 'entity'}) id {row.id}, by “{row.mention}”" for row in rows]
-        return _result(out, out.status, *lines)
+        return _make_result(out, out.status, *lines)
 
     async def list_relations(
         self,
@@ -315,7 +315,7 @@ class McpTools:
         max_tokens: Budget = DEFAULT_TOKENS,
     ) -> Annotated[CallToolResult, RelationsOut]:
         """List the relations of the graph that are nearest to a text: which kinds of fact there are."""
-        found = await self._served.relations(text, limit)
+        found = await self._require_service.relations(text, limit)
         rows = [
             RelationOut(
                 relation=each.value.name, label=each.value.label, score=round(each.score, 4), count=each.value.count
@@ -325,7 +325,7 @@ class McpTools:
         budget = _Budget(max_tokens, "")
         rows = budget.fit(rows, lambda row: f"{row.relation} {row.label}", "relations")
         out = RelationsOut(status="found" if rows else "no relation fits", relations=rows, left_out=budget.left_out)
-        return _result(out, out.status, *(f"{row.relation}: {row.label}, {row.count:,} triples" for row in rows))
+        return _make_result(out, out.status, *(f"{row.relation}: {row.label}, {row.count:,} triples" for row in rows))
 
     async def get_neighbours(
         self,
@@ -341,13 +341,13 @@ class McpTools:
         """Read the facts about an entity, a page at a time."""
         fitting = max(1, min(limit, max_tokens * CHARS_PER_TOKEN // 160))
         try:
-            page = await self._served.neighbours(
+            page = await self._require_service.neighbours(
                 entity, relation=relation, direction=direction, limit=fitting, cursor=cursor
             )
         except EntityNotFoundError as error:
-            return _absent(NeighboursOut, "nothing linked", str(error))
+            return _say_missing(NeighboursOut, "nothing linked", str(error))
         except UnknownRelationError as error:
-            return _absent(NeighboursOut, "no relation fits", str(error))
+            return _say_missing(NeighboursOut, "no relation fits", str(error))
         rows = [
             TripleOut(
                 head=one_line(each.head.label),
@@ -366,13 +366,13 @@ class McpTools:
             cursor=page.cursor,
             left_out=[f"{page.total - len(rows):,} triples are on other pages"] if page.cursor else [],
         )
-        return _result(out, f"{out.status}: {page.total:,} triples", *(run_text([each]) for each in page.triples))
+        return _make_result(out, f"{out.status}: {page.total:,} triples", *(run_text([each]) for each in page.triples))
 
     async def verify_path(
         self, path: Annotated[list[TripleIn], Field(min_length=1, max_length=50, description="Triples in order.")]
     ) -> Annotated[CallToolResult, VerifyOut]:
         """Check whether a path is in the graph, triple by triple: call it before you state what you concluded."""
-        triples, there = await self._served.verify([(each.head, each.relation, each.tail) for each in path])
+        triples, there = await self._require_service.verify([(each.head, each.relation, each.tail) for each in path])
         rows = [
             CheckedOut(head=head, relation=relation, tail=tail, in_graph=is_there)
             for (head, relation, tail), is_there in zip(triples, there, strict=True)
@@ -386,26 +386,26 @@ class McpTools:
             f"{row.tail}"
             for row in rows
         ]
-        return _result(out, out.status if meets else f"{out.status}; the triples do not meet end to end", *lines)
+        return _make_result(out, out.status if meets else f"{out.status}; the triples do not meet end to end", *lines)
 
-    async def _asked(
+    async def _ask(
         self, question: str, topics: Sequence[str] | None, *, answers: bool, top_k: int | None = None
     ) -> Answer:
-        variant = self._served.variant(None, {} if top_k is None else {"top_k": top_k})
+        variant = self._require_service.variant(None, {} if top_k is None else {"top_k": top_k})
         asked = Question(question, tuple(topics or ()))
-        (answer,) = await self._served.ask([asked], variant, answers=answers, client="mcp")
+        (answer,) = await self._require_service.ask([asked], variant, answers=answers, client="mcp")
         return answer
 
 
 class _Budget:
-    """Tokens that are left; whole items are taken while they fit, the first one always."""
+    """The tokens that are left; whole items are taken while they fit, and the first always."""
 
     def __init__(self, max_tokens: int, spent: str) -> None:
         self._chars = max_tokens * CHARS_PER_TOKEN - len(spent) - 100
         self.left_out: list[str] = []
 
     def fit(self, items: Sequence[T], text: Callable[[T], str | None], what: str) -> list[T]:
-        """Return the first items that fit, in words and as data; say how many do not."""
+        """Return the first items that fit, in words and as data, and note how many do not."""
         taken: list[T] = []
         for item in items:
             cost = 2 * len(text(item) or "") + 80
@@ -418,7 +418,7 @@ class _Budget:
         return taken
 
 
-class _Passed:
+class _MountedApp:
     """An ASGI application behind a route of another one; a class, so that Starlette calls it as an application."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -428,32 +428,32 @@ class _Passed:
         await self._app({**scope, "root_path": ""}, receive, send)
 
 
-def _one_line_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the tool with Lodestar's errors as the client sees them: one line that says what to do."""
+def _shorten_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the tool with Lodestar's errors as one line for the client."""
     import functools
 
     @functools.wraps(tool)
-    async def called(*args: Any, **kwargs: Any) -> Any:
+    async def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return await tool(*args, **kwargs)
         except LodestarError as error:
             raise ToolError(str(error)) from error
 
-    return called
+    return call
 
 
-def _result(out: BaseModel, *lines: str) -> CallToolResult:
+def _make_result(out: BaseModel, *lines: str) -> CallToolResult:
     left = getattr(out, "left_out", [])
     text = "\n".join((*lines, *(f"({each})" for each in left)))
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=out.model_dump(mode="json"))
 
 
-def _absent(kind: type[NeighboursOut], status: Status, note: str) -> CallToolResult:
+def _say_missing(kind: type[NeighboursOut], status: Status, note: str) -> CallToolResult:
     out = kind(status=status, entity=None, triples=[], total=0, cursor=None, left_out=[])
-    return _result(out, f"{status}: {note}")
+    return _make_result(out, f"{status}: {note}")
 
 
-def _status(evidence: Evidence[Item], *, found: bool, failed: bool = False) -> Status:
+def _choose_status(evidence: Evidence[Item], *, found: bool, failed: bool = False) -> Status:
     if failed:
         return "not answered"
     if found:
@@ -470,11 +470,11 @@ def _entity(id_: str, name: str | None, kind: str = "") -> EntityOut:
     return EntityOut(id=id_, name=name, kind=kind)
 
 
-def _topics(evidence: Evidence[Item]) -> list[EntityOut]:
+def _make_topics(evidence: Evidence[Item]) -> list[EntityOut]:
     return [_entity(topic.entity.id, topic.entity.name, topic.kind) for topic in evidence.topics[:5]]
 
 
-def _paths(evidence: Evidence[Item]) -> list[PathOut]:
+def _make_paths(evidence: Evidence[Item]) -> list[PathOut]:
     found = []
     for index, scored in enumerate(evidence.items):
         ends: Sequence[Entity] = getattr(scored.value, "answers", ())
@@ -491,9 +491,9 @@ def _paths(evidence: Evidence[Item]) -> list[PathOut]:
     return found
 
 
-def _path_lines(paths: Sequence[PathOut]) -> list[str]:
+def _write_path_lines(paths: Sequence[PathOut]) -> list[str]:
     return [f"{path.rank}. {path.text}" for path in paths]
 
 
-def _cuts(evidence: Evidence[Item]) -> list[str]:
+def _describe_cuts(evidence: Evidence[Item]) -> list[str]:
     return [f"a bound cut {one_line(each)}" for each in evidence.cuts[:5]]

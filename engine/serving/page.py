@@ -1,7 +1,7 @@
-"""Serve the page and the documentation of the endpoints: our own files, and what they draw with out of pinned jars.
+"""Serve the web page and the documentation of the endpoints.
 
-Nothing is fetched from another host by a browser. The jars are fetched once into the cache and checked by their
-SHA-256, as Neo4j's are; where they cannot be had, the page says so and shows everything but the drawing.
+The browser loads nothing from other hosts. Libraries come from pinned jars, which are fetched once into the cache and
+checked by their SHA-256. If they are unavailable, the page says so and shows everything but the drawing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _IN_JARS = {
 
 
 class Assets:
-    """The files of the pages; those of the jars are read when they are first asked for."""
+    """The files of the pages; those in jars are read at first use."""
 
     def __init__(self, cache_dir: Path) -> None:
         jars = read_pins(Path(__file__).with_name("webjars.tsv"))
@@ -44,7 +44,7 @@ class Assets:
         self._read: dict[str, bytes] = {}
 
     def fetch(self, *, progress: bool = True) -> bool:
-        """Fetch the jars, unless they are there; return whether they are."""
+        """Fetch the jars unless they are cached; return whether they are available."""
         try:
             self._jars.ensure(progress=progress)
         except DownloadError as error:
@@ -53,7 +53,7 @@ class Assets:
         return True
 
     def content(self, name: str) -> bytes | None:
-        """Return a file, None where there is none of this name, or its jar is not there."""
+        """Return a file; None if there is none of this name, or its jar is missing."""
         if name in _OWN:
             return resources.files(serving).joinpath("page", name).read_bytes()
         if name in _IN_JARS and name not in self._read and not self._jars.missing():
@@ -67,7 +67,7 @@ class Assets:
             return opened.read(f"META-INF/resources/webjars/{artifact}/{jar.version}/{inner}")
 
 
-def page_routes(assets: Assets) -> list[Route]:
+def make_page_routes(assets: Assets) -> list[Route]:
     """Return the routes of the page, of the documentation, and of their files."""
 
     def html(name: str) -> Response:

@@ -1,7 +1,7 @@
-"""What every face of the server calls: questions asked in micro-batches, and single looks into the graph.
+"""Answer questions in micro-batches, and look things up in the graph, for every interface of the server.
 
-One engine for each recipe with its options, all over the same connection and the same opened models. The engines block,
-in threads, of which there are as many as batches may be under way (docs/serving.md).
+There is one engine for each recipe with its options; all share a connection and the models. Engines block, so each
+batch runs in a thread (docs/serving.md).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..values import Question, Scored, Topic
 from .batches import BatchLimits, MicroBatches, Observer, is_away
 from .graph_reads import Direction, NeighbourPage, check_path, read_page
 from .telemetry import Telemetry
-from .watching import Watch, WatchedRecipe
+from .watchers import Watch, WatchedRecipe
 
 T = TypeVar("T")
 
@@ -40,11 +40,11 @@ OPTIONS: dict[str, tuple[int, int] | None] = {
     "forms": None,
     "return_to_topic": None,
 }
-"""What a request may change of a recipe, with the bounds of a number, None for yes or no. Nothing that names a file, a
-model or an address is among it."""
+"""The options of a recipe that a request may change, with the bounds of a number, None for yes or no. None of them
+names a file, a model or an address."""
 
 MAX_VARIANTS = 16
-"""Recipes with options that are kept open."""
+"""The most recipes with options that are kept open."""
 
 DEADLINE_S, MAX_DEADLINE_S = 30.0, 120.0
 
@@ -53,22 +53,22 @@ Options = tuple[tuple[str, int | bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A served recipe with what a request changes of it."""
+    """A served recipe with the options of a request."""
 
     recipe: str
     options: Options = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question as it waits: whether an answer is wanted beside the evidence, and who watches it."""
+class PendingQuestion:
+    """A waiting question. answers: whether to answer it or only retrieve. watch: is notified of progress."""
 
     question: Question
     answers: bool = True
     watch: Watch | None = field(default=None, compare=False)
 
 
-class _Sharing(Engine):
+class _SharingEngine(Engine):
     """An engine over the connections of the first one."""
 
     first: Engine | None = None
@@ -79,16 +79,16 @@ class _Sharing(Engine):
 
 
 @dataclass(slots=True)
-class _Opened:
-    first: _Sharing
-    engines: dict[Variant, _Sharing]
+class _OpenEngines:
+    first: _SharingEngine
+    engines: dict[Variant, _SharingEngine]
 
 
 class Service:
-    """Questions and lookups over one graph; one event loop's own.
+    """Questions and lookups over one graph, for one event loop.
 
-    recipes: those that are served, by name, the first where a request names none. Raises `UsageError` where one lacks
-    what it cannot do without.
+    recipes: the served recipes by name; the first is the default. Raises `UsageError` if a recipe lacks something that
+    it needs.
     """
 
     def __init__(
@@ -110,18 +110,18 @@ class Service:
         self.telemetry = telemetry or Telemetry()
         self._given = connection
         self._turn = threading.Lock()
-        self._opened: _Opened | None = None
+        self._opened: _OpenEngines | None = None
         self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="lodestar-batch")
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
-        self.batches: MicroBatches[Asked, Answer] = MicroBatches(self._ask, limits, observer)
+        self.batches: MicroBatches[PendingQuestion, Answer] = MicroBatches(self._ask, limits, observer)
 
     @property
     def default(self) -> str:
-        """The recipe of a request that names none."""
+        """The name of the default recipe."""
         return next(iter(self.recipes))
 
     def variant(self, recipe: str | None, options: Mapping[str, int | bool] | None = None) -> Variant:
-        """Return a recipe with options; raise `UsageError` for what is not served or may not be changed."""
+        """Return a recipe with options; raise `UsageError` for an unknown recipe or a fixed option."""
         name = self.default if recipe is None else recipe
         if name not in self.recipes:
             raise UsageError(f"recipe {name[:80]!r} is not served here: expected one of {', '.join(self.recipes)}")
@@ -131,7 +131,7 @@ class Service:
                 raise UsageError(
                     f"option {option[:80]!r} cannot be changed by a request: expected one of {', '.join(OPTIONS)}"
                 )
-            chosen[self._full(name, option)] = _in_bounds(option, value)
+            chosen[self._full(name, option)] = _check_bounds(option, value)
         return Variant(name, tuple(sorted(chosen.items())))
 
     async def ask(
@@ -144,13 +144,13 @@ class Service:
         deadline_s: float = DEADLINE_S,
         watch: Watch | None = None,
     ) -> list[Answer]:
-        """Return an answer to each question; cancelled, or when one fails, the others are given up.
+        """Return an answer to each question. If the call is cancelled or a question fails, the others are cancelled.
 
-        answers: without, the evidence alone is wanted, in an answer without entities.
+        answers: if false, only retrieve; the result is an answer without entities.
         """
         self.batches.check_room(client, len(questions))
         waiting = [
-            self.batches.put(variant, Asked(each, answers, watch), client=client, deadline_s=deadline_s)
+            self.batches.put(variant, PendingQuestion(each, answers, watch), client=client, deadline_s=deadline_s)
             for each in questions
         ]
         try:
@@ -170,7 +170,7 @@ class Service:
     async def neighbours(
         self, entity: str, *, relation: str | None, direction: Direction, limit: int, cursor: str | None
     ) -> NeighbourPage:
-        """Return a page of the triples at an entity, by id or name."""
+        """Return a page of the triples of an entity, by id or name."""
 
         def steps() -> Steps[NeighbourPage]:
             edition = yield from one(read_edition())
@@ -200,7 +200,7 @@ class Service:
         return await self._look(show)
 
     async def ready(self, timeout_s: float = 3.0) -> str:
-        """Return why no question can be answered now, empty where one can: database, graph, models."""
+        """Return why no question can be answered now (database, graph, models), or an empty text."""
 
         def check(engine: Engine) -> str:
             state = engine.gateway().run(whole_state())
@@ -217,11 +217,11 @@ class Service:
             return str(error)
 
     def prepare(self) -> None:
-        """Open what the default recipe needs, before the first question; blocking."""
+        """Open the models of the default recipe before the first question; blocking."""
         self._engine(Variant(self.default)).prepare()
 
     async def close(self, patience_s: float = 10.0) -> None:
-        """Answer what waits, up to `patience_s`, then give everything back."""
+        """Answer waiting questions for up to `patience_s`, then close everything."""
         await self.batches.close(patience_s)
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._lookups.shutdown(wait=False, cancel_futures=True)
@@ -230,7 +230,7 @@ class Service:
             self._opened = None
 
     async def _look(self, look: Callable[[Engine], T], deadline_s: float = DEADLINE_S) -> T:
-        """Run a look into the graph in a thread, again while the database is away and the deadline has not passed."""
+        """Run a lookup in a thread; retry while the database is away, until the deadline."""
         loop = asyncio.get_running_loop()
         end = loop.time() + deadline_s
         while True:
@@ -242,21 +242,21 @@ class Service:
                 self._reconnect()
                 await asyncio.sleep(0.25)
 
-    async def _ask(self, variant: Variant, asked: Sequence[Asked]) -> list[Answer]:
+    async def _ask(self, variant: Variant, asked: Sequence[PendingQuestion]) -> list[Answer]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self._answers, variant, asked)
 
-    def _answers(self, variant: Variant, asked: Sequence[Asked]) -> list[Answer]:
+    def _answers(self, variant: Variant, asked: Sequence[PendingQuestion]) -> list[Answer]:
         try:
             engine = self._engine(variant)
             with self.telemetry.batch(variant.recipe, [each.question.text for each in asked]) as span:
-                with _watched(engine.recipe, asked):
+                with _watch(engine.recipe, asked):
                     evidence = engine.retrieve_batch([each.question for each in asked])
                     for each, found in zip(asked, evidence, strict=True):
                         if each.watch is not None:
-                            each.watch.found(found)
+                            each.watch.on_evidence(found)
                     wanted = [found for each, found in zip(asked, evidence, strict=True) if each.answers]
-                    answers = iter(engine.answered(wanted) if wanted else [])
+                    answers = iter(engine.answer_evidence(wanted) if wanted else [])
                 result = [
                     next(answers) if each.answers else Answer(found, (), "", "none")
                     for each, found in zip(asked, evidence, strict=True)
@@ -272,24 +272,24 @@ class Service:
             default = Variant(self.default)
             if self._opened is None:
                 connection = self._given or connection_of(self.settings)
-                first = self._made(default, connection, Resources(self.settings, connection))
-                self._opened = _Opened(first, {default: first})
+                first = self._make_engine(default, connection, Resources(self.settings, connection))
+                self._opened = _OpenEngines(first, {default: first})
             first, engines = self._opened.first, self._opened.engines
             if variant not in engines:
                 if len(engines) >= MAX_VARIANTS:
                     engines.pop(next(each for each in engines if each != default))
-                engines[variant] = self._made(variant, first.connection, first.resources)
+                engines[variant] = self._make_engine(variant, first.connection, first.resources)
                 engines[variant].first = first
             engines[variant] = engines.pop(variant)  # the last used is the last
             return engines[variant]
 
-    def _made(self, variant: Variant, connection: Connection, resources: Resources) -> _Sharing:
+    def _make_engine(self, variant: Variant, connection: Connection, resources: Resources) -> _SharingEngine:
         recipe = read_recipe(self.recipes[variant.recipe], options=dict(variant.options))
-        watched = WatchedRecipe.watched(recipe)
-        return _Sharing(self.settings, recipe=watched, connection=connection, resources=resources)
+        watched = WatchedRecipe.wrap(recipe)
+        return _SharingEngine(self.settings, recipe=watched, connection=connection, resources=resources)
 
     def _reconnect(self) -> None:
-        """Begin anew where the embedded server answers at another address than before."""
+        """Reconnect if the embedded server has a new address."""
         if self._given is not None or self.settings.uri:
             return
         with contextlib.suppress(LodestarError), self._turn:
@@ -308,7 +308,7 @@ class Service:
 
 
 @contextlib.contextmanager
-def _watched(recipe: Recipe, asked: Sequence[Asked]) -> Any:
+def _watch(recipe: Recipe, asked: Sequence[PendingQuestion]) -> Any:
     if isinstance(recipe, WatchedRecipe):
         with recipe.watches.of({each.question: each.watch for each in asked if each.watch is not None}):
             yield
@@ -316,7 +316,7 @@ def _watched(recipe: Recipe, asked: Sequence[Asked]) -> Any:
         yield
 
 
-def _in_bounds(option: str, value: int | bool) -> int | bool:
+def _check_bounds(option: str, value: int | bool) -> int | bool:
     bounds = OPTIONS[option]
     if bounds is None:
         if not isinstance(value, bool):

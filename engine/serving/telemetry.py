@@ -1,8 +1,8 @@
-"""Say what the server does: metrics for Prometheus, spans for OpenTelemetry.
+"""Record metrics for Prometheus and spans for OpenTelemetry.
 
-Spans go by the OpenTelemetry API (extra `otel`); without it, or without a configured SDK, they cost nothing. A stage's
-span is laid out by the seconds that the evidence says it took, one after the other from the batch's beginning. The text
-of a question is on no span but with `questions`.
+Spans use the OpenTelemetry API (extra `otel`); without it, or without a configured SDK, they cost nothing. The spans of
+stages follow one another from the batch's start, with the durations in the evidence. Spans contain the text of
+questions only with `questions`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Metrics:
         """Count a batch."""
         self.batch_size.observe(size)
 
-    def waited(self, seconds: float) -> None:
+    def record_wait(self, seconds: float) -> None:
         """Count how long a question waited."""
         self.queue_seconds.observe(seconds)
 
@@ -74,19 +74,19 @@ class Metrics:
 
 
 class Telemetry:
-    """Spans, and metrics where there are some.
+    """Records spans, and metrics if there are any.
 
-    questions: whether the texts of questions stand on spans.
+    questions: whether spans contain the texts of questions.
     """
 
     def __init__(self, metrics: Metrics | None = None, *, questions: bool = False) -> None:
         self.metrics = metrics
         self._questions = questions
-        self._tracer = _tracer()
+        self._tracer = _get_tracer()
 
     @contextmanager
     def batch(self, recipe: str, texts: Sequence[str]) -> Iterator[BatchSpan]:
-        """Span a batch of questions; an error is recorded on it."""
+        """Record a span for a batch of questions, with its error if it fails."""
         started_ns = time.time_ns()
         if self._tracer is None:
             yield BatchSpan(self, None, started_ns)
@@ -98,11 +98,11 @@ class Telemetry:
             yield BatchSpan(self, span, started_ns)
 
     def _stage(self, stage: str, costs: Sequence[Cost], start_ns: int) -> int:
-        """Span a stage; return when it ended."""
+        """Record a span for a stage; return its end."""
         seconds = sum(cost.seconds for cost in costs)
         end_ns = start_ns + int(seconds * 1e9)
         if self._tracer is not None:
-            span = self._tracer.start_span(stage, start_time=start_ns, attributes=_attributes(stage, costs))
+            span = self._tracer.start_span(stage, start_time=start_ns, attributes=_make_attributes(stage, costs))
             span.end(end_time=end_ns)
         if self.metrics is not None:
             self.metrics.stage_seconds.labels(stage).observe(seconds)
@@ -112,7 +112,7 @@ class Telemetry:
         trace = evidence[0].trace if evidence else ()
         by_stage: dict[str, list[Cost]] = {}
         for cost in trace:
-            by_stage.setdefault(stage_of(cost.stage), []).append(cost)
+            by_stage.setdefault(find_stage(cost.stage), []).append(cost)
         at = started_ns
         for stage in STAGES:
             if stage in by_stage:
@@ -130,7 +130,7 @@ class Telemetry:
 
 
 class BatchSpan:
-    """A batch under way."""
+    """A running batch."""
 
     def __init__(self, telemetry: Telemetry, span: Any, started_ns: int) -> None:
         self._telemetry = telemetry
@@ -138,24 +138,24 @@ class BatchSpan:
         self._started_ns = started_ns
 
     def finish(self, evidence: Sequence[Evidence[Item]]) -> None:
-        """Record the stages of a batch as its evidence has them."""
+        """Record the stages of a batch from its evidence."""
         self._telemetry._finish(self._span, self._started_ns, evidence)
 
 
-def own_version() -> str:
-    """Return Lodestar's version, "0" where it runs from a folder that was never installed."""
+def read_version() -> str:
+    """Return Lodestar's version; "0" if it is not installed."""
     try:
         return version(DISTRIBUTION)
     except PackageNotFoundError:
         return "0"
 
 
-def stage_of(name: str) -> str:
-    """Return which of `STAGES` a cost of this name belongs to; what is none of a search reorganises evidence."""
+def find_stage(name: str) -> str:
+    """Return the stage in `STAGES` of a cost's name; unknown names belong to reorganising."""
     return next((stage for pattern, stage in _STAGE_OF if pattern.fullmatch(name)), "rerank")
 
 
-def _attributes(stage: str, costs: Sequence[Cost]) -> Mapping[str, Any]:
+def _make_attributes(stage: str, costs: Sequence[Cost]) -> Mapping[str, Any]:
     """Return the attributes of a stage's span by OpenTelemetry's conventions for databases and generative models."""
     found: dict[str, Any] = {"lodestar.costs": [f"{cost.stage} {cost.seconds * 1000:.1f} ms" for cost in costs]}
     if trips := sum(cost.round_trips for cost in costs):
@@ -170,7 +170,7 @@ def _attributes(stage: str, costs: Sequence[Cost]) -> Mapping[str, Any]:
     return found
 
 
-def _tracer() -> Any:
+def _get_tracer() -> Any:
     try:
         from opentelemetry import trace
     except ImportError:

@@ -174,7 +174,7 @@ class RightPath:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPaths:
     """The paths from one topic of a question to its answers, before labelling.
 
     reaching: all known paths to an answer, whether or not the search would offer them. cut: there may be more of them.
@@ -197,7 +197,7 @@ class Ask:
     return_to_topic: bool = False
 
 
-def find_paths(explorer: Explorer, asks: Sequence[Ask], max_degree: int) -> Steps[list[Found]]:
+def find_paths(explorer: Explorer, asks: Sequence[Ask], max_degree: int) -> Steps[list[FoundPaths]]:
     """Return the paths from each topic to the answers of its question."""
     if not asks:
         return []
@@ -283,12 +283,12 @@ def right_path(ask: Ask, hops: WalkedPath, frontier: Frontier) -> RightPath | No
     )
 
 
-def _collect_paths(ask: Ask, met: _Met, last: Sequence[tuple[Way, Step, Frontier]]) -> Found:
+def _collect_paths(ask: Ask, met: _Met, last: Sequence[tuple[Way, Step, Frontier]]) -> FoundPaths:
     known = {way.hops: way.frontier for way in ask.reach.walked}
     known |= {(*way.hops, way.hop(step)): frontier for way, step, frontier in last if not frontier.at_mediator}
     evaluated = [(right_path(ask, hops, frontier), frontier) for hops, frontier in known.items()]
     right = [path for path, _ in evaluated if path is not None]
-    return Found(
+    return FoundPaths(
         paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(write_hop, path.hops)))),
         reaching=frozenset({*met.reaching, *(steps_of(path.hops) for path in right)}),
         cut=met.cut,

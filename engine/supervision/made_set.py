@@ -51,7 +51,7 @@ class Naming:
         }
         self._tails = {r.name: _with_synonyms(type_words(r.range)) for r in catalogue.relations}
 
-    def asked(self, path: DrawnPath) -> list[AskedHop]:
+    def verbalise_hops(self, path: DrawnPath) -> list[AskedHop]:
         """Return the hops of a path with their words."""
         hops: list[AskedHop] = []
         under_way: list[Step] = []
@@ -220,7 +220,7 @@ def _is_name(entity: Entity) -> bool:
 def _question(place: int, drawn: Drawn, naming: Naming, seed: int) -> GoldQuestion:
     chance = random.Random(f"{seed}/{place}/words")  # noqa: S311 - examples, no secret
     topics = [path.topic.label for path in drawn.paths]
-    hops = [naming.asked(path) for path in drawn.paths]
+    hops = [naming.verbalise_hops(path) for path in drawn.paths]
     if len(hops) == 1:
         text = question_of(hops[0], topics[0], chance)
     else:

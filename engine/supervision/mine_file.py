@@ -12,7 +12,7 @@ from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ..api import Engine
 from ..errors import EncoderError, GraphError, QueryTimeoutError
-from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers
+from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
 from ..indexes.relation_index import index_folder, open_index, words_of_relation
 from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
 from ..neo4j.gateway import Gateway
@@ -48,7 +48,7 @@ def mine_file(
     check_output("", out, force=True)  # fail before the work, not after it
     gateway = engine.gateway()
     gateway.run(whole_state()).check()
-    asked = with_known_answers(questions.questions, gateway).questions
+    asked = look_up_answers(questions.questions, gateway).questions
     catalogue = gateway.fetch(read_catalogue())
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     try:

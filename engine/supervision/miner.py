@@ -13,7 +13,7 @@ from ..neo4j.catalogue import Catalogue
 from ..retrieval.frontier import Bounds, FrontierTree
 from ..steps import Steps
 from ..values import Step
-from .answer_paths import Ask, Explored, Explorer, Found, HopTrie, RightPath, WalkedPath, find_paths
+from .answer_paths import Ask, Explored, Explorer, FoundPaths, HopTrie, RightPath, WalkedPath, find_paths
 from .placing import NO_PATH, LeftOut, Placed, place_questions
 
 MAX_HOP = 4
@@ -101,7 +101,7 @@ class Miner:
         ]
 
 
-def _walk_question(place: Placed, reaches: Sequence[Explored], found: Sequence[Found]) -> Walked | LeftOut:
+def _walk_question(place: Placed, reaches: Sequence[Explored], found: Sequence[FoundPaths]) -> Walked | LeftOut:
     paths = tuple(path for of_topic in found for path in of_topic.paths)
     if not paths:
         return LeftOut(place.question.id, NO_PATH)

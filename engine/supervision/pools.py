@@ -20,7 +20,7 @@ from typing import Literal
 from ...models.mined import ChainKind, Pool, PoolChain, PooledQuestion, PoolHeader, write_pool
 from ..api import Engine
 from ..errors import GraphError, QueryTimeoutError, UsageError
-from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers
+from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationChain, find_shortest_paths, read_neighbourhoods
@@ -193,7 +193,7 @@ def mine_pool(
     gateway = engine.gateway()
     gateway.fetch(read_graph_state()).check()
     catalogue = gateway.fetch(read_catalogue())
-    asked = with_known_answers(questions.questions, gateway).questions
+    asked = look_up_answers(questions.questions, gateway).questions
     size = batch_size or BATCH
     found: list[Found] = []
     progress("walking", 0, len(asked))

@@ -20,7 +20,7 @@ from typing import Any
 from ...models.message_text import one_line
 from ...models.mined import MinedFileError, Pool, PoolChain, PooledQuestion, read_pool
 from ..answering.llm import fill_placeholders
-from ..answering.reply import json_objects
+from ..answering.reply import find_json_objects
 from ..errors import InputError, LLMError
 from ..evidence.text import one_line as one_name_line
 from ..llm.gateway import ChatGateway
@@ -50,7 +50,7 @@ def parse_chosen_numbers(content: str, num_chains: int) -> tuple[int, ...]:
     """
     content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
     replies: list[Any] = [
-        value[key] for value in json_objects(content) for key in _KEYS if isinstance(value, dict) and key in value
+        value[key] for value in find_json_objects(content) for key in _KEYS if isinstance(value, dict) and key in value
     ]
     try:
         numbers = _numbers(replies[-1]) if replies else _numbers_in_text(content)
@@ -305,7 +305,7 @@ def refine_by_scorer(
     return pool.refined(found, name, refiner.counts)
 
 
-def chosen_figures(pool: Pool) -> dict[str, float]:
+def compute_chosen_figures(pool: Pool) -> dict[str, float]:
     """Return the means per question of shortest paths and of supervision chains."""
     return {
         "shortest paths": fmean(len(question.weak) for question in pool.questions),

@@ -13,7 +13,7 @@ from ...models.subgraphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, on_sh
 from ...models.text.vectors import TextVectors
 from ..api import Engine
 from ..errors import GraphError
-from ..gold_questions import QuestionSet, with_known_answers
+from ..gold_questions import QuestionSet, look_up_answers
 from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
 from ..progress import Progress, silent
@@ -55,7 +55,7 @@ def write_question_graphs(
     catalogue = gateway.fetch(read_catalogue())
     relations = graph_relations(catalogue)
     extractor = subgraphs_of(relations, vectors, options)
-    asked = with_known_answers(questions.questions, gateway).questions
+    asked = look_up_answers(questions.questions, gateway).questions
     made = _Columns(relations)
     progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):

@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import cast
 
 from ...models.graphrag_fi import AnsweredQuestion, FittedThresholds, best_thresholds
-from ..answering.integrating import ClosedBook, claims_of
+from ..answering.integrating import ClosedBookAnswerer, list_claims
 from ..answering.reply import normalise_name
 from ..api import Engine
 from ..errors import UsageError
 from ..evidence.evidence import Answer
-from ..gold_questions import GoldAnswer, GoldQuestion, with_known_answers, with_topic_ids
+from ..gold_questions import GoldAnswer, GoldQuestion, look_up_answers, look_up_topic_ids
 from ..recipes.recipe import Recipe, read_recipe
 from ..recipes.reorganising import FI
 from ..running import Runner
@@ -48,15 +48,15 @@ def fit_thresholds(
     with ExitStack() as opened:
         engine = opened.enter_context(Engine(settings, recipe=graph_side))
         other = opened.enter_context(Engine(settings, recipe=against)) if against else None
-        known = with_known_answers([each for each in asked if each.answers], engine.gateway()).questions
-        questions = with_topic_ids(known, engine.gateway())
+        known = look_up_answers([each for each in asked if each.answers], engine.gateway()).questions
+        questions = look_up_topic_ids(known, engine.gateway())
         if not questions:
             raise UsageError("expected questions with gold answers, found none")
         for start in range(0, len(questions), BATCH):
             batch = questions[start : start + BATCH]
-            texts = [each.asked(() if link else each.topic_ids) for each in batch]
+            texts = [each.as_question(() if link else each.topic_ids) for each in batch]
             graph = engine.ask_batch(texts)
-            model = other.ask_batch(texts) if other else _closed_book(engine, graph)
+            model = other.ask_batch(texts) if other else _answer_closed_book(engine, graph)
             answered += map(judge_claims, batch, graph, model)
             done(len(answered), len(questions))
     best = best_thresholds(answered)
@@ -66,14 +66,14 @@ def fit_thresholds(
     return replace(best, thresholds=thresholds)
 
 
-def _closed_book(engine: Engine, answers: Sequence[Answer]) -> list[Answer]:
+def _answer_closed_book(engine: Engine, answers: Sequence[Answer]) -> list[Answer]:
     runner = Runner(engine.gateway(), lambda: engine.resources.chat)
-    return runner.run(ClosedBook().answer([answer.evidence for answer in answers]))
+    return runner.run(ClosedBookAnswerer().answer([answer.evidence for answer in answers]))
 
 
 def judge_claims(question: GoldQuestion, graph: Answer, model: Answer) -> AnsweredQuestion:
     """Return what both sides claim, and which claims are right: for each gold answer the first that is it."""
-    sides = claims_of(graph), claims_of(model)
+    sides = list_claims(graph), list_claims(model)
     keyed = [
         (claim.key, entity)
         for claims, answer in zip(sides, (graph, model), strict=True)

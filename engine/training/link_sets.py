@@ -7,10 +7,10 @@ import numpy as np
 from ...models.linker.config import LinkedCandidates, LinkerConfig
 from ..api import Engine
 from ..errors import UsageError
-from ..gold_questions import GoldQuestion, QuestionSet, with_topic_ids
-from ..linking.deciding import TRAINED_FEATURES, trained_features
+from ..gold_questions import GoldQuestion, QuestionSet, look_up_topic_ids
 from ..linking.full_text import FullTextLinker
-from ..linking.topics import with_signature
+from ..linking.reranking import TRAINED_FEATURES, compute_trained_features
+from ..linking.topics import add_signature
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.graph import read_signatures
 from ..progress import Progress, silent
@@ -32,20 +32,20 @@ def collect_link_candidates(
     graph = engine.resources.of_graph(catalogue)
     evidence = relation_evidence(graph, engine.resources.vectors_of(config.encoder))
     linker = FullTextLinker(type_words=graph.type_words, evidence=evidence, considered=config.candidates)
-    asked = [each for each in with_topic_ids(questions.questions, gateway) if each.topic_ids]
+    asked = [each for each in look_up_topic_ids(questions.questions, gateway) if each.topic_ids]
     builder = _Columns()
     for start in range(0, len(asked), BATCH):
         batch = asked[start : start + BATCH]
-        linked = gateway.run(linker.link([each.asked(()) for each in batch]))
+        linked = gateway.run(linker.link([each.as_question(()) for each in batch]))
         ids = {c.entity.id for some in linked for c in some} | {t for each in batch for t in each.topic_ids}
         signatures = gateway.fetch(read_signatures(sorted(ids)))
-        found = [[with_signature(c, signatures[c.entity.id]) for c in some] for some in linked]
+        found = [[add_signature(c, signatures[c.entity.id]) for c in some] for some in linked]
         texts = [each.text for each in batch]
         relations = evidence.features(texts, found)
         for each, some, x in zip(batch, linked, relations, strict=True):
             topics = {topic for topic in each.topic_ids if topic in signatures}
             if topics:
-                columns = trained_features(some, x) if some else np.zeros((0, len(TRAINED_FEATURES)))
+                columns = compute_trained_features(some, x) if some else np.zeros((0, len(TRAINED_FEATURES)))
                 builder.add(each, columns, [c.entity.id in topics for c in some], len(topics))
         progress("linking", min(start + BATCH, len(asked)), len(asked))
     if not builder.texts:

@@ -10,11 +10,11 @@ import numpy as np
 from ...models.reader.fitting import Readings
 from ...models.text.vectors import TextVectors
 from ..answering.candidates import find_candidates
-from ..answering.reader import READS, columns_of, question_vectors
+from ..answering.reader import READS, encode_questions, make_reader_columns
 from ..api import Engine
 from ..errors import UsageError
 from ..evidence.evidence import Evidence
-from ..gold_questions import GoldQuestion, QuestionSet, with_known_answers, with_topic_ids
+from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
 from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress, silent
@@ -31,19 +31,19 @@ def read_questions_with(
     gateway = engine.gateway()
     catalogue = gateway.fetch(read_catalogue())
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
-    known = with_known_answers([each for each in questions.questions if each.answers], gateway).questions
-    asked = with_topic_ids(known, gateway)
+    known = look_up_answers([each for each in questions.questions if each.answers], gateway).questions
+    asked = look_up_topic_ids(known, gateway)
     if not asked:
         raise UsageError(f"{questions.name}: expected questions with right answers, found none")
     found: list[Evidence[Any]] = []
     progress("reading", 0, len(asked))
     for start in range(0, len(asked), BATCH):
         batch = asked[start : start + BATCH]
-        found += engine.retrieve_batch([each.asked(each.topic_ids) for each in batch], top_k=READS)
+        found += engine.retrieve_batch([each.as_question(each.topic_ids) for each in batch], top_k=READS)
         progress("reading", len(found), len(asked))
     found = [replace(each, trace=()) for each in found]
     candidates = find_candidates(found)
-    columns = columns_of(candidates, found, words, vectors)
+    columns = make_reader_columns(candidates, found, words, vectors)
     right = [_Right.of(each) for each in asked]
     return Readings(
         questions.name,
@@ -51,7 +51,7 @@ def read_questions_with(
         catalogue.vocabulary,
         tuple(each.text for each in asked),
         tuple(frozenset(each.topic_ids) for each in asked),
-        question_vectors(found, vectors),
+        encode_questions(found, vectors),
         candidates.starts,
         np.array(
             [

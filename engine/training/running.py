@@ -23,7 +23,7 @@ from ..provenance import code_sha256
 from ..resolving import change, fill_dataclass, put
 from ..whole_file import lock_file, storing
 from .path_sets import plain_words
-from .sources import Request, read_inputs
+from .sources import TrainingRequest, read_inputs
 
 Watching = Callable[[], AbstractContextManager[Watcher | None]]
 
@@ -61,7 +61,9 @@ def training_config(
     return fill_dataclass(type(default) if preset else kind.config, data, f"train {kind.name}")
 
 
-def train_kind(kind: AnyKind, config: Any, request: Request, watching: Watching = nullcontext) -> ModelDescription:
+def train_kind(
+    kind: AnyKind, config: Any, request: TrainingRequest, watching: Watching = nullcontext
+) -> ModelDescription:
     """Train a model of a kind, or continue its training, and return the description of its checkpoint.
 
     Raises the errors of `read_inputs` and `train_in_folder`.

@@ -33,7 +33,7 @@ from .subgraph_sets import WEAK, graph_set, supervise_subgraphs
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TrainingRequest:
     """A request for training.
 
     train_files, dev_files: question sets, or mined files. folder: of the checkpoint. read_questions: reads a question
@@ -63,7 +63,7 @@ class Request:
     def questions(self, file: str) -> QuestionSet:
         """Return a question set, or a random sample of it if there is a limit."""
         questions = self.read_questions(file)
-        sample = questions.sampled(self.limit, self.seed)
+        sample = questions.sample(self.limit, self.seed)
         if len(sample) == len(questions.questions):
             return questions
         digest = hashlib.sha256(f"{questions.sha256}/{self.limit}/{self.seed}".encode())
@@ -74,7 +74,7 @@ class Request:
         return partial(progress_bar, name, doing)
 
 
-def read_inputs(kind: AnyKind, config: Any, request: Request) -> Inputs[Any]:
+def read_inputs(kind: AnyKind, config: Any, request: TrainingRequest) -> Inputs[Any]:
     """Return the training set and dev of a kind of model.
 
     Raises `UsageError` for missing questions, `InputError` for files that cannot be read, and the errors of the
@@ -91,7 +91,7 @@ def read_inputs(kind: AnyKind, config: Any, request: Request) -> Inputs[Any]:
     return _READERS[kind.learns_from](config, request, inputs)
 
 
-def _read_paths(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[Mined]:
+def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Mined]:
     options = request.options
     any_graph, from_graph = bool(options.get("any_graph")), bool(options.get("from_graph"))
     for name in ("questions", "lengths", "paraphrase"):
@@ -153,7 +153,7 @@ def _read_paths(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[M
     return replace(inputs, train=train, dev=dev, beside=pairs, any_graph=any_graph)
 
 
-def _read_subgraphs(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[QuestionGraphs]:
+def _read_subgraphs(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[QuestionGraphs]:
     sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
     graphs = [
         graph_set(
@@ -189,7 +189,7 @@ def labels_of_sets(sets: Sequence[QuestionSet]) -> list[QuestionLabels]:
     ]
 
 
-def _read_pools(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[Any]:
+def _read_pools(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
     def pool(file: str) -> Any:
         questions = request.questions(file)
         return pool_set(
@@ -207,7 +207,7 @@ def _read_pools(_config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[A
     return replace(inputs, train=pools[:train], dev=pools[train:], beside=graph_vocabulary(request.settings))
 
 
-def _read_links(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[Any]:
+def _read_links(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
     sets = [list(map(request.questions, files)) for files in (request.train_files, request.dev_files)]
     with Engine(request.settings) as engine, progress_bar("the questions", "linking") as (progress, _):
         train, dev = (
@@ -216,7 +216,7 @@ def _read_links(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[An
     return replace(inputs, train=train, dev=dev)
 
 
-def _read_readings(config: Any, request: Request, inputs: Inputs[Any]) -> Inputs[Any]:
+def _read_readings(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
     sets = [list(map(request.questions, files)) for files in (request.train_files, request.dev_files)]
     recipe = request.options.get("recipe") or request.settings.recipe
     vectors = inputs.vectors_of(config.encoder)
@@ -238,7 +238,7 @@ def recipe_with_checkpoint(recipe: str, checkpoint: str | None) -> Recipe:
     return read_recipe(recipe, options={f"{part}.checkpoint": checkpoint})
 
 
-_READERS: Mapping[LearnsFrom, Callable[[Any, Request, Inputs[Any]], Inputs[Any]]] = {
+_READERS: Mapping[LearnsFrom, Callable[[Any, TrainingRequest, Inputs[Any]], Inputs[Any]]] = {
     PATHS: _read_paths,
     SUBGRAPHS: _read_subgraphs,
     POOLS: _read_pools,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...engine.errors import InputError, UsageError
 from ...engine.extras import naming_extras
-from ...engine.linking.names import Token, content_words, tokenise
+from ...engine.linking.names import Token, mark_content_words, tokenise
 from ...models.message_text import quote_line
 from ...models.words import fold
 from ..rows import in_batches
@@ -267,7 +267,7 @@ def _runs(snippet: str) -> Iterator[list[Token]]:
     """Yield runs of content words with only blanks and hyphens between them."""
     run: list[Token] = []
     tokens = tokenise(snippet)
-    for token, has_content in zip(tokens, content_words(tokens), strict=True):
+    for token, has_content in zip(tokens, mark_content_words(tokens), strict=True):
         if run and (not has_content or snippet[run[-1].end : token.start].strip(" -")):
             yield run
             run = []

@@ -144,7 +144,7 @@ def load_embedded(
             manifest = _manifest(source, sha256, plan, counts, options, writer)
             if writer == "bulk":
                 facts, lock = source.relation_facts(), old.lock if old else None
-                said = _said(old.gateway) if old else ()
+                said = _read_statements(old.gateway) if old else ()
                 complete = partial(_give_meaning, said=said)
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock, complete)
                 instance.start(progress=False)
@@ -299,12 +299,12 @@ def _write_online(
     progress: Progress,
 ) -> int:
     writer = OnlineWriter(gateway, options.batch_size, progress)
-    said = _said(gateway) if plan.replaces else ()
+    said = _read_statements(gateway) if plan.replaces else ()
     complete = partial(_give_meaning, said=said)
     return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces, complete=complete)
 
 
-def _said(gateway: Gateway) -> tuple[RelationInfo, ...]:
+def _read_statements(gateway: Gateway) -> tuple[RelationInfo, ...]:
     """Return the relations that somebody said something of, which a graph in their place keeps."""
     return tuple(r for r in gateway.fetch(read_catalogue()).relations if r.said_label or r.description or r.phrases)
 

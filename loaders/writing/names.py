@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...engine.linking.names import initials
+from ...engine.linking.names import find_initials
 from ...engine.neo4j.catalogue import LABEL_SEPARATOR
 
 BASE_LOAD = 1
@@ -75,7 +75,7 @@ def write_names(names: Sequence[Name]) -> Naming:
 def search_names(texts: Iterable[str]) -> list[str] | None:
     """Return the search terms of an entity with these names: their search forms, then their initials."""
     whole = list(filter(None, map(search_name, texts)))
-    return list(dict.fromkeys([*whole, *(short for name in whole for short in initials(name))])) or None
+    return list(dict.fromkeys([*whole, *(short for name in whole for short in find_initials(name))])) or None
 
 
 def with_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:

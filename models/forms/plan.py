@@ -13,7 +13,7 @@ DATE_PLACES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubQuestion:
     """A plain question. Its answers are kept; if `negated`, they are excluded."""
 
     text: str
@@ -33,7 +33,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FormPlan:
     """How a question is answered.
 
     forms: the recognised forms, outermost first. rule: explains the plan in words to the reader of the answer. parts:
@@ -44,7 +44,7 @@ class Plan:
 
     forms: tuple[Form, ...]
     rule: str
-    parts: tuple[Part, ...]
+    parts: tuple[SubQuestion, ...]
     any_of: bool = False
     words: str = ""
     order: Literal["", "most", "least"] = ""
@@ -61,7 +61,7 @@ class Plan:
         """
         return self.forms == ("how much",)
 
-    def also(self, form: Form, rule: str) -> Plan:
+    def also(self, form: Form, rule: str) -> FormPlan:
         """Return this plan nested in another form."""
         return replace(self, forms=(form, *self.forms), rule=f"{rule}; {self.rule}" if self.rule else rule)
 

@@ -13,7 +13,7 @@ import torch
 from ..language.causal_lm import CausalLMError
 from ..subgraphs import QuestionGraphs, QuestionLabels
 from ..training.checkpoint import Writer, check_checkpoint, read_weights, readable, write_weights
-from ..training.description import CheckpointError
+from ..training.description import BadCheckpointError
 from ..training.kind import Inputs, Opening, Outcome, Phase, Training
 from ..training.loop import Trained
 from ..training.objective import NothingToLearnError
@@ -155,7 +155,7 @@ def _describe_reader(objective: JointObjective, config: GrilConfig) -> ReaderDes
 class GrilCheckpoint:
     """An open checkpoint: retriever, hop predictor and reader, each read at first use.
 
-    Each raises `CheckpointError` for a damaged file; `reader` also for a checkpoint without one.
+    Each raises `BadCheckpointError` for a damaged file; `reader` also for a checkpoint without one.
     """
 
     def __init__(self, folder: Path, opening: Opening) -> None:
@@ -184,7 +184,7 @@ class GrilCheckpoint:
 
 
 def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:
-    """Return a checkpoint's retriever after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    """Return a checkpoint's retriever after checking its hashes; raise `BadCheckpointError` for a damaged one."""
     description = check_checkpoint(folder, GrilDescription, _parts)
     with readable(folder):
         network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
@@ -193,7 +193,7 @@ def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescrip
 
 
 def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescription, HopPredictor]:
-    """Return a checkpoint's hop predictor; raise `CheckpointError` if it is damaged."""
+    """Return a checkpoint's hop predictor; raise `BadCheckpointError` if it is damaged."""
     description = check_checkpoint(folder, GrilDescription, _parts)
     with readable(folder):
         network = HopPredictor(description.dimension, description.hidden, description.max_hops)
@@ -202,7 +202,7 @@ def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescripti
 
 
 def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
-    """Return a checkpoint's bridge; raise `CheckpointError` if it has no reader or is damaged."""
+    """Return a checkpoint's bridge; raise `BadCheckpointError` if it has no reader or is damaged."""
     description, reader = _with_reader(folder)
     with readable(folder):
         network = Bridge(description.hidden, reader.inner, reader.width)
@@ -211,15 +211,15 @@ def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
 
 
 def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, JointReader]:
-    """Return a checkpoint's reader; raise `CheckpointError` if there is none, it is damaged, or its language model is
-    unavailable.
+    """Return a checkpoint's reader; raise `BadCheckpointError` if there is none, it is damaged, or its language
+    model is unavailable.
     """
     description, reader_description = _with_reader(folder)
     try:
         with readable(folder):
             reader: Any = open_reader(reader_description, folder / READER, device)
     except CausalLMError as error:
-        raise CheckpointError(f"{folder}: {error}") from error
+        raise BadCheckpointError(f"{folder}: {error}") from error
     moved: JointReader = reader.to(torch.device(device))
     return description, moved
 
@@ -227,7 +227,7 @@ def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, Joi
 def _with_reader(folder: Path) -> tuple[GrilDescription, ReaderDescription]:
     description = check_checkpoint(folder, GrilDescription, _parts)
     if description.reader is None:
-        raise CheckpointError(
+        raise BadCheckpointError(
             f"{folder}: expected a checkpoint with a reader, found only a retriever: train one with `lodestar train "
             "gril --reader all-MiniLM-L6-v2`"
         )

@@ -39,7 +39,7 @@ class PromptTooLongError(CausalLMError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class GeneratedText:
     """A reply: its text, and each token's text with its natural log-probability; the token texts add up to `text`.
 
     is_cut: it reached the token limit.
@@ -94,7 +94,7 @@ class CausalLM:
 
     def replies(
         self, conversations: Sequence[Messages], max_tokens: int, *, goes_on: Callable[[], bool] = lambda: True
-    ) -> list[Reply]:
+    ) -> list[GeneratedText]:
         """Return the greedy reply to each conversation, at most `max_tokens` tokens each.
 
         goes_on: called at every layer of every token; once it returns false the reply is dropped. Raises
@@ -102,7 +102,7 @@ class CausalLM:
         """
         texts = [self.render(messages) for messages in conversations]
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-        replies: dict[int, Reply] = {}
+        replies: dict[int, GeneratedText] = {}
         with self._turn, self._stoppable(goes_on):
             for start in range(0, len(order), self.batch_size):
                 batch = order[start : start + self.batch_size]
@@ -200,7 +200,7 @@ class CausalLM:
             )
         return dict(encoded)
 
-    def _generate(self, texts: Sequence[str], max_tokens: int) -> Iterator[Reply]:
+    def _generate(self, texts: Sequence[str], max_tokens: int) -> Iterator[GeneratedText]:
         import torch
         from transformers import GenerationConfig
 
@@ -225,7 +225,7 @@ class CausalLM:
             after = next((place for place, id_ in enumerate(ids) if id_ in ends), None)
             pieces = list(self._pieces(ids[:after]))
             tokens = tuple(zip(pieces, logprobs, strict=False))
-            yield Reply("".join(pieces), tokens, after is None, int(num))
+            yield GeneratedText("".join(pieces), tokens, after is None, int(num))
 
     def _pieces(self, ids: Sequence[int]) -> Iterator[str]:
         """Yield the text that each token adds; empty until a character is complete."""

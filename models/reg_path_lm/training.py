@@ -15,7 +15,7 @@ from ..mined import Pool, supervision_of
 from ..reg_path.network import Vocabulary
 from ..reg_path.training import Pair, PathExample, PathObjective, examples_of
 from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
-from ..training.description import CheckpointError
+from ..training.description import BadCheckpointError
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Trained
 from ..training.trainer import fit_calibration
@@ -28,20 +28,20 @@ def read_plan_writer(
 ) -> tuple[PlanDescription, LanguageModel, nn.Module]:
     """Return a checkpoint after checking every file, with its language model and the network with the LoRA.
 
-    model: where the language model is, if it has moved. Raises `CheckpointError` for a damaged checkpoint, or a
+    model: where the language model is, if it has moved. Raises `BadCheckpointError` for a damaged checkpoint, or a
     language model that is unavailable or another one.
     """
     description = check_checkpoint(folder, PlanDescription, lambda _: (PART,))
     try:
         base = load_language_model(model or description.model, device=device, fetch=bool(model))
         if fingerprint(base) != description.model_fingerprint:
-            raise CheckpointError(
+            raise BadCheckpointError(
                 f"{folder}: the language model in {base.name} is not the one that this LoRA was trained on: name that "
                 "one with --set reg-path.model=FOLDER, or train again"
             )
         network = with_lora(base, description.lora)
     except CausalLMError as error:
-        raise CheckpointError(f"{folder}: {error}") from error
+        raise BadCheckpointError(f"{folder}: {error}") from error
     with readable(folder):
         restore_adapter(network, read_weights(folder / PART))
     return description, base, network.eval()

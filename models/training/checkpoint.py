@@ -25,7 +25,7 @@ from torch import Tensor
 
 from ..message_text import one_line
 from ..whole_file import atomic_write, file_sha256, storage_errors
-from .description import FORMAT, CheckpointError, DescriptionT, ModelDescription, decode_dataclass, load_description
+from .description import FORMAT, BadCheckpointError, DescriptionT, ModelDescription, decode_dataclass, load_description
 
 CARD = "README.md"
 WEIGHTS = "model.safetensors"
@@ -75,14 +75,14 @@ def check_checkpoint(
 ) -> DescriptionT:
     """Return a checkpoint's description after checking every file's hash; all `parts` must be there.
 
-    Raises `CheckpointError` for a missing, damaged or unreadable file.
+    Raises `BadCheckpointError` for a missing, damaged or unreadable file.
     """
     description, hashes = load_description(folder, kind)
     for name in sorted({*hashes, *(f"{part}/{WEIGHTS}" for part in parts(description))}):
         path = folder / name
         with readable(path):
             if not path.is_file() or file_sha256(path) != hashes.get(name):
-                raise CheckpointError(
+                raise BadCheckpointError(
                     f"{path}: missing, or not the file that was written: train or fetch the checkpoint again"
                 )
     return description
@@ -90,13 +90,13 @@ def check_checkpoint(
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Raise `CheckpointError` for any error in the block, which reads files of a checkpoint."""
+    """Raise `BadCheckpointError` for any error in the block, which reads files of a checkpoint."""
     try:
         yield
-    except CheckpointError:
+    except BadCheckpointError:
         raise
     except Exception as error:
-        raise CheckpointError(
+        raise BadCheckpointError(
             f"{path}: the checkpoint cannot be read ({one_line(error)}): train or fetch it again"
         ) from error
 

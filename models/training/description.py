@@ -45,7 +45,7 @@ QuestionKey = tuple[str, str, frozenset[str]]
 Coefficient = Annotated[float, Field(ge=-1e9, le=1e9)]
 
 
-class CheckpointError(Exception):
+class BadCheckpointError(Exception):
     """A checkpoint is missing, damaged, or unfit for its use; the message says what to do."""
 
 
@@ -95,20 +95,20 @@ DescriptionT = TypeVar("DescriptionT", bound=ModelDescription)
 
 
 def kind_of(folder: Path, kinds: Collection[str]) -> str:
-    """Return the kind of the checkpoint in a folder; raise `CheckpointError` if there is none."""
+    """Return the kind of the checkpoint in a folder; raise `BadCheckpointError` if there is none."""
     try:
         for kind in kinds:
             if (folder / f"{kind}.json").exists():
                 return kind
     except OSError as error:
-        raise CheckpointError(f"{folder}: the checkpoint cannot be read: {error.strerror}") from error
+        raise BadCheckpointError(f"{folder}: the checkpoint cannot be read: {error.strerror}") from error
     raise _missing(folder, kinds)
 
 
 def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dict[str, str]]:
     """Return a checkpoint's description, and the hash of each file of its parts.
 
-    Raises `CheckpointError` if it is missing or damaged.
+    Raises `BadCheckpointError` if it is missing or damaged.
     """
     path = folder / f"{kind.kind}.json"
     again = "train or fetch the checkpoint again"
@@ -117,14 +117,14 @@ def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[Descriptio
     except (FileNotFoundError, NotADirectoryError):
         raise _missing(folder, [kind.kind]) from None
     except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: the checkpoint cannot be read ({one_line(error)}): {again}") from error
+        raise BadCheckpointError(f"{path}: the checkpoint cannot be read ({one_line(error)}): {again}") from error
     if not isinstance(fields, dict):
-        raise CheckpointError(f"{path}: damaged: expected an object: {again}")
+        raise BadCheckpointError(f"{path}: damaged: expected an object: {again}")
     form = fields.pop("format", None)
     named = fields.pop("kind", STAR if form == 1 else None)
     if form not in (1, FORMAT) or named != kind.kind:
         found = f"{one_line(repr(form), 40)} and {one_line(repr(named), 40)}"
-        raise CheckpointError(
+        raise BadCheckpointError(
             f"{path}: expected format {FORMAT} and kind {kind.kind}, found {found}: train the checkpoint again, or "
             "update Lodestar"
         )
@@ -136,11 +136,11 @@ def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[Descriptio
                 raise ValueError(f"{one_line(repr(name), 80)} is not a file of a part")
         return decode_dataclass(kind, json.dumps(fields, allow_nan=False)), files
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: damaged: {one_line(error)}: {again}") from error
+        raise BadCheckpointError(f"{path}: damaged: {one_line(error)}: {again}") from error
 
 
-def _missing(folder: Path, kinds: Collection[str]) -> CheckpointError:
-    return CheckpointError(
+def _missing(folder: Path, kinds: Collection[str]) -> BadCheckpointError:
+    return BadCheckpointError(
         f"{folder}: expected a checkpoint with {' or '.join(f'{kind}.json' for kind in kinds)}, found none: name the "
         f"folder that `lodestar train {'|'.join(kinds)}` wrote to"
     )

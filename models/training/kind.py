@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
-from .description import CheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
+from .description import BadCheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
 from .objective import TrainingOptions
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ ENTRY_POINTS = "lodestar.kinds"
 _PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
-def installed_kinds() -> dict[str, str]:
+def list_installed_kinds() -> dict[str, str]:
     """Return the places of all kinds by name: Lodestar's and those of installed packages."""
     found = {entry.name: entry.value for entry in entry_points(group=ENTRY_POINTS)}
     return {**found, **{name: place for name, (place, _) in KINDS.items()}}
@@ -242,7 +242,7 @@ def installed_kinds() -> dict[str, str]:
 
 def load_kind(name: str) -> AnyKind:
     """Return a kind by its name, or by ``module:KIND``; raise `LookupError` if there is none."""
-    known = installed_kinds()
+    known = list_installed_kinds()
     place = known.get(name, name)
     if not _PLACE.fullmatch(place):
         raise LookupError(f"there is no kind {name!r}: expected one of {', '.join(sorted(known))}, or module:KIND")
@@ -259,11 +259,11 @@ def load_kind(name: str) -> AnyKind:
 def kind_in(folder: Path, kinds: Sequence[AnyKind] = ()) -> AnyKind:
     """Return the kind of the checkpoint in a folder: one of `kinds`, or of all installed kinds.
 
-    Raises `CheckpointError` if the folder has no such checkpoint.
+    Raises `BadCheckpointError` if the folder has no such checkpoint.
     """
     by_name = {kind.name: kind for kind in kinds}
-    name = kind_of(folder, by_name or installed_kinds())
+    name = kind_of(folder, by_name or list_installed_kinds())
     try:
         return by_name.get(name) or load_kind(name)
     except LookupError as error:
-        raise CheckpointError(f"{folder}: {error}") from error
+        raise BadCheckpointError(f"{folder}: {error}") from error

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .checkpoint import CARD, DRAFT, TrainingStateError, remove_checkpoint, write_folder
-from .description import CheckpointError, ModelDescription, TrainedOn, load_description
+from .description import BadCheckpointError, ModelDescription, TrainedOn, load_description
 from .kind import Config, ConfigT, DescriptionT, Inputs, ModelKind, ModelT_co, SetT
 from .loop import Trained, shard, train
 
@@ -211,7 +211,7 @@ def _find_finished(folder: Path, kind: type[DescriptionT], identity: Mapping[str
         return None
     try:
         found, _ = load_description(folder, kind)
-    except CheckpointError as error:
+    except BadCheckpointError as error:
         raise TrainingStateError(f"{error}; or {OTHERWISE}") from error
     there, wanted = _plain({name: getattr(found, name) for name in identity}), _plain(identity)
     differing = [name for name in wanted if there[name] != wanted[name]]

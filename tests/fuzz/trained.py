@@ -13,8 +13,8 @@ from lodestar.models.mined import MinedFileError
 from lodestar.models.star.config import Description
 from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read
-from lodestar.models.training.checkpoint import TrainingStateError, load_description, read_state, read_weights, readable
-from lodestar.models.training.description import FORMAT, CheckpointError, TrainedOn
+from lodestar.models.training.checkpoint import TrainingStateError, read_state, read_weights, readable
+from lodestar.models.training.description import FORMAT, BadCheckpointError, TrainedOn, load_description
 
 from tests.mined_examples import MINING, questions
 
@@ -58,7 +58,7 @@ def check_trained(data: bytes, folder: Path) -> None:
                 check_mined(rest, folder)
             case 5:
                 check_mined(first_line() + rest, folder)
-    except (CheckpointError, TrainingStateError, MinedFileError) as error:
+    except (BadCheckpointError, TrainingStateError, MinedFileError) as error:
         assert "\n" not in str(error)
         assert len(str(error)) < len(str(folder)) + 500
 

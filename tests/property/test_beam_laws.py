@@ -94,7 +94,7 @@ def test_a_search_without_relations_is_one_of_a_graph_that_has_none_of_them(
 ) -> None:
     graph = graph_of(edges, bare)
     beam = BeamSearch(graph.numbered, BranchingScorer(), max_hop=3)
-    batch = [Question(text, (topic,), without=frozenset(without)) for text, topic in asked]
+    batch = [Question(text, (topic,), excluded_relations=frozenset(without)) for text, topic in asked]
     found = retrieved(graph, beam, [*batch, *(Question(text, (topic,)) for text, topic in asked)], 10)
     smaller = graph_of([edge for edge in edges if edge[1] not in without], bare)
     there = BeamSearch(smaller.numbered, BranchingScorer(), max_hop=3)

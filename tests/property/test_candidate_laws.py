@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.answering.candidates import LIMIT, Candidates, find_candidates
+from lodestar.engine.answering.candidates import LIMIT, AnswerCandidates, find_candidates
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
@@ -42,7 +42,7 @@ def hash_of(triple: Triple) -> int:
     return sum(map(ord, f"{triple.head.id}{triple.relation}{triple.tail.id}")) % 9 - 4
 
 
-def said(found: Candidates, question: int = 0) -> dict[str, set[tuple[float, ...]]]:
+def said(found: AnswerCandidates, question: int = 0) -> dict[str, set[tuple[float, ...]]]:
     """What the ways say of each candidate of a question."""
     says: dict[str, set[tuple[float, ...]]] = {
         found.entities[row].id: set() for row in range(found.starts[question], found.starts[question + 1])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.linking.names import initials
+from lodestar.engine.linking.names import find_initials
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
 from lodestar.loaders.stage.stage import Counts, Stage
@@ -198,7 +198,7 @@ def test_names_are_read_back_as_they_were_written(stated: list[Name]) -> None:
     written = write_names(stated)
     assert list(read_names(written.name, written.aliases, written.name_tags)) == stated
     whole = list(dict.fromkeys(filter(None, (search_name(n.text) for n in stated))))
-    assert written.search_names == (list(dict.fromkeys([*whole, *chain(*map(initials, whole))])) or None)
+    assert written.search_names == (list(dict.fromkeys([*whole, *chain(*map(find_initials, whole))])) or None)
 
 
 @given(names, names)

@@ -141,7 +141,7 @@ def test_a_subgraph_without_relations_is_one_of_a_graph_that_has_none_of_them(
     without: set[str],
 ) -> None:
     graph = graph_of(edges, bare, shared)
-    restricted = [replace(query, without=frozenset(without)) for query in asked]
+    restricted = [replace(query, excluded_relations=frozenset(without)) for query in asked]
     found = [plain(subgraph) for subgraph in extract(graph, [*restricted, *asked], hub_degree)]
     store = store_of(graph)
     kept = {group: ends for group, ends in store.ends.items() if graph.numbered[abs(group[1])] not in without}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import UnknownRelationError
-from ...neo4j.neighbours import Described, Neighbours, Part, Signatures, read_hub_neighbours, read_neighbours
+from ...neo4j.neighbours import Neighbours, NodeTable, PartialEntity, Signatures, read_hub_neighbours, read_neighbours
 from ...neo4j.templates import Request
 from ...steps import Steps, together
 from .batch import Bools, EntityTable
@@ -42,7 +42,7 @@ class Entities:
         """Return the number of an entity, None where it was not met."""
         return self._numbers.get(id_)
 
-    def add(self, nodes: Described) -> Ints:
+    def add(self, nodes: NodeTable) -> Ints:
         """Return the numbers of these nodes, (num_nodes,); those not met before get one."""
         known = len(self.ids)
         names: list[str | None] = []
@@ -180,7 +180,7 @@ class Reader:
         return read_neighbours(
             [self.entities.ids[entity] for entity in wholes],
             [
-                Part(
+                PartialEntity(
                     self.entities.ids[entity],
                     {self._name(n): limit for n, limit in limits.items() if n > 0},
                     {self._name(n): limit for n, limit in limits.items() if n < 0},

@@ -80,14 +80,14 @@ def limited(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) -> tup
 class SubgraphQuery:
     """A question whose subgraph is wanted: ids of its topic entities, and how far and how wide it may reach.
 
-    `without` names relations of which it has no triple.
+    It has no triple of the `excluded_relations`.
     """
 
     question: str
     topics: tuple[str, ...]
     num_hops: int = 2
     bounds: SubgraphBounds = field(default_factory=SubgraphBounds)
-    without: frozenset[str] = frozenset()
+    excluded_relations: frozenset[str] = frozenset()
 
 
 class QuestionSubgraphs:
@@ -144,7 +144,7 @@ class QuestionSubgraphs:
     def _plans(self, growing: Sequence[_Growing], fronts: Sequence[Ints]) -> list[Plan]:
         groups = [g.entities.groups(front) for g, front in zip(growing, fronts, strict=True)]
         candidates = [
-            self._allowed(np.unique(relations), g.query.without)
+            self._allowed(np.unique(relations), g.query.excluded_relations)
             for g, (_, relations, _) in zip(growing, groups, strict=True)
         ]
         if self.proposer is None:

@@ -131,13 +131,13 @@ def test_questions_are_asked_again_without_what_leads_to_their_answers(
     report = json.loads(ran.out)
     assert report["what"]["unanswerable"] is True
     records = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
-    again = {record["id"]: record for record in records if record["without"]}
+    again = {record["id"]: record for record in records if record["excluded_relations"]}
     assert report["num_questions"] == 24
     assert 0 < report["num_without_relations"] == len(again) <= 24
     capitals = [record for id_, record in again.items() if "-0-m." in id_]
     assert capitals
     for record in capitals:
-        assert "location.country.capital" in record["without"]
+        assert "location.country.capital" in record["excluded_relations"]
         assert not any("capital" in relation for path in record["paths"] for relation in path["relations"])
     assert report["selective"]["num_unanswerable"] >= len(again)
     assert 0 <= report["selective"]["aurc"] <= 1

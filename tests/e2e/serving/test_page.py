@@ -13,7 +13,7 @@ import neo4j
 import pytest
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.serving.running import ServerOptions
+from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 from playwright.sync_api import Browser, Page, sync_playwright
 

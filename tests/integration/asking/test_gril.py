@@ -142,7 +142,7 @@ def test_retrieval_augmentation_is_the_union_with_paths_of_a_decoder(
     recipe = Gril(checkpoint=checkpoint) | paths
     with Engine(settings, recipe=recipe, options={"top_k": 1_000, "answerer.min_probability": 0.0}) as both:
         united = both.retrieve_batch(build_question)
-        answers = both.answered(united)
+        answers = both.answer_evidence(united)
     for whole, triples, chains in zip(united, grown, planned, strict=True):
         assert whole.items
         assert set(to_triples(whole).items)

@@ -39,12 +39,12 @@ def names(engine: Engine, question: str) -> set[str | None]:
 
 
 def test_kinds_of_ends_are_found_at_load_and_said_of_an_answer(team: Engine) -> None:
-    kinds = {relation.name: (relation.head.kind, relation.tail.kind) for relation in team.described()}
+    kinds = {relation.name: (relation.head.kind, relation.tail.kind) for relation in team.read_relations()}
     assert kinds["hired_on"] == ("person", "date")
     assert kinds["city"][1] == "place"
     answer = team.ask("When did Ann Alder join?")
     assert [entity.name for entity in answer.entities] == ["2015-02-03"]
-    assert team.reading(answer.evidence).startswith("wants a date: hired_on leads to dates")
+    assert team.describe_interpretation(answer.evidence).startswith("wants a date: hired_on leads to dates")
 
 
 def test_a_phrase_answers_what_the_name_does_not_and_is_taken_back(team: Engine) -> None:
@@ -55,7 +55,7 @@ def test_a_phrase_answers_what_the_name_does_not_and_is_taken_back(team: Engine)
     assert names(team, question) == {"Sales"}
     assert team.describe({"qq7": ["squad"]}).num_relations == 0
     assert team.undescribe().num_phrases == 3
-    assert not team.described("qq7")[0].phrases
+    assert not team.read_relations("qq7")[0].phrases
 
 
 def test_what_was_said_is_kept_by_append_and_replace(team: Engine, gateway: Gateway, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_collisions_are_told_and_faults_change_nothing(team: Engine) -> None:
     for words, error in (({"nothing": ["x"]}, UsageError), ({"qq7": ["new one", "<i>x</i>"]}, InputError)):
         with pytest.raises(error):
             team.describe(words)
-    assert [phrase.text for phrase in team.described("qq7")[0].phrases] == ["who is there"]
+    assert [phrase.text for phrase in team.read_relations("qq7")[0].phrases] == ["who is there"]
 
 
 def test_a_language_models_phrases_are_filtered(team: Engine, settings: Settings) -> None:

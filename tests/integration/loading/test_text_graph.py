@@ -56,7 +56,7 @@ def test_texts_are_asked_added_and_taken_back(
         asked = Question("What is headache mentioned with?", topic_entities=("headache",))
         evidence = engine.retrieve(asked)
         best = next(rank for rank, item in enumerate(evidence.items) if str(item.value).count(MENTIONED_WITH) == 1)
-        (quotes,) = engine.quoted([evidence], max_items=best + 1)
+        (quotes,) = engine.quote([evidence], max_items=best + 1)
         assert quotes[best] == (HEADACHE,)
 
     unload(gateway, str(report.number))

@@ -10,7 +10,7 @@ import pytest
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.serving.running import ServerOptions
+from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 
 from tests.conftest import emptied

@@ -22,7 +22,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.serving import guard
 from lodestar.engine.serving.batches import BatchLimits
-from lodestar.engine.serving.running import ServerOptions
+from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
@@ -330,7 +330,7 @@ def test_a_page_of_its_own_may_ask(client: httpx.Client, url: str) -> None:
     assert client.post("/v1/ask", json={"question": QUESTION}, headers={"origin": url}).status_code == 200
 
 
-# Doors
+# Access rules
 
 
 def test_a_token_is_asked_for_where_there_is_one(countries: None, settings: Settings) -> None:
@@ -362,13 +362,13 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
         return one == other
 
     monkeypatch.setattr(guard, "compare_digest", compare)
-    doors = guard.Doors.of("127.0.0.1", token="secret-secret-secret")
+    access = guard.AccessRules.of("127.0.0.1", token="secret-secret-secret")
     scope = {
         "path": "/v1/ask",
         "method": "POST",
         "headers": [(b"host", b"localhost"), (b"authorization", b"Bearer \xe9")],
     }
-    assert doors.refusal(scope) is not None
+    assert access.refusal(scope) is not None
     assert len(compared) == 1
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from lodestar.engine.neo4j.instance import Instance
-from lodestar.engine.serving.running import ServerOptions
+from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB

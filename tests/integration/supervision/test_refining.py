@@ -20,7 +20,7 @@ from lodestar.engine.supervision.refine import (
     UNREADABLE,
     LLMRefiner,
     ScorerRefiner,
-    chosen_figures,
+    compute_chosen_figures,
     pool_of,
     refine_by_llm,
     write_chain,
@@ -81,7 +81,7 @@ def test_a_model_chooses_and_is_asked_once(tmp_path: Path) -> None:
     assert refined.header.refiner == "scripted"
     assert (refined.header.counts["refined"], refined.header.counts["calls"]) == (len(pool.questions),) * 2
     assert (again.header.counts["from the cache"], again.header.counts["calls"]) == (len(pool.questions), 0)
-    assert chosen_figures(refined) == {"shortest paths": 2, "chosen": 1}
+    assert compute_chosen_figures(refined) == {"shortest paths": 2, "chosen": 1}
 
 
 def test_a_bad_reply_is_told_what_was_wrong_and_in_the_end_the_shortest_paths_stay(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lodestar.engine.answering.llm import LLMAnswerer, default_prompt, fill_placeholders, load_prompt
+from lodestar.engine.answering.llm import LLMAnswerer, fill_placeholders, load_prompt, read_default_prompt
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
 from lodestar.engine.evidence.chain import Chain
@@ -32,7 +32,7 @@ def test_importing_the_answerer_does_not_import_the_client() -> None:
 
 def test_the_default_prompt_holds_question_and_evidence_and_keeps_its_json() -> None:
     answerer = LLMAnswerer()
-    prompt = answerer.prompt_for(retrieval("Which currency has Peru?")).content
+    prompt = answerer.write_prompt(retrieval("Which currency has Peru?")).content
     assert "<evidence>\n[1] Peru —[country currency]→ Sol\n</evidence>" in prompt
     assert "<question>\nWhich currency has Peru?\n</question>" in prompt
     assert '{"answers": [{"name"' in prompt
@@ -50,7 +50,7 @@ def test_data_cannot_fill_placeholders_or_end_its_section() -> None:
 
 def test_a_prompt_is_bounded_whatever_the_evidence() -> None:
     answerer = LLMAnswerer(prompt="{question}{evidence}", max_evidence_chars=90)
-    prompt = answerer.prompt_for(retrieval("q", end="S" * 5_000)).content
+    prompt = answerer.write_prompt(retrieval("q", end="S" * 5_000)).content
     assert isinstance(prompt, str)
     assert prompt.startswith("q[1] Peru —[country currency]→ SSS")
     assert len(prompt) <= 91
@@ -59,7 +59,7 @@ def test_a_prompt_is_bounded_whatever_the_evidence() -> None:
 def test_a_users_prompt_file_is_read_with_a_byte_order_mark_and_braces(tmp_path: Path) -> None:
     file = tmp_path / "prompt.txt"
     file.write_text('\ufeffJSON {"answers": []} {question} {evidence}', encoding="utf-8")
-    prompt = LLMAnswerer(prompt=load_prompt(file)).prompt_for(retrieval("q?")).content
+    prompt = LLMAnswerer(prompt=load_prompt(file)).write_prompt(retrieval("q?")).content
     assert prompt == 'JSON {"answers": []} q? [1] Peru —[country currency]→ Sol'
 
 
@@ -93,8 +93,8 @@ def test_a_prompt_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_the_default_prompt_can_be_written_out_and_used(tmp_path: Path) -> None:
     file = tmp_path / "prompt.txt"
-    file.write_text(default_prompt(), encoding="utf-8")
-    assert load_prompt(file) == default_prompt()
+    file.write_text(read_default_prompt(), encoding="utf-8")
+    assert load_prompt(file) == read_default_prompt()
 
 
 def test_a_missing_model_says_what_to_set() -> None:

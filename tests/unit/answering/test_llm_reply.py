@@ -11,10 +11,10 @@ from lodestar.engine.answering.reply import (
     MAX_CLAIMS,
     MAX_STARTS,
     Claim,
+    add_token_confidence,
     cite_claims,
     normalise_name,
     parse_reply,
-    sure_of,
 )
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
@@ -229,7 +229,7 @@ def test_a_reply_of_very_many_names_is_read_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(graphrag_fi, "_find_answer", counted)
     content = json.dumps({"answers": [f"Name {number}" for number in range(8_000)]})[:99_000]
     content = content[: content.rindex(", ")] + "]}"
-    claims = sure_of(parse_reply(content).claims, [(character, -0.1) for character in content])
+    claims = add_token_confidence(parse_reply(content).claims, [(character, -0.1) for character in content])
     assert len(claims) == MAX_CLAIMS
     assert all(claim.confidence is not None for claim in claims)
     assert len(read) == MAX_CLAIMS

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.answering.gril_answers import Passages, PointingAnswerer
+from lodestar.engine.answering.gril_answers import PassageWriter, PointerAnswerer
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
@@ -36,7 +36,7 @@ def evidence(*triples: Triple, token: bool = True) -> Evidence[Triple]:
     return replace(found, extras=(GraphToken((0.1,) * DIMENSION),) if token else ())
 
 
-def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) -> PointingAnswerer:
+def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) -> PointerAnswerer:
     torch.manual_seed(0)
     said = ReaderDescription("tiny", DIMENSION, 4, token, True, num_triples, 120, share)
     description = GrilDescription(
@@ -57,10 +57,10 @@ def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) ->
     reader = PointingReader(tiny_backbone(), 120, has_text=True).eval()
     hops = HopModel(HopPredictor(26, 4, 4).eval(), TextVectors(LetterEncoder()))
     texts = {"capital": "capital", "money": "currency used"}
-    return PointingAnswerer(Passages(ReaderModel(description, reader), hops, texts))
+    return PointerAnswerer(PassageWriter(ReaderModel(description, reader), hops, texts))
 
 
-def answers(pointing: PointingAnswerer, *asked: Evidence[Triple]) -> list[Answer]:
+def answers(pointing: PointerAnswerer, *asked: Evidence[Triple]) -> list[Answer]:
     found: list[Answer] = drive(pointing.answer(asked), list)
     return found
 

@@ -125,7 +125,10 @@ def test_the_page_escapes_and_the_table_has_a_row_a_run() -> None:
 def with_twins() -> Run:
     """Two questions, each again without its relations: of these one is abstained from, one is answered."""
     one, two = question("a", "x"), question("b", "y")
-    bare = [dataclasses.replace(each, id=f"{each.id}-", answers=(), without=frozenset({"r"})) for each in (one, two)]
+    bare = [
+        dataclasses.replace(each, id=f"{each.id}-", answers=(), excluded_relations=frozenset({"r"}))
+        for each in (one, two)
+    ]
     sure = [answered(one, ["x"], ["x"]), answered(two, ["y"], ["z"]), answered(bare[0], ["z"], ["z"])]
     records = [dataclasses.replace(r, confidence=c) for r, c in zip(sure, (0.9, 0.4, 0.6), strict=True)]
     return run_of(*zip((one, two, *bare), (*records, answered(bare[1], [], [])), strict=True))

@@ -37,20 +37,20 @@ def asked(*answers: str, topic: str = "peru", paths: tuple[GoldPath, ...] = ()) 
 def test_what_leads_to_right_answers_and_to_little_else_is_left_out() -> None:
     (one,) = without_their_relations([asked("lima")], GOLD, 1)
     assert (one.id, len(one.answers)) == ("q without its relations", 0)
-    assert one.without == {"capital", "largest_city"}
+    assert one.excluded_relations == {"capital", "largest_city"}
     (two,) = without_their_relations([asked("lima")], GOLD, 2)
-    assert two.without == {"capital", "largest_city", "river", "flows_by"}
-    assert one.asked(("peru",)).without == one.without
+    assert two.excluded_relations == {"capital", "largest_city", "river", "flows_by"}
+    assert one.as_question(("peru",)).excluded_relations == one.excluded_relations
 
 
 def test_the_best_paths_are_left_out_where_none_is_good() -> None:
     (found,) = without_their_relations([asked("cusco")], GOLD, 1)
-    assert found.without == {"city"}
+    assert found.excluded_relations == {"city"}
 
 
 def test_gold_paths_are_left_out_too() -> None:
     (found,) = without_their_relations([asked("lima", paths=(GoldPath(("seat_of_government",)),))], GOLD, 1)
-    assert found.without == {"capital", "largest_city", "seat_of_government"}
+    assert found.excluded_relations == {"capital", "largest_city", "seat_of_government"}
     assert not found.paths
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from lodestar.engine.answering.gril_answers import ChoosingAnswerer, Passages, WritingAnswerer
+from lodestar.engine.answering.gril_answers import GenerativeAnswerer, MultipleChoiceAnswerer, PassageWriter
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
@@ -196,7 +196,7 @@ def evidence(*options: str) -> Evidence[Triple]:
     return replace(found, extras=(GraphToken((0.1,) * DIMENSION),))
 
 
-def passages(made: JointReader, encoder: str, reads: Reads) -> Passages:
+def passages(made: JointReader, encoder: str, reads: Reads) -> PassageWriter:
     chosen = replace(config(encoder), joint=joint(encoder, reads=reads))
     said = ReaderDescription("tiny", made.width, 4, True, True, 2, 120, 0.5, chosen.joint.reads)
     description = GrilDescription(
@@ -215,7 +215,7 @@ def passages(made: JointReader, encoder: str, reads: Reads) -> Passages:
         reader=said,
     )
     hops = HopModel(HopPredictor(26, 4, 4).eval(), TextVectors(LetterEncoder()))
-    return Passages(ReaderModel(description, made), hops, {"capital": "capital", "money": "money"})
+    return PassageWriter(ReaderModel(description, made), hops, {"capital": "capital", "money": "money"})
 
 
 def answers(steps: Steps[list[Answer]]) -> list[Answer]:
@@ -224,7 +224,7 @@ def answers(steps: Steps[list[Answer]]) -> list[Answer]:
 
 
 def test_the_answer_is_an_option_with_the_triples_that_name_it(encoder: str) -> None:
-    answerer = ChoosingAnswerer(passages(reader(), encoder, "choosing"))
+    answerer = MultipleChoiceAnswerer(passages(reader(), encoder, "choosing"))
     one, other = answers(answerer.answer([evidence("LIMA", "sol"), evidence("Quito")]))
     assert one.text in {"LIMA", "sol"}
     assert one.entities[0].origin == "graph"
@@ -240,7 +240,7 @@ def test_what_is_written_is_held_against_the_triples(encoder: str, tmp_path: Pat
     made = new_reader(joint(language_model, reads="writing"))
     given = passages(made, encoder, "writing")
     asked = replace(evidence(), extras=(GraphToken((0.1,) * made.width),))
-    (answer,) = answers(WritingAnswerer(given).answer([asked]))
+    (answer,) = answers(GenerativeAnswerer(given).answer([asked]))
     assert answer.entities or "wrote none" in answer.text
     assert all(entity.origin in {"graph", "model"} for entity in answer.entities)
 

@@ -19,7 +19,7 @@ from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge, mask_of
 from lodestar.models.gril.training import read_bridge, read_graph_retriever, read_reader
 from lodestar.models.star.backbone import describe_backbone
-from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
@@ -323,5 +323,5 @@ class TestTraining:
     def test_a_retriever_alone_has_no_reader(self, tmp_path: Path) -> None:
         description = train(tmp_path, config(""))
         assert description.reader is None
-        with pytest.raises(CheckpointError, match="--reader all-MiniLM-L6-v2"):
+        with pytest.raises(BadCheckpointError, match="--reader all-MiniLM-L6-v2"):
             read_reader(tmp_path)

@@ -24,7 +24,7 @@ from lodestar.models.gril.training import read_graph_retriever, read_hop_predict
 from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.checkpoint import TrainingStateError
-from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
@@ -170,7 +170,7 @@ def test_a_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
     read_graph_retriever(tmp_path)
     with (tmp_path / "retriever" / "model.safetensors").open("ab") as file:
         file.write(b"x")
-    with pytest.raises(CheckpointError, match="not the file that was written"):
+    with pytest.raises(BadCheckpointError, match="not the file that was written"):
         read_graph_retriever(tmp_path)
 
 

@@ -17,7 +17,7 @@ from lodestar.models.gril.scoring import Bridge
 from lodestar.models.gril.training import read_reader
 from lodestar.models.gril.writing import WritingReader
 from lodestar.models.language.causal_lm import CausalLMError
-from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
@@ -210,7 +210,7 @@ def test_without_its_language_model_a_checkpoint_says_so(llama: str, tmp_path: P
     train(tmp_path / "out", few)
     for path in folder.iterdir():
         path.unlink()
-    with pytest.raises(CheckpointError, match=r"the language model .* cannot be loaded"):
+    with pytest.raises(BadCheckpointError, match=r"the language model .* cannot be loaded"):
         read_reader(tmp_path / "out")
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.linking.names import initials
+from lodestar.engine.linking.names import find_initials
 from lodestar.loaders.writing.names import search_names
 
 
@@ -24,7 +24,7 @@ from lodestar.loaders.writing.names import search_names
     ],
 )
 def test_initials(name: str, short: tuple[str, ...]) -> None:
-    assert initials(name) == short
+    assert find_initials(name) == short
 
 
 def test_initials_come_behind_all_names() -> None:

@@ -7,9 +7,9 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, full_text_queries
-from lodestar.engine.linking.likelihood import FEATURES, WEIGHTS, features, probabilities
-from lodestar.engine.linking.mentions import Words, mention
+from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, write_full_text_queries
+from lodestar.engine.linking.likelihood import FEATURES, WEIGHTS, compute_features, compute_probabilities
+from lodestar.engine.linking.mentions import QuestionWords, find_mention
 from lodestar.engine.linking.names import tokenise
 from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
 from lodestar.engine.values import Entity
@@ -123,7 +123,7 @@ def test_a_function_word_with_a_capital_within_a_sentence_may_be_a_name(text: st
 
 
 def test_words_that_a_point_or_colon_joins_are_asked_for_as_one() -> None:
-    queries = full_text_queries("is will.i.am on Wave:CD 's cover? U.S. too.", 100, 10)
+    queries = write_full_text_queries("is will.i.am on Wave:CD 's cover? U.S. too.", 100, 10)
     assert [query.text for query in queries[1:3]] == ['"will.i.am"', '"wave:cd"']
     assert queries[0].text.startswith('"will.i.am"^3 "wave:cd"^3 ')
 
@@ -154,7 +154,7 @@ def test_names_of_any_length_are_held_against_questions_of_any_length_in_bounded
 
 
 def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:
-    queries = full_text_queries(" ".join(f"word{n}ian" for n in range(900)), 100, 10)
+    queries = write_full_text_queries(" ".join(f"word{n}ian" for n in range(900)), 100, 10)
     assert len(queries) <= 1 + 2 * WORD_QUERIES
     assert all(len(query.text.split('" ')) <= MAX_CLAUSES for query in queries)
 
@@ -168,11 +168,11 @@ def test_scripts_emoji_and_case_are_only_text(text: str) -> None:
 
 
 def test_probabilities_are_those_of_the_formula() -> None:
-    words = Words("Where is Peru?")
-    found = [m for each in POOL if (m := mention(words, each, 0.8))]
-    x = features(words, found, ())
+    words = QuestionWords("Where is Peru?")
+    found = [m for each in POOL if (m := find_mention(words, each, 0.8))]
+    x = compute_features(words, found, ())
     assert x.shape == (2, len(FEATURES)) == (2, len(WEIGHTS))
-    assert probabilities(x) == pytest.approx([1 / (1 + math.exp(-sum(WEIGHTS * row))) for row in x])
+    assert compute_probabilities(x) == pytest.approx([1 / (1 + math.exp(-sum(WEIGHTS * row))) for row in x])
 
 
 def test_ambiguity_is_ranked_by_degree_and_both_are_shown() -> None:
@@ -189,12 +189,12 @@ def test_the_mention_is_cut_from_the_question_as_written() -> None:
 
 
 def test_a_question_of_function_words_searches_for_nothing_that_exists() -> None:
-    assert full_text_queries("what is it?", 100, 10) == [NameQuery('"\u200b"', 100)]
+    assert write_full_text_queries("what is it?", 100, 10) == [NameQuery('"\u200b"', 100)]
 
 
 @given(st.text(max_size=80))
 def test_no_text_is_lucene_syntax(text: str) -> None:
-    for query in full_text_queries(text, 100, 10):
+    for query in write_full_text_queries(text, 100, 10):
         for part in re.split(r' (?=(?:[^"]*"[^"]*")*[^"]*$)', query.text):
             assert re.fullmatch(r'"[\w\u200b \'.:·’]+"(\^\d)?|\w+~\d', part), part
 

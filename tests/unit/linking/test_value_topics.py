@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from lodestar.engine.linking.topics import looked_up
-from lodestar.engine.linking.values import MAX_VALUES, LinkingValues, values_in
+from lodestar.engine.linking.topics import look_up_topics
+from lodestar.engine.linking.values import MAX_VALUES, ValueLinker, parse_values
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Topic
@@ -34,16 +34,16 @@ class Nobody:
             for _ in questions
         ]
 
-    def decide(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
+    def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
         return [list(some) for some in found]
 
 
 def linked(text: str) -> LinkedQuestion:
-    linker = LinkingValues(Nobody())
+    linker = ValueLinker(Nobody())
 
     def steps() -> Steps[list[LinkedQuestion]]:
         found = yield from linker.link([Question(text)])
-        return (yield from looked_up([Question(text)], found, linker))
+        return (yield from look_up_topics([Question(text)], found, linker))
 
     return GRAPH.run(steps())[0]
 
@@ -63,11 +63,11 @@ def linked(text: str) -> LinkedQuestion:
     ],
 )
 def test_values_in_a_question(text: str, written: list[tuple[str, ...]]) -> None:
-    assert [value.written for value in values_in(text)] == written
+    assert [value.written for value in parse_values(text)] == written
 
 
 def test_values_are_bounded() -> None:
-    assert len(values_in(" ".join(str(number) for number in range(100, 200)))) == MAX_VALUES
+    assert len(parse_values(" ".join(str(number) for number in range(100, 200)))) == MAX_VALUES
 
 
 def test_a_literal_is_a_topic_beside_the_entities() -> None:
@@ -88,7 +88,7 @@ def test_a_search_walks_back_from_a_literal() -> None:
 
 def test_a_literal_that_the_asker_names_by_id() -> None:
     def steps() -> Steps[list[LinkedQuestion]]:
-        return (yield from looked_up([Question("who?", ('"41000"',))], [()]))
+        return (yield from look_up_topics([Question("who?", ('"41000"',))], [()]))
 
     (question,) = GRAPH.run(steps())
     assert [(t.entity.label, t.is_given) for t in question.topics] == [("41000", True)]

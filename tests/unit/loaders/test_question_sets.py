@@ -714,7 +714,7 @@ def test_medqa(tmp_path: Path) -> None:
     assert (found.id, found.options) == ("medqa-7", ("Aspirin", "Ibuprofen"))
     assert found.answers == (GoldAnswer(None, ("Aspirin",)),)
     assert found.topic_ids == ("drug", "reye syndrome", "aspirin", "ibuprofen")
-    assert found.asked(()).options == found.options
+    assert found.as_question(()).options == found.options
     wrong = json_lines([MEDQA[0] | {"answer_idx": "C"}])
     assert fault(tmp_path, wrong) == (
         "questions:1: expected the letter of an option as answer_idx, found C: correct the question or remove it"

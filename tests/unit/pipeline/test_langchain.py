@@ -34,13 +34,13 @@ class FakeEngine:
 
     def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Chain]:
         self.calls.append(("retrieve", str(question), top_k))
-        return self._found(question, top_k)
+        return self._retrieve(question, top_k)
 
     async def aretrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Chain]:
         self.calls.append(("aretrieve", str(question), top_k))
-        return self._found(question, top_k)
+        return self._retrieve(question, top_k)
 
-    def _found(self, question: str | Question, top_k: int | None) -> Evidence[Chain]:
+    def _retrieve(self, question: str | Question, top_k: int | None) -> Evidence[Chain]:
         asked = question if isinstance(question, Question) else Question(question)
         if "broken" in asked.text:
             raise DatabaseUnavailableError("nothing listens")

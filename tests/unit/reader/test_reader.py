@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lodestar.engine.answering.candidates import find_candidates
-from lodestar.engine.answering.reader import WORDS, ReaderAnswerer, columns_of
+from lodestar.engine.answering.reader import WORDS, ReaderAnswerer, make_reader_columns
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
@@ -67,7 +67,7 @@ def vectors() -> TextVectors:
 
 def readings(evidence: Sequence[Evidence[Triple]], right: Sequence[Entity]) -> Readings:
     found = find_candidates(evidence)
-    columns = columns_of(found, evidence, WORDS_OF, vectors())
+    columns = make_reader_columns(found, evidence, WORDS_OF, vectors())
     is_right = [right[q] == each for q, each in zip(found.question.tolist(), found.entities, strict=True)]
     return Readings(
         "made",
@@ -94,7 +94,7 @@ def answerer(reader: Reader, least: float = 0.0) -> ReaderAnswerer:
 def test_features_by_hand() -> None:
     evidence = [two_hops()]
     found = find_candidates(evidence)
-    ((_, kind, ways),) = columns_of(found, evidence, WORDS_OF, vectors())
+    ((_, kind, ways),) = make_reader_columns(found, evidence, WORDS_OF, vectors())
     x = {found.entities[row].id: dict(zip(NAMES, values, strict=True)) for row, values in
          zip(ways.candidate.tolist(), way_features(ways), strict=True)}  # fmt: skip
     assert kind == "triple"
@@ -119,14 +119,14 @@ def test_newton_finds_the_log_odds_of_a_share() -> None:
 
 def test_it_learns_to_go_on_where_the_best_chain_stops() -> None:
     reader = trained()
-    first, second = answerer(reader).answers_of([one_hop(), two_hops()])
+    first, second = answerer(reader).answer_batch([one_hop(), two_hops()])
     assert [each.id for each in first.entities] == ["director"]
     assert [each.id for each in second.entities] == ["other film"]
     assert figures(readings([one_hop(), two_hops()], [BY, OTHER]), reader)["f1"] == 1
 
 
 def test_an_answer_says_why_and_what_it_rests_on() -> None:
-    (answer,) = answerer(trained()).answers_of([two_hops()])
+    (answer,) = answerer(trained()).answer_batch([two_hops()])
     assert answer.why and answer.why[-1].startswith("ahead of ")
     (item,) = [answer.evidence.items[place] for place in answer.entities[0].evidence]
     assert isinstance(item.value, Chain)
@@ -136,39 +136,39 @@ def test_an_answer_says_why_and_what_it_rests_on() -> None:
 
 
 def test_below_the_least_probability_there_is_no_answer() -> None:
-    (answer,) = answerer(trained(), least=1.0).answers_of([two_hops()])
+    (answer,) = answerer(trained(), least=1.0).answer_batch([two_hops()])
     assert not answer.found and answer.confidence is not None
 
 
 def test_a_batch_says_what_single_questions_say() -> None:
     reading = answerer(trained())
-    together = reading.answers_of([one_hop(), two_hops()])
-    assert together == [reading.answers_of([each])[0] for each in (one_hop(), two_hops())]
+    together = reading.answer_batch([one_hop(), two_hops()])
+    assert together == [reading.answer_batch([each])[0] for each in (one_hop(), two_hops())]
 
 
 def test_nothing_found_is_no_answer() -> None:
-    (answer,) = answerer(trained()).answers_of([Evidence(Question("?"), (), "chain", note="nothing is known")])
+    (answer,) = answerer(trained()).answer_batch([Evidence(Question("?"), (), "chain", note="nothing is known")])
     assert answer.text == "no answer found: nothing is known"
 
 
 def test_a_literal_is_an_answer_like_any_entity() -> None:
     value = Entity('"1999"', "1999", is_literal=True)
     evidence = asked("when was film", (Triple(FILM, "year", value), 3.0))
-    (answer,) = answerer(trained()).answers_of([evidence])
+    (answer,) = answerer(trained()).answer_batch([evidence])
     assert [(each.name, each.id) for each in answer.entities] == [("1999", '"1999"')]
 
 
 def test_a_reader_of_another_recipe_is_refused() -> None:
     other = Reader({"star": SourceWeights(np.zeros(len(NAMES)), 0.0)}, trained=True)
     with pytest.raises(UsageError, match="trained with another recipe"):
-        answerer(other).answers_of([one_hop()])
+        answerer(other).answer_batch([one_hop()])
 
 
 def test_a_source_that_found_nothing_counts_as_one_without_a_way() -> None:
     weights = SourceWeights(np.zeros(len(NAMES)), 1.0, 0.5)
     reader = Reader({"triple": weights, "star": weights}, trained=True)
     evidence = [one_hop()]
-    read = reader.read(columns_of(find_candidates(evidence), evidence, WORDS_OF, vectors()))
+    read = reader.read(make_reader_columns(find_candidates(evidence), evidence, WORDS_OF, vectors()))
     assert read.logits == pytest.approx([0.5 + 0.5 * ABSENT] * 3)
 
 
@@ -207,4 +207,4 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     before, after = trained(), reader
     assert after.sources["triple"].weights == pytest.approx(before.sources["triple"].weights, rel=1e-3, abs=1e-4)
     assert after.hops is not None and before.hops is not None
-    assert [each.id for each in answerer(after).answers_of([two_hops()])[0].entities] == ["other film"]
+    assert [each.id for each in answerer(after).answer_batch([two_hops()])[0].entities] == ["other film"]

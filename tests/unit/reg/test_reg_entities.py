@@ -21,7 +21,7 @@ from lodestar.models.reg_entity.network import (
 from lodestar.models.reg_entity.training import degree_histogram, read_entity_scorer
 from lodestar.models.reg_triple.network import EncodedGraphs
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import TrainingOptions
 from lodestar.models.training.trainer import Watcher
 from torch_geometric.nn.aggr import DegreeScalerAggregation
@@ -138,7 +138,7 @@ def test_a_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((trained / name).read_bytes())
     read_entity_scorer(tmp_path)
     (tmp_path / "gnn" / "model.safetensors").write_bytes(b"")
-    with pytest.raises(CheckpointError, match="not the file that was written"):
+    with pytest.raises(BadCheckpointError, match="not the file that was written"):
         read_entity_scorer(tmp_path)
 
 

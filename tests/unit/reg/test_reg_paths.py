@@ -18,7 +18,7 @@ from lodestar.models.reg_path.network import NO_TOKEN, PathDecoder, PathModel, V
 from lodestar.models.reg_path.training import examples_of, read_path_decoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
@@ -135,7 +135,7 @@ def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: 
     weights = [folder / "decoder" / "model.safetensors" for folder in (tmp_path, trained)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
     (tmp_path / "decoder" / "model.safetensors").write_bytes(b"")
-    with pytest.raises(CheckpointError, match="not the file that was written"):
+    with pytest.raises(BadCheckpointError, match="not the file that was written"):
         read_path_decoder(tmp_path)
 
 

@@ -15,7 +15,7 @@ from lodestar.models.reg_triple.training import answers_found, read_triple_score
 from lodestar.models.subgraphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.checkpoint import TrainingStateError
-from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
@@ -108,7 +108,7 @@ def test_a_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
     read_triple_scorer(tmp_path)
     with (tmp_path / "mlp" / "model.safetensors").open("ab") as file:
         file.write(b"x")
-    with pytest.raises(CheckpointError, match="not the file that was written"):
+    with pytest.raises(BadCheckpointError, match="not the file that was written"):
         read_triple_scorer(tmp_path)
 
 

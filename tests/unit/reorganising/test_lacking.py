@@ -51,7 +51,7 @@ def test_an_answer_has_no_reason() -> None:
 
 
 def test_relations_that_the_search_does_without_are_as_if_the_graph_had_none() -> None:
-    question = Question("currency?", ("Peru",), without=frozenset({"currency"}))
+    question = Question("currency?", ("Peru",), excluded_relations=frozenset({"currency"}))
     assert asked(question)[1] == "no relation fits"
 
 

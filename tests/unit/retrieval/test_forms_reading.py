@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from lodestar.models.forms.parsing import parse_question
 from lodestar.models.forms.plan import Range, date_range, is_value, parse_number
-from lodestar.models.forms.reading import read
 
 from tests.forms_of_geonames import form_questions
 
@@ -17,7 +17,7 @@ from tests.forms_of_geonames import form_questions
      "Which member of the Orange team was a doctor?"],
 )  # fmt: skip
 def test_plain_questions_stay_plain(text: str) -> None:
-    assert read(text) is None
+    assert parse_question(text) is None
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_plain_questions_stay_plain(text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_asked_instead(text: str, forms: tuple[str, ...], parts: list[str]) -> None:
-    plan = read(text)
+    plan = parse_question(text)
     assert plan is not None
     assert plan.forms == forms
     assert [part.text for part in plan.parts] == parts
@@ -52,19 +52,21 @@ def test_what_is_asked_instead(text: str, forms: tuple[str, ...], parts: list[st
 
 
 def test_a_negated_part() -> None:
-    plan = read("Which countries border France but not Germany?")
+    plan = parse_question("Which countries border France but not Germany?")
     assert plan is not None
     assert [part.negated for part in plan.parts] == [False, True]
 
 
 def test_names_are_not_taken_apart() -> None:
-    plan = read("Which countries border Bosnia and Herzegovina or Serbia?", ["Bosnia and Herzegovina", "Serbia"])
+    plan = parse_question(
+        "Which countries border Bosnia and Herzegovina or Serbia?", ["Bosnia and Herzegovina", "Serbia"]
+    )
     assert plan is not None
     assert [part.text for part in plan.parts] == [
         "Which countries border Bosnia and Herzegovina?", "Which countries border Serbia?",
     ]  # fmt: skip
     assert plan.any_of
-    plan = read("which countries border Peru and Chile", ["countries", "Peru"])
+    plan = parse_question("which countries border Peru and Chile", ["countries", "Peru"])
     assert plan is not None
     assert [part.text for part in plan.parts] == ["which countries border Peru?", "which countries border Chile?"]
 
@@ -81,14 +83,17 @@ def test_names_are_not_taken_apart() -> None:
     ],
 )  # fmt: skip
 def test_values(text: str, words: str, within: Range, dates: Range | None) -> None:
-    plan = read(text)
+    plan = parse_question(text)
     assert plan is not None
     assert plan.forms == ("filter",)
     assert (plan.words, plan.within, plan.dates) == (words, within, dates)
 
 
 def test_orders() -> None:
-    most, least = read("Which person in Sales has the highest salary?"), read("Which person in Sales was hired first?")
+    most, least = (
+        parse_question("Which person in Sales has the highest salary?"),
+        parse_question("Which person in Sales was hired first?"),
+    )
     assert most is not None
     assert least is not None
     assert (most.order, most.words, least.order, least.words) == ("most", "salary", "least", "hired date")
@@ -117,6 +122,6 @@ def test_the_questions_over_geonames_are_a_dozen_of_each_form() -> None:
     kept = {"how-many": "how many", "yes-no": "yes or no", "most": "most", "least": "least", "not": "not", "or": "or"}
     for question in questions:
         if question.form in kept:
-            plan = read(question.text)
+            plan = parse_question(question.text)
             assert plan is not None
             assert plan.forms == (kept[question.form],)

@@ -20,7 +20,7 @@ from lodestar.models.reg_path_lm.kind import KIND
 from lodestar.models.reg_path_lm.training import read_plan_writer
 from lodestar.models.reg_path_lm.writing import PlanModel, PlanText, Prefix, Trie, log_probabilities
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
@@ -160,13 +160,13 @@ def test_the_language_model_is_the_one_of_the_training(trained: Path, base: Path
     moved = tmp_path / "moved"
     base.rename(moved)
     try:
-        with pytest.raises(CheckpointError, match="cannot be loaded"):
+        with pytest.raises(BadCheckpointError, match="cannot be loaded"):
             read_plan_writer(trained)
         assert read_plan_writer(trained, str(moved))[0].model == str(base)
     finally:
         moved.rename(base)
     other = write_tiny_causal_lm(tmp_path / "other", num_layers=3)
-    with pytest.raises(CheckpointError, match="is not the one that this LoRA was trained on"):
+    with pytest.raises(BadCheckpointError, match="is not the one that this LoRA was trained on"):
         read_plan_writer(trained, str(other))
 
 

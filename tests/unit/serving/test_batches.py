@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, UsageError
-from lodestar.engine.serving.batches import BatchLimits, MicroBatches, OverloadedError, TooLateError, is_away
+from lodestar.engine.serving.batches import BatchLimits, DeadlineExceededError, MicroBatches, OverloadedError, is_away
 
 
 class Asker:
@@ -192,7 +192,7 @@ async def test_a_deadline_ends_the_wait_and_frees_the_place() -> None:
     first = put(batches, 0)
     await asyncio.sleep(0)
     (late,) = put(batches, 1, deadline_s=0.05)
-    with pytest.raises(TooLateError, match=r"0\.05 s"):
+    with pytest.raises(DeadlineExceededError, match=r"0\.05 s"):
         await late
     assert batches.num_waiting == 0
     asker.gate.set()

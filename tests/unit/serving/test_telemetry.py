@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from lodestar.engine.llm.prompts import ChatUsage
 from lodestar.engine.serving import telemetry
-from lodestar.engine.serving.telemetry import Metrics, Telemetry, stage_of
+from lodestar.engine.serving.telemetry import Metrics, Telemetry, find_stage
 from lodestar.engine.steps import Cost
 from lodestar.engine.values import Entity
 from opentelemetry.sdk.trace import TracerProvider
@@ -35,7 +35,7 @@ def exporter(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(telemetry, "_tracer", lambda: provider.get_tracer("test"))
+    monkeypatch.setattr(telemetry, "_get_tracer", lambda: provider.get_tracer("test"))
     return exporter
 
 
@@ -66,7 +66,7 @@ def test_texts_stand_on_spans_only_where_asked_for(exporter: InMemorySpanExporte
 
 
 def test_without_opentelemetry_there_are_metrics_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telemetry, "_tracer", lambda: None)
+    monkeypatch.setattr(telemetry, "_get_tracer", lambda: None)
     metrics = Metrics()
     asked(Telemetry(metrics))
     text = metrics.text().decode()
@@ -76,6 +76,6 @@ def test_without_opentelemetry_there_are_metrics_alone(monkeypatch: pytest.Monke
 
 
 def test_every_stage_has_its_place() -> None:
-    assert [stage_of(name) for name in ("nearest names", "hop 2", "score 1", "path-pooling", "answer")] == [
+    assert [find_stage(name) for name in ("nearest names", "hop 2", "score 1", "path-pooling", "answer")] == [
         "link", "expand", "score", "rerank", "answer",
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.star.config import Description
 from lodestar.models.star.scoring import read_checkpoint
-from lodestar.models.training.checkpoint import load_description
+from lodestar.models.training.description import load_description
 from lodestar.models.whole_file import file_sha256
 from safetensors.torch import load_file, save_file
 

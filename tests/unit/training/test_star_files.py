@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from lodestar.engine.errors import CheckpointError as EngineCheckpointError
+from lodestar.engine.errors import CheckpointError
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
@@ -21,8 +21,8 @@ from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read
 from lodestar.models.star.networks import DualEncoder
 from lodestar.models.star.scoring import Network, read_checkpoint
-from lodestar.models.training.checkpoint import load_description, write_folder
-from lodestar.models.training.description import CheckpointError
+from lodestar.models.training.checkpoint import write_folder
+from lodestar.models.training.description import BadCheckpointError, load_description
 from safetensors.torch import load_file
 
 from tests.mined_examples import example, mined_file
@@ -140,10 +140,10 @@ def test_a_flipped_byte_in_any_file_is_refused(tmp_path: Path) -> None:
         content = path.read_bytes()
         at = chance.randrange(len(content))
         path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        with pytest.raises(CheckpointError, match=f"{path}: missing, or not the file that was written"):
+        with pytest.raises(BadCheckpointError, match=f"{path}: missing, or not the file that was written"):
             read_checkpoint(folder)
         path.unlink()
-        with pytest.raises(EngineCheckpointError, match="missing, or not"):
+        with pytest.raises(CheckpointError, match="missing, or not"):
             resources().model(str(folder), "star")
         path.write_bytes(content)
     read_checkpoint(folder)
@@ -157,19 +157,19 @@ def test_a_changed_description_is_refused_or_another_checkpoint(tmp_path: Path) 
         (folder / "star.json").write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
         try:
             assert read_checkpoint(folder).description != description
-        except CheckpointError as error:
+        except BadCheckpointError as error:
             assert "\n" not in str(error)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "null", '{"format": 1}', '{"format": 2}', '{"format": 1, "files": 3}'])
 def test_a_damaged_description_is_one_line(content: str, tmp_path: Path) -> None:
     (tmp_path / "star.json").write_text(content, encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"star\.json"):
+    with pytest.raises(BadCheckpointError, match=r"star\.json"):
         load_description(tmp_path, Description)[0]
 
 
 def test_a_folder_without_a_checkpoint_says_what_to_name(tmp_path: Path) -> None:
-    with pytest.raises(EngineCheckpointError, match="found none: name the folder that `lodestar train star` wrote to"):
+    with pytest.raises(CheckpointError, match="found none: name the folder that `lodestar train star` wrote to"):
         resources().describe(str(tmp_path), "star")[1]
 
 
@@ -205,7 +205,7 @@ def test_another_graph_is_refused(tmp_path: Path) -> None:
     grown = replace(catalogue, relations=(RelationInfo(1, "capital", "capital", 4_000),))
     assert opened.of_graph(grown).model(folder, "star") is model
     other = opened.of_graph(Catalogue((RelationInfo(1, "capital of", "capital of", 3),)))
-    with pytest.raises(EngineCheckpointError, match=r"was trained on another graph \(tiny questions;.* --any-graph"):
+    with pytest.raises(CheckpointError, match=r"was trained on another graph \(tiny questions;.* --any-graph"):
         other.model(folder, "star")
     assert other.model(folder, "star", any_graph=True) is model
     general = str(write_tiny_checkpoint(tmp_path / "general", graph=catalogue.vocabulary, any_graph=True))

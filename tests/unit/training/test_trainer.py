@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from lodestar.models.training.checkpoint import TrainingStateError, check_checkpoint, read_weights, write_weights
-from lodestar.models.training.description import CheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
+from lodestar.models.training.description import BadCheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
 from lodestar.models.training.kind import PATHS, Inputs, ModelKind, Outcome, Phase, Training
 from lodestar.models.training.loop import Trained
 from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, learned_weights
@@ -227,9 +227,9 @@ def test_a_training_killed_while_it_wrote_its_checkpoint_is_taken_up(tmp_path: P
 def test_the_reader_is_chosen_by_kind(tmp_path: Path) -> None:
     Adaptation().run(tmp_path)
     assert kind_of(tmp_path, ("star", "adapted")) == "adapted"
-    with pytest.raises(CheckpointError, match=r"expected a checkpoint with star\.json or gril\.json, found none"):
+    with pytest.raises(BadCheckpointError, match=r"expected a checkpoint with star\.json or gril\.json, found none"):
         kind_of(tmp_path, ("star", "gril"))
     said = (tmp_path / "adapted.json").read_text(encoding="utf-8")
     (tmp_path / "adapted.json").write_text(said.replace('"kind": "adapted"', '"kind": "star"'), encoding="utf-8")
-    with pytest.raises(CheckpointError, match="expected format 2 and kind adapted, found 2 and 'star'"):
+    with pytest.raises(BadCheckpointError, match="expected format 2 and kind adapted, found 2 and 'star'"):
         check_checkpoint(tmp_path, AdaptedDescription, lambda _: ("first",))

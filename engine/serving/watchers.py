@@ -1,6 +1,6 @@
-"""Watch a question on its way: its topics once they are looked up, its ranked items, the language model's words.
+"""Notify watchers of a question's progress: its topics, its ranked items, the language model's words.
 
-A recipe is wrapped, so that the engine and its stages know nothing of who watches.
+The recipe is wrapped, so that the engine and its stages need not know the watchers.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What is called as a question goes along, in the thread that asks it."""
+    """Callbacks for the progress of a question, called in the thread that answers it."""
 
-    linked: Callable[[Sequence[Topic]], None] = lambda _topics: None
-    found: Callable[[Evidence[Any]], None] = lambda _evidence: None
-    said: Callable[[str], None] = lambda _text: None
+    on_topics: Callable[[Sequence[Topic]], None] = lambda _topics: None
+    on_evidence: Callable[[Evidence[Any]], None] = lambda _evidence: None
+    on_text: Callable[[str], None] = lambda _text: None
 
 
-class Watches:
-    """Who watches which question; threads may share it."""
+class Watchers:
+    """The watchers of each question; thread-safe."""
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
@@ -41,7 +41,7 @@ class Watches:
 
     @contextmanager
     def of(self, watches: Mapping[Question, Watch]) -> Iterator[None]:
-        """Watch these questions while the block runs."""
+        """Notify these watchers of their questions while the block runs."""
         with self._turn:
             for question, watch in watches.items():
                 self._of.setdefault(question, []).append(watch)
@@ -55,7 +55,7 @@ class Watches:
                         del self._of[question]
 
     def on(self, question: Question) -> tuple[Watch, ...]:
-        """Return who watches a question."""
+        """Return the watchers of a question."""
         return tuple(self._of.get(question, ()))
 
 
@@ -63,15 +63,15 @@ class Watches:
 class WatchedRecipe(Recipe):
     """A recipe whose questions can be watched."""
 
-    watches: Watches = field(default_factory=Watches, compare=False, repr=False)
+    watches: Watchers = field(default_factory=Watchers, compare=False, repr=False)
 
     @classmethod
-    def watched(cls, recipe: Recipe) -> WatchedRecipe:
-        """Return the recipe, watched."""
+    def wrap(cls, recipe: Recipe) -> WatchedRecipe:
+        """Return the recipe with watchable questions."""
         return cls(**{each.name: getattr(recipe, each.name) for each in fields(Recipe)})
 
     def pipeline(self, graph: GraphResources, **own: Any) -> Pipeline:
-        """Return the stages, joined and watched."""
+        """Return the pipeline with watchable stages."""
         pipeline = super().pipeline(graph, **own)
         answerer = pipeline.answerer
         watched = _ReadingWatched if isinstance(answerer, ReadingAnswerer) else _WatchedAnswerer
@@ -83,7 +83,7 @@ class WatchedRecipe(Recipe):
 
 
 class _WatchedRetriever:
-    def __init__(self, retriever: Retriever, watches: Watches) -> None:
+    def __init__(self, retriever: Retriever, watches: Watchers) -> None:
         self._retriever = retriever
         self._watches = watches
         self.gives: Kind = retriever.gives
@@ -91,12 +91,12 @@ class _WatchedRetriever:
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         for linked in questions:
             for watch in self._watches.on(linked.question):
-                watch.linked(linked.topics)
+                watch.on_topics(linked.topics)
         return (yield from self._retriever.retrieve(questions, top_k))
 
 
 class _WatchedAnswerer:
-    def __init__(self, answerer: Answerer, watches: Watches) -> None:
+    def __init__(self, answerer: Answerer, watches: Watchers) -> None:
         self._answerer = answerer
         self._watches = watches
 
@@ -122,11 +122,11 @@ class _ReadingWatched(_WatchedAnswerer):
 
 
 def _listen(steps: Steps[T], watches: Sequence[Watch]) -> Steps[T]:
-    """Run the steps, and those within them, with each piece of a prompt's reply passed to the watches."""
+    """Run the steps and their branches, and pass each piece of a prompt's reply to the watchers."""
 
     def tell(text: str) -> None:
         for watch in watches:
-            watch.said(text)
+            watch.on_text(text)
 
     try:
         said = next(steps)

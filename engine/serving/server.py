@@ -1,4 +1,4 @@
-"""Run the server: doors by host and token, MCP where it is installed, an end that answers what waits."""
+"""Run the server: check its address and token, listen, and answer waiting requests before it stops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..recipes.recipe import Recipe
 from ..settings import Settings, is_loopback
 from .app import AppOptions, make_app
 from .batches import BatchLimits
-from .guard import Doors, PatientProtocol
+from .guard import AccessRules, PatientProtocol
 from .service import Service
 from .telemetry import Metrics, Telemetry
 
@@ -33,7 +33,7 @@ KEEP_ALIVE_S = 30
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """Where a server listens, who may ask, and how much."""
+    """The server's address, access rules and limits."""
 
     host: str = "127.0.0.1"
     port: int = 8080
@@ -44,7 +44,7 @@ class ServerOptions:
     token: str = field(default_factory=lambda: os.environ.get(TOKEN_VARIABLE, ""), repr=False)
 
     def check(self) -> None:
-        """Raise `UsageError` for an address that others reach without a token, or a token that is guessed."""
+        """Raise `UsageError` for a public address without a token, or a token that is easy to guess."""
         if self.token and len(self.token) < MIN_TOKEN_CHARS:
             raise UsageError(
                 f"{TOKEN_VARIABLE}: expected at least {MIN_TOKEN_CHARS} characters, found {len(self.token)}: make one "
@@ -67,21 +67,21 @@ def run_server(
     *,
     say: Callable[[str], None] = lambda _line: None,
 ) -> None:
-    """Serve until a signal ends it; what waits then is answered. `PortTakenError` where another listens there."""
+    """Serve until a signal; then answer waiting requests and stop. Raise `PortTakenError` if the port is in use."""
     options.check()
-    listening = bound_socket(options.host, options.port)
+    listening = bind_socket(options.host, options.port)
     port = listening.getsockname()[1]
-    app = application(settings, recipes, options)
+    app = make_application(settings, recipes, options)
     host = f"[{options.host}]" if ":" in options.host else options.host
-    mcp = ", MCP at /mcp" if mcp_tools() else ""
+    mcp = ", MCP at /mcp" if make_mcp_tools() else ""
     say(f"lodestar: http://{host}:{port}/ (documentation at /docs{mcp}); Ctrl-C ends it")
     if not is_loopback(options.host):
         say(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
-    server_over(app).run(sockets=[listening])
+    make_server(app).run(sockets=[listening])
 
 
-def server_over(app: Any) -> uvicorn.Server:
-    """Return uvicorn over an application, with bounds on connections and on slow clients."""
+def make_server(app: Any) -> uvicorn.Server:
+    """Return uvicorn for an application, with limits for connections and slow clients."""
     config = uvicorn.Config(
         app,
         http=PatientProtocol,
@@ -99,25 +99,25 @@ def server_over(app: Any) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def application(settings: Settings, recipes: Mapping[str, Recipe], options: ServerOptions) -> Any:
-    """Return the application (ASGI) with all that belongs to it."""
-    doors = Doors.of(options.host, token=options.token, more_hosts=options.hosts, origins=options.origins)
+def make_application(settings: Settings, recipes: Mapping[str, Recipe], options: ServerOptions) -> Any:
+    """Return the complete application (ASGI): endpoints, pages, metrics and MCP."""
+    access = AccessRules.of(options.host, token=options.token, more_hosts=options.hosts, origins=options.origins)
     metrics = Metrics()
     telemetry = Telemetry(metrics, questions=options.trace_questions)
-    tools = mcp_tools()
-    mcp = None if tools is None else (tools.http(sorted(doors.hosts), sorted(doors.origins)), tools.running)
+    tools = make_mcp_tools()
+    mcp = None if tools is None else (tools.http(sorted(access.hosts), sorted(access.origins)), tools.running)
 
     def make_service() -> Service:
         return Service(settings, recipes, limits=options.limits, telemetry=telemetry, observer=metrics)
 
     return make_app(
         make_service,
-        AppOptions(doors=doors, cache_dir=settings.cache_dir, metrics=metrics, mcp=mcp, patience_s=PATIENCE_S),
+        AppOptions(access=access, cache_dir=settings.cache_dir, metrics=metrics, mcp=mcp, patience_s=PATIENCE_S),
     )
 
 
-def mcp_tools() -> McpTools | None:
-    """Return the tools for agents, None where the extra mcp is not installed."""
+def make_mcp_tools() -> McpTools | None:
+    """Return the tools for agents; None if the extra mcp is not installed."""
     try:
         from .mcp import McpTools
     except ImportError:
@@ -125,8 +125,8 @@ def mcp_tools() -> McpTools | None:
     return McpTools()
 
 
-def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound; raise `PortTakenError`, or `UsageError` for an address that is not this one's."""
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Return a bound socket; raise `PortTakenError`, or `UsageError` for an address that is not this machine's."""
     try:
         family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
     except ValueError:

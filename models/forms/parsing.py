@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from .plan import DATE, NUMBER, Part, Plan, Range, date_range, parse_number
+from .plan import DATE, NUMBER, FormPlan, Range, SubQuestion, date_range, parse_number
 from .subjects import ONE_NAME, Subject, parse_subject, split_subject
 
 _MOST = "largest biggest highest greatest most longest tallest richest newest latest last youngest heaviest".split()
@@ -39,7 +39,7 @@ _WHOLE = re.compile(r"[A-Z]|\b(?:and|or|not|both)\b")
 """Type words that can occur inside names. "country" can, too, but a question usually asks for countries."""
 
 
-def read(text: str, names: Iterable[str] = ()) -> Plan | None:
+def parse_question(text: str, names: Iterable[str] = ()) -> FormPlan | None:
     """Return the plan for a question; None for a plain one.
 
     names: names of linked entities as the question spells them; they are not split. Other names are recognised by their
@@ -72,7 +72,7 @@ def read(text: str, names: Iterable[str] = ()) -> Plan | None:
     )
 
 
-def _read(text: str) -> Plan | None:
+def _read(text: str) -> FormPlan | None:
     for rule in (_how_much, _how_many, _yes_no, _superlative, _read_comparison, _not, _and_or, _within):
         plan = rule(text)
         if plan is not None:
@@ -80,7 +80,7 @@ def _read(text: str) -> Plan | None:
     return None
 
 
-def _how_much(text: str) -> Plan | None:
+def _how_much(text: str) -> FormPlan | None:
     """How big is X; how many people live in X: ask for the value of a property."""
     found = re.match(rf"^how (?P<how>{'|'.join(_MEASURED)}) (?:is|are|was|were) (?P<rest>.+)$", text, re.I)
     if found:
@@ -88,28 +88,30 @@ def _how_much(text: str) -> Plan | None:
         named = re.match(r"^the (?P<words>[a-z ]+?) of (?P<rest>.+)$", rest)
         if named and found["how"].lower() in {"big", "large", "high"} and named["words"] != "capital":
             words, rest = named["words"], named["rest"]
-        return Plan(
+        return FormPlan(
             ("how much",),
             f"“how {found['how'].lower()}” asks for the {words}",
-            (Part(f"What is the {words} of {rest}?"),),
+            (SubQuestion(f"What is the {words} of {rest}?"),),
         )
     found = re.match(
         r"^how many (?:people live|inhabitants live|people are living) in (?P<rest>.+)$", text, re.I
     ) or re.match(r"^how many (?:inhabitants|residents|people) (?:does|do|has) (?P<rest>.+?)(?: have)?$", text, re.I)
     if found:
-        return Plan(
+        return FormPlan(
             ("how much",),
             "“how many people” asks for the population",
-            (Part(f"What is the population of {found['rest']}?"),),
+            (SubQuestion(f"What is the population of {found['rest']}?"),),
         )
     if re.match(rf"^what (?:is|was) the (?:{'|'.join(sorted(set(_MEASURED.values())))}) of ", text, re.I):
-        return Plan(
-            ("how much",), "the question asks for a measure: the answer is a number or a date", (Part(f"{text}?"),)
+        return FormPlan(
+            ("how much",),
+            "the question asks for a measure: the answer is a number or a date",
+            (SubQuestion(f"{text}?"),),
         )
     return None
 
 
-def _how_many(text: str) -> Plan | None:
+def _how_many(text: str) -> FormPlan | None:
     """How many X: count the answers."""
     found = re.match(r"^(?P<before>in |on |for |to )?how many (?P<rest>.+)$", text, re.I)
     counted = re.match(r"^(?:the )?(?:number of|count(?: the)?) (?P<rest>.+)$", text, re.I)
@@ -131,19 +133,21 @@ def _how_many(text: str) -> Plan | None:
     inner = _read(whole)
     if inner is not None and "yes or no" not in inner.forms:
         return replace(inner.also("how many", "“how many” counts the answers"), counted=True)
-    return Plan(("how many",), "“how many” counts the answers", (Part(f"{whole}?"),), counted=True)
+    return FormPlan(("how many",), "“how many” counts the answers", (SubQuestion(f"{whole}?"),), counted=True)
 
 
-def _yes_no(text: str) -> Plan | None:
+def _yes_no(text: str) -> FormPlan | None:
     """Is X the Y of Z: check whether the best path connects the two."""
     if re.match(r"^(?:is|are|was|were|does|do|did|has|have)\b", text, re.I) and " or " not in text:
-        return Plan(
-            ("yes or no",), "a question that begins with a verb asks whether the path exists", (Part(f"{text}?"),)
+        return FormPlan(
+            ("yes or no",),
+            "a question that begins with a verb asks whether the path exists",
+            (SubQuestion(f"{text}?"),),
         )
     return None
 
 
-def _superlative(text: str) -> Plan | None:
+def _superlative(text: str) -> FormPlan | None:
     """Which X has the largest Y; the most populous X; the largest X by Y."""
     found = re.match(
         rf"^(?P<base>(?:which|what|who) .+?) (?:has|have|had) the (?P<how>{_SUPERLATIVE})(?: number of)? (?P<words>.+)$",
@@ -171,17 +175,17 @@ def _superlative(text: str) -> Plan | None:
     return None
 
 
-def _read_ordering(subject: Subject | None, how: str, words: str) -> Plan | None:
+def _read_ordering(subject: Subject | None, how: str, words: str) -> FormPlan | None:
     if subject is None or not (subject.modifier or subject.rest):
         return None
     order: Literal["most", "least"] = "most" if how.lower() in _MOST else "least"
     words = "population" if _INHABITANTS.match(words) else words
     base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
     what = f"“{how.lower()}” orders the answers by {words}, {'greatest' if order == 'most' else 'smallest'} first"
-    return Plan((order,), what, (Part(base.question()),), words=words, order=order)
+    return FormPlan((order,), what, (SubQuestion(base.question()),), words=words, order=order)
 
 
-def _read_comparison(text: str) -> Plan | None:
+def _read_comparison(text: str) -> FormPlan | None:
     """X with a Y of more than N; X with more than N Y; X released after 2016: filter by a value."""
     value = rf"(?P<value>{NUMBER}|{DATE})(?: and (?P<other>{NUMBER}|{DATE}))?(?: (?P<unit>.+))?"
     found = re.match(
@@ -208,7 +212,7 @@ def _read_comparison(text: str) -> Plan | None:
     base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
     rule = f"keeps only answers whose {words} is {found['how'].lower()} {found['value']}"
     rule += f" and {found['other']}" if found["other"] else ""
-    return Plan(("filter",), rule, (Part(base.question()),), words=words, within=within, dates=dates)
+    return FormPlan(("filter",), rule, (SubQuestion(base.question()),), words=words, within=within, dates=dates)
 
 
 def _ranges(how: str, value: str, other: str | None) -> tuple[Range, Range | None]:
@@ -231,26 +235,30 @@ def _ranges(how: str, value: str, other: str | None) -> tuple[Range, Range | Non
     return Range(most=number, with_most=with_it), dates
 
 
-def _not(text: str) -> Plan | None:
+def _not(text: str) -> FormPlan | None:
     """X that do not Y; X but not Y; X except Y; X without doing Y: exclude answers."""
     rule = "answers of the part with “not” are excluded"
     found = re.match(rf"^(?P<base>.+?),? except(?: for)? (?P<name>{ONE_NAME})$", text)
     if found:
         inner = _read(found["base"])
-        plan = inner or Plan((), "", (Part(f"{found['base']}?"),))
+        plan = inner or FormPlan((), "", (SubQuestion(f"{found['base']}?"),))
         return replace(plan.also("not", f"{found['name']} is excluded"), excluded=found["name"])
     found = re.match(r"^(?P<base>.+?),? (?:but|and) not (?P<rest>.+)$", text)
     if found:
         other = _other(found["base"], found["rest"])
-        return Plan(("not",), rule, (Part(f"{found['base']}?"), Part(f"{other}?", negated=True))) if other else None
+        return (
+            FormPlan(("not",), rule, (SubQuestion(f"{found['base']}?"), SubQuestion(f"{other}?", negated=True)))
+            if other
+            else None
+        )
     found = re.match(r"^(?P<base>.+?) without (?P<verb>[a-z]+)ing (?P<rest>.+)$", text)
     if found and (subject := parse_subject(found["base"])):
-        return Plan(
+        return FormPlan(
             ("not",),
             rule,
             (
-                Part(f"{found['base']}?"),
-                Part(subject.predicate_question(f"{found['verb']} {found['rest']}"), negated=True),
+                SubQuestion(f"{found['base']}?"),
+                SubQuestion(subject.predicate_question(f"{found['verb']} {found['rest']}"), negated=True),
             ),
         )
     found = re.match(
@@ -258,15 +266,18 @@ def _not(text: str) -> Plan | None:
     )
     if found and (subject := parse_subject(found["base"])) and subject.modifier:
         be = f"{found['verb']} " if found["verb"] in {"are", "is", "was", "were"} else ""
-        return Plan(
+        return FormPlan(
             ("not",),
             rule,
-            (Part(subject.question()), Part(subject.predicate_question(be + found["rest"]), negated=True)),
+            (
+                SubQuestion(subject.question()),
+                SubQuestion(subject.predicate_question(be + found["rest"]), negated=True),
+            ),
         )
     return None
 
 
-def _and_or(text: str) -> Plan | None:
+def _and_or(text: str) -> FormPlan | None:
     """Both X and Y; X, Y and Z; X as well as Y; either X or Y: intersect or unite answers."""
     found = re.match(
         rf"^(?P<head>.+?)\b(?:both|either) (?P<one>{ONE_NAME}|[\w.-]+) (?P<how>and|or) (?:of |in )?(?P<two>{ONE_NAME}|[\w.-]+)(?P<tail>.*)$",
@@ -287,7 +298,7 @@ def _and_or(text: str) -> Plan | None:
         tail = tail.removesuffix(" both").replace(" both ", " ")
         listed = found.groupdict().get("listed") or ""
         names = [*listed.split(", ")[:-1], found["one"], found["two"]]
-        parts = tuple(Part(f"{found['head']}{name}{tail}?") for name in names)
+        parts = tuple(SubQuestion(f"{found['head']}{name}{tail}?") for name in names)
     else:
         found = re.match(
             r"^(?P<base>.+?),? (?P<how>and also|and|or|as well as) (?:that |who )?(?P<rest>[a-z].+)$", text
@@ -296,22 +307,22 @@ def _and_or(text: str) -> Plan | None:
         if not found or subject is None or not (subject.rest or subject.modifier):
             return None
         how = found["how"]
-        parts = (Part(f"{found['base']}?"), Part(subject.predicate_question(found["rest"])))
+        parts = (SubQuestion(f"{found['base']}?"), SubQuestion(subject.predicate_question(found["rest"])))
     alike = "one" in found.groupdict()
     if how == "or":
-        return Plan(("or",), "“or” unites the answers of the parts", parts, any_of=True, alike=alike)
-    return Plan(("and",), "“and” intersects the answers of the parts", parts, alike=alike)
+        return FormPlan(("or",), "“or” unites the answers of the parts", parts, any_of=True, alike=alike)
+    return FormPlan(("and",), "“and” intersects the answers of the parts", parts, alike=alike)
 
 
-def _within(text: str) -> Plan | None:
+def _within(text: str) -> FormPlan | None:
     """Which X in A do B: intersect a narrowed subject with what the question says about it."""
     subject = parse_subject(text)
     if subject is None or not subject.modifier or not subject.rest:
         return None
-    return Plan(
+    return FormPlan(
         ("filter",),
         f"keeps only answers that are also found for “{subject.question()}” as well",
-        (Part(subject.question()), Part(subject.predicate_question(subject.rest))),
+        (SubQuestion(subject.question()), SubQuestion(subject.predicate_question(subject.rest))),
     )
 
 

@@ -1,4 +1,4 @@
-"""The forms of requests and replies: what OpenAPI documents and what comes in is checked against."""
+"""Define the schemas of requests and replies, for validation and for OpenAPI."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
 Id = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
-class Form(BaseModel):
-    """What comes in: no field that is not known."""
+class RequestModel(BaseModel):
+    """A request; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class QuestionForm(Form):
-    """A question; `topics` are ids or names of the entities that it is about, where the asker knows them."""
+class QuestionForm(RequestModel):
+    """A question; `topics` are ids or names of its topic entities, if you know them."""
 
     question: Text = Field(examples=["What is the capital of Peru?"])
     topics: list[Id] = Field(default=[], max_length=20)
     id: str = Field(default="", max_length=200)
 
 
-class Choice(Form):
-    """How it is asked. options: top_k (1–100), max_hop (1–4), beam_width (1–50), forms, return_to_topic."""
+class Choice(RequestModel):
+    """The recipe and its options. options: top_k (1–100), max_hop (1–4), beam_width (1–50), forms, return_to_topic."""
 
     recipe: str | None = Field(default=None, max_length=200, description="One that is served: see /v1/models.")
     options: dict[str, StrictBool | StrictInt] = Field(default={}, max_length=10, examples=[{"top_k": 5}])
@@ -61,22 +61,22 @@ class StreamForm(Choice):
     drawing: bool = False
 
 
-class EntitiesForm(Form):
-    """A text whose entities are looked for."""
+class EntitiesForm(RequestModel):
+    """A text to find entities in."""
 
     text: Text = Field(examples=["the capital of Peru"])
     limit: int = Field(default=10, ge=1, le=100)
 
 
-class RelationsForm(Form):
-    """A text whose nearest relations are looked for."""
+class RelationsForm(RequestModel):
+    """A text to find the nearest relations of."""
 
     text: Text = Field(examples=["which currency is used"])
     limit: int = Field(default=10, ge=1, le=100)
 
 
-class NeighboursForm(Form):
-    """A page of what surrounds an entity, by id or name."""
+class NeighboursForm(RequestModel):
+    """A page of the triples of an entity, by id or name."""
 
     entity: Id
     relation: Id | None = None
@@ -85,7 +85,7 @@ class NeighboursForm(Form):
     cursor: str | None = Field(default=None, max_length=200, description="That of the page before.")
 
 
-class TripleForm(Form):
+class TripleForm(RequestModel):
     """A triple: head and tail by id or name, the relation by name."""
 
     head: Id
@@ -93,30 +93,30 @@ class TripleForm(Form):
     tail: Id
 
 
-class VerifyForm(Form):
+class VerifyForm(RequestModel):
     """The triples of a path."""
 
     path: list[TripleForm] = Field(min_length=1, max_length=50)
 
 
-class Message(BaseModel):
-    """A turn of a conversation; of parts, those of text are read."""
+class ChatMessage(BaseModel):
+    """A message of a conversation; of its parts, only text is read."""
 
     role: str = Field(max_length=40)
     content: str | list[dict[str, Any]] | None = None
 
 
 class ChatForm(BaseModel):
-    """A chat completion in OpenAI's form: the user's last message is the question; what is not known is ignored."""
+    """A chat completion in OpenAI's format: the user's last message is the question; unknown fields are ignored."""
 
     model: str = Field(default="lodestar", max_length=200)
-    messages: list[Message] = Field(min_length=1, max_length=200)
+    messages: list[ChatMessage] = Field(min_length=1, max_length=200)
     stream: bool = False
     stream_options: dict[str, Any] | None = None
 
 
 class EntityReply(BaseModel):
-    """An entity; of a mediator the name is null."""
+    """An entity; the name of a mediator is null."""
 
     id: str
     name: str | None
@@ -154,13 +154,13 @@ class AnswerReply(EvidenceReply):
 
 
 class Answers(BaseModel):
-    """What came of each question of a list, in order."""
+    """The answer to each question of a list, in order."""
 
     results: list[AnswerReply]
 
 
 class Evidences(BaseModel):
-    """What was found for each question of a list, in order."""
+    """The evidence for each question of a list, in order."""
 
     results: list[EvidenceReply]
 
@@ -210,6 +210,6 @@ class ErrorDetail(BaseModel):
 
 
 class ErrorReply(BaseModel):
-    """An error, in OpenAI's form."""
+    """An error, in OpenAI's format."""
 
     error: ErrorDetail

@@ -1,7 +1,7 @@
-"""Questions in OpenAI's form, so that chat front ends attach: models, chat completions, whole and streamed.
+"""Answer chat completions in OpenAI's format, so that chat front ends can use Lodestar.
 
-A recipe is a model. The last message of the user is the question; what was said before is not read. The reply is the
-answer and the lines that it rests on; `lodestar` beside it has the answer as `/v1/ask` gives it.
+A recipe is a model. The user's last message is the question; earlier messages are not read. The reply has the answer
+and its evidence in lines; its field `lodestar` has the answer as in `/v1/ask`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..evidence.evidence import Answer
 from ..evidence.plain import answer_data
 from ..evidence.text import item_text
 from ..values import Question
-from .forms import ChatForm
+from .schemas import ChatForm
 from .service import Service, Variant
 
 DEFAULT_MODEL = "lodestar"
@@ -27,7 +27,7 @@ MAX_LINES = 3
 _PIECE_CHARS = 24
 
 
-def models_listed(service: Service) -> dict[str, Any]:
+def list_models(service: Service) -> dict[str, Any]:
     """Return the recipes as a list of models; `lodestar` is the default one."""
     names = [DEFAULT_MODEL, *service.recipes]
     return {
@@ -36,25 +36,25 @@ def models_listed(service: Service) -> dict[str, Any]:
     }
 
 
-async def chat_completion(service: Service, body: ChatForm, client: Hashable) -> dict[str, Any]:
+async def complete_chat(service: Service, body: ChatForm, client: Hashable) -> dict[str, Any]:
     """Return a chat completion."""
-    question, variant = _asked(service, body)
+    question, variant = _read_request(service, body)
     (answer,) = await service.ask([question], variant, client=client)
-    message = {"role": "assistant", "content": content_of(answer)}
+    message = {"role": "assistant", "content": write_content(answer)}
     return {
-        **_head(body, "chat.completion"),
+        **_make_head(body, "chat.completion"),
         "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
-        "usage": _usage(answer),
+        "usage": _make_usage(answer),
         "lodestar": answer_data(answer),
     }
 
 
-async def chat_stream(service: Service, body: ChatForm, client: Hashable) -> StreamingResponse:
-    """Return the same as chunks, the first when the answer is there: a failure has a status of its own."""
-    question, variant = _asked(service, body)
+async def stream_chat(service: Service, body: ChatForm, client: Hashable) -> StreamingResponse:
+    """Return the chat completion as chunks; the first comes with the answer, so that a failure has its own status."""
+    question, variant = _read_request(service, body)
     (answer,) = await service.ask([question], variant, client=client)
-    head = _head(body, "chat.completion.chunk")
-    content = content_of(answer)
+    head = _make_head(body, "chat.completion.chunk")
+    content = write_content(answer)
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
@@ -66,14 +66,14 @@ async def chat_stream(service: Service, body: ChatForm, client: Hashable) -> Str
             yield chunk({"content": content[start : start + _PIECE_CHARS]})
         yield chunk({}, "stop")
         if (body.stream_options or {}).get("include_usage"):
-            yield b"data: " + to_json({**head, "choices": [], "usage": _usage(answer)}) + b"\n\n"
+            yield b"data: " + to_json({**head, "choices": [], "usage": _make_usage(answer)}) + b"\n\n"
         yield b"data: [DONE]\n\n"
 
     return StreamingResponse(chunks(), media_type="text/event-stream", headers={"cache-control": "no-store"})
 
 
-def content_of(answer: Answer) -> str:
-    """Return an answer as a reader of a chat sees it, with the first lines of what it rests on."""
+def write_content(answer: Answer) -> str:
+    """Return an answer as text for a chat, with the first lines of its evidence."""
     lines = [
         line for each in answer.evidence.items[:MAX_LINES] for line in item_text(each.value, max_names=5).splitlines()
     ]
@@ -84,7 +84,7 @@ def content_of(answer: Answer) -> str:
     return f"{answer.text}\n\n{because}" if because else answer.text
 
 
-def _asked(service: Service, body: ChatForm) -> tuple[Question, Variant]:
+def _read_request(service: Service, body: ChatForm) -> tuple[Question, Variant]:
     said = [message for message in body.messages if message.role == "user"]
     if not said:
         raise UsageError("messages: expected one with the role user, found none")
@@ -97,12 +97,12 @@ def _asked(service: Service, body: ChatForm) -> tuple[Question, Variant]:
     return Question(content.strip()), service.variant(recipe)
 
 
-def _head(body: ChatForm, kind: str) -> dict[str, Any]:
+def _make_head(body: ChatForm, kind: str) -> dict[str, Any]:
     id_ = f"chatcmpl-{uuid.uuid4().hex}"
     return {"id": id_, "object": kind, "created": int(time.time()), "model": body.model}
 
 
-def _usage(answer: Answer) -> dict[str, int]:
-    """Return the language model's tokens; none where no language model was asked."""
+def _make_usage(answer: Answer) -> dict[str, int]:
+    """Return the language model's token counts; 0 if none was asked."""
     prompt, completion = (answer.usage.prompt, answer.usage.completion) if answer.usage else (0, 0)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
