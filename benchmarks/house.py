@@ -3,8 +3,8 @@
     python -m benchmarks.house                                        # lines, modules, names of functions
     python -m benchmarks.house -- ask --name demo "Who ruled Peru?"   # and the files that this command runs
 
-A file counts as passed when code of one of its functions ran, in any thread. Bodies of modules and classes do not count:
-they run on import. Nothing here gates.
+A file counts as passed when code of one of its functions ran, in any thread. Bodies of modules and classes do not
+count: they run on import. Nothing here gates.
 """
 
 from __future__ import annotations
