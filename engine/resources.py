@@ -14,8 +14,6 @@ from ..models.placement import Placement, PlacementError
 from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
 from ..models.text.vectors import TextVectors, VectorStore
 from ..models.text.verbalise import RelationWords
-from ..models.training.description import BadCheckpointError, ModelDescription, load_description
-from ..models.training.kind import AnyKind, ModelKind, Opening, kind_in, load_kind
 from .errors import CheckpointError, EncoderError, UsageError
 from .extras import naming_extras, require_extra
 from .indexes.relation_index import type_words, words_of_relation
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..models.language.causal_lm import CausalLM
     from ..models.training.description import ModelDescription
+    from ..models.training.kind import AnyKind
     from .indexes.entity_index import EntityIndex
     from .indexes.relation_index import RelationIndex
     from .llm.gateway import ChatGateway
@@ -105,6 +104,9 @@ class Resources:
         Raises `CheckpointError` if the checkpoint is missing, damaged or of another kind.
         """
 
+        from ..models.training.description import load_description
+        from ..models.training.kind import ModelKind, kind_in, load_kind
+
         def read() -> tuple[AnyKind, ModelDescription]:
             kind = kind_in(Path(folder), [each if isinstance(each, ModelKind) else load_kind(each) for each in kinds])
             return kind, load_description(Path(folder), kind.description)[0]
@@ -117,6 +119,8 @@ class Resources:
         kinds: the expected kinds. language_model: for a LoRA, the place of its language model if it has moved since
         training. Raises `CheckpointError` if the checkpoint cannot be read or is of another kind.
         """
+        from ..models.training.kind import Opening
+
         kind, _ = self.describe(folder, *kinds)
         with naming_extras(f"the checkpoint {folder}, of kind {kind.name},"):
             opening = Opening(self.device, self.placement.dtype, self.vectors_for, language_model)
@@ -195,6 +199,7 @@ class Resources:
 
     def _checkpoint(self, key: object, read: Callable[[], T]) -> T:
         """Return an open checkpoint, or read it. Raises `CheckpointError` if it cannot be read."""
+        from ..models.training.description import BadCheckpointError  # pydantic: only checkpoints need it
 
         def opened() -> T:
             try:

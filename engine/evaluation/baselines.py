@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import igraph
 import numpy as np
 import numpy.typing as npt
 
@@ -171,6 +170,8 @@ class PageRankRetriever(EntityRetriever):
     """
 
     def __init__(self, graph: WholeGraph, max_hop: int) -> None:
+        import igraph  # it imports Matplotlib where that is installed
+
         super().__init__(graph, max_hop)
         sources = np.repeat(np.arange(len(graph.entities)), np.diff(graph.starts))
         forward = graph.steps > 0

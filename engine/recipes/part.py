@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
-from ...models.training.kind import AnyKind
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
@@ -86,7 +85,7 @@ class Part:
 
     name: ClassVar[str]
     role: ClassVar[Role]
-    kinds: ClassVar[tuple[str | AnyKind, ...]] = ()
+    kinds: ClassVar[tuple[Any, ...]] = ()
     """The kinds of models that the option `checkpoint` accepts."""
 
     def __post_init__(self) -> None:
