@@ -191,11 +191,7 @@ class _Links:
 
 
 def _next_links(edges: _Edges, level: _Growing) -> _Links:
-    first, after = edges.starts[level.end_node], edges.starts[level.end_node + 1]
-    counts = after - first
-    end = np.repeat(np.arange(len(counts)), counts)
-    before = np.repeat(np.cumsum(counts) - counts, counts)
-    edge = np.arange(int(counts.sum())) - before + first[end] if len(end) else np.zeros(0, dtype=np.int64)
+    edge, end = rows_between(edges.starts[level.end_node], edges.starts[level.end_node + 1])
     path = level.end_path[end]
     new = ~np.isin(path * max(edges.num_triples, 1) + edges.triple[edge], level.walked)
     end, edge, path = end[new], edge[new], path[new]
@@ -240,12 +236,17 @@ def _next_level(edges: _Edges, level: _Growing, links: _Links, max_paths: int) -
     own = path * num_triples + links.triple
     old_path, old_triple = level.walked // num_triples, level.walked % num_triples
     first, after = np.searchsorted(old_path, made.parent), np.searchsorted(old_path, made.parent, side="right")
-    counts = after - first
-    of = np.repeat(np.arange(len(counts)), counts)
-    at = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+    at, of = rows_between(first, after)
     walked = np.unique(np.concatenate([own, of * num_triples + old_triple[at]]))
     growing = _Growing(made.topic, made.weakest, made.total, end_path, end_node, made.end_way, walked)
     return made, growing
+
+
+def rows_between(first: Ints, after: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of several ranges end to end, and the range that each is in."""
+    sizes = after - first
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    return np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[of], of
 
 
 def _chosen(links: _Links, which: npt.NDArray[Any]) -> _Links:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from ...models.wording.kinds import NO_KIND, EndKind
-from ..errors import GraphError
+from ..errors import GraphError, UnknownRelationError
 from ..steps import Steps, one
 from .templates import Request, Row, template
 
@@ -304,3 +304,13 @@ def whole_state() -> Steps[GraphState]:
 def read_under_way() -> Request[bool]:
     """Read whether a load or a deletion of this user is running, by the lock that it holds."""
     return Request(template("count_lock_holders"), {}, lambda rows: bool(rows and rows[0][0]))
+
+
+def name_relation(number: int, relations: Mapping[int, str]) -> str:
+    """Return a relation's name by its catalogue number; raise `UnknownRelationError` where the catalogue lacks it."""
+    name = relations.get(number)
+    if name is None:
+        raise UnknownRelationError(
+            f"relation number {number} of the graph is not in its catalogue: load the graph again with --force"
+        )
+    return name

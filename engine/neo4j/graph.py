@@ -209,6 +209,10 @@ def expand_values(
     return Request(template("expand_values"), params, decode)
 
 
+HUB_DEGREE = 2_000
+"""From so many edges on an entity is a hub: its relations are read one by one, each in a query of its own."""
+
+
 def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded]]:
     """Take one step from hubs, at most `fan_out` tails per source."""
 

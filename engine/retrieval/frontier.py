@@ -12,9 +12,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from ..errors import UnknownRelationError
 from ..evidence.chain import Chain, ChainStep, Link
-from ..neo4j.graph import Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps, expand_values
+from ..neo4j.catalogue import name_relation
+from ..neo4j.graph import HUB_DEGREE, Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps, expand_values
 from ..neo4j.templates import Request
 from ..steps import Steps, together
 from ..values import Entity, RelationPath, Step, Topic
@@ -54,7 +54,7 @@ class Bounds:
     max_tails: int = 2_000
     max_sources: int = 200
     proposers: int = 32
-    hub_degree: int = 2_000
+    hub_degree: int = HUB_DEGREE
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +113,7 @@ class Frontier:
         """
         entered = self.steps[-1] if self.at_mediator else None
         for number in sorted(self.proposals()):
-            step = Step(_named(abs(number), relations), inverse=number < 0)
+            step = Step(name_relation(abs(number), relations), inverse=number < 0)
             if entered is None or (entered.relation, entered.inverse) != (step.relation, not step.inverse):
                 yield number, step
 
@@ -205,12 +205,3 @@ class FrontierTree:
             if known is None or (known.signature is None and tail.signature is not None and not is_full):
                 frontier.tails[tail.entity.id] = tail
             frontier.links.append((source, tail.entity))
-
-
-def _named(number: int, relations: Mapping[int, str]) -> str:
-    name = relations.get(number)
-    if name is None:
-        raise UnknownRelationError(
-            f"relation number {number} of the graph is not in its catalogue: load the graph again with --force"
-        )
-    return name

@@ -20,7 +20,7 @@ from ...engine.neo4j.catalogue import (
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.statements import StatedTriples, stream_stated_triples
 from ...engine.progress import Progress, silent
-from ..rows import record_batches
+from ..rows import ROWS, record_batches
 from ..stage.stage import query
 
 
@@ -105,12 +105,7 @@ def _report_progress(heads: Iterable[StatedTriples], total: int, progress: Progr
 _SAID_EACH = 100_000
 _TRIPLES = pa.schema(
     [
-        ("head", pa.string()),
-        ("relation", pa.string()),
-        ("tail", pa.string()),
-        ("is_literal", pa.bool_()),
-        ("datatype", pa.string()),
-        ("language", pa.string()),
-        ("loads", pa.list_(pa.int64())),
+        *map(ROWS.field, ("head", "relation", "tail", "is_literal", "datatype", "language")),
+        pa.field("loads", pa.list_(pa.int64())),
     ]
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..reg_triple.training import FIGURES
+from ..reg_triple.config import FIGURES
 from ..subgraphs import QuestionGraphs
 from ..training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training
 from .config import PART, EntityConfig, EntityDescription

@@ -11,6 +11,14 @@ from pydantic import Field
 from ..training.description import ModelDescription
 from ..training.objective import TrainingOptions, check_ranges
 
+RECALL_AT = (10, 50, 100, 500)
+CHOOSE_AT = 100
+ANSWERS = tuple(f"answer_recall_at_{k}" for k in RECALL_AT)
+FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision", *ANSWERS)
+"""Figures of a checkpoint: recall of a question's right triples among its best k, average precision over its right
+triples, and recall of the right answers in its subgraph among the ends of the best k.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class SubgraphOptions:

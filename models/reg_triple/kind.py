@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..subgraphs import QuestionGraphs
 from ..training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training
-from .config import PART, TripleConfig, TripleDescription
-from .training import FIGURES
+from .config import FIGURES, PART, TripleConfig, TripleDescription
 
 if TYPE_CHECKING:
     import torch

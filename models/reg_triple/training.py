@@ -19,18 +19,11 @@ from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import Shuffled, Trained
 from ..training.objective import Figures, NothingToLearnError, TrainingOptions
 from ..training.trainer import fit_calibration
-from .config import PART, ScorerConfig, TripleDescription
+from .config import CHOOSE_AT, FIGURES, PART, RECALL_AT, ScorerConfig, TripleDescription
 from .network import EncodedGraphs, TripleInputs, TripleScorer
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
-RECALL_AT = (10, 50, 100, 500)
-CHOOSE_AT = 100
-ANSWERS = tuple(f"answer_recall_at_{k}" for k in RECALL_AT)
-FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision", *ANSWERS)
-"""Figures of a checkpoint: recall of a question's right triples among its best k, average precision over its right
-triples, and recall of the right answers in its subgraph among the ends of the best k.
-"""
 TIE_BREAK = 1e-3
 """Ties in recall go to the better average precision."""
 CALIBRATED = 100

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lodestar.models.reg_triple.config import SubgraphOptions
-from lodestar.models.reg_triple.training import FIGURES
+from lodestar.models.reg_triple.config import FIGURES, SubgraphOptions
 from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.training.description import ModelDescription
 from lodestar.models.training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training

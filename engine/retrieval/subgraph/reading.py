@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import UnknownRelationError
+from ...evidence.relation_paths import rows_between
+from ...neo4j.catalogue import name_relation
+from ...neo4j.graph import HUB_DEGREE
 from ...neo4j.neighbours import Neighbours, NodeTable, PartialEntity, Signatures, read_hub_neighbours, read_neighbours
 from ...neo4j.templates import Request
 from ...steps import Steps, together
 from .batch import Bools, EntityTable
 
 Ints = npt.NDArray[np.int64]
-
-HUB_DEGREE = 2_000
-"""Edges that are looked at in about the time that a query for one relation of a hub takes."""
 
 MAX_QUERIES_SPARED = 25
 """However many relations of a node are wanted, not more edges are looked at than in the time of so many queries."""
@@ -213,19 +212,7 @@ class Reader:
         }
 
     def _name(self, number: int) -> str:
-        name = self.relations.get(abs(number))
-        if name is None:
-            raise UnknownRelationError(
-                f"relation number {abs(number)} of the graph is not in its catalogue: load the graph again with --force"
-            )
-        return name
-
-
-def rows_between(first: Ints, after: Ints) -> tuple[Ints, Ints]:
-    """Return the rows of several ranges end to end, and the range that each is in."""
-    sizes = after - first
-    of = np.repeat(np.arange(len(sizes)), sizes)
-    return np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[of], of
+        return name_relation(abs(number), self.relations)
 
 
 def _united(plans: Sequence[Plan]) -> tuple[Ints, dict[int, dict[int, int]]]:

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ...neo4j.graph import HUB_DEGREE
 from ...neo4j.neighbours import read_signature_counts
 from ...steps import Steps, one
 from .batch import BOUNDS, Bools, EntityTable, Subgraph, SubgraphBatch
 from .proposing import RelationProposer, RelationQuery, best_relations
-from .reading import HUB_DEGREE, Entities, Plan, Reader, Reading
+from .reading import Entities, Plan, Reader, Reading
 
 Ints = npt.NDArray[np.int64]
 

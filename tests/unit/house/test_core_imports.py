@@ -61,3 +61,15 @@ def test_an_extra_is_required_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     require_extra("train", "this")
     with pytest.raises(MissingExtraError, match=r"a LoRA needs peft.*lodestar-kg\[lora\]"):
         require_extra("lora", "a LoRA")
+
+
+def test_a_kind_of_model_is_described_without_pytorch() -> None:
+    describe = "import sys; from lodestar.models.training.kind import KINDS, load_kind; [*map(load_kind, KINDS)]"
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{describe}; print('torch' in sys.modules)"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.strip() == "False"
