@@ -119,6 +119,11 @@ class Stage:
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
         self.share_read = 1.0
 
+    @property
+    def is_short_of_memory(self) -> bool:
+        """Whether what could run at the same time has to run one after the other."""
+        return self._memory_mb < MIN_MEMORY_MB
+
     def __enter__(self) -> Self:
         return self
 
@@ -313,7 +318,7 @@ class Stage:
             rejects.check()
             connection.execute(query("numbering/number_terms"))
         progress("sorting", 1, 3)
-        if self._memory_mb < MIN_MEMORY_MB:
+        if self.is_short_of_memory:
             connection.execute(query("numbering/number_triples"))
             progress("sorting", 2, 3)
             _name(connection, source)

@@ -63,7 +63,7 @@ def test_a_source_that_exceeds_the_memory_many_times_is_converted(tmp_path: Path
 def test_a_stage_is_opened_again_while_somebody_holds_its_rows(tmp_path: Path) -> None:
     """As the traceback of an error does; DuckDB waited for them for ever."""
     fill(tmp_path)
-    held = []
+    held: list[object] = []
     for _ in range(2):
         stage = Stage(tmp_path / "stage")
         rows = stage.rows("results/entity_names", 10)

@@ -14,6 +14,7 @@ import torch
 from click.testing import CliRunner
 from lodestar.engine.cli.train import train_command
 from lodestar.engine.training import running, sources
+from lodestar.models.language.lora import LanguageModel, load_language_model
 from lodestar.models.linker.training import LinkerObjective
 from lodestar.models.reg_path_lm import training as plan_training
 from lodestar.models.training.kind import KINDS, Inputs, load_kind
@@ -78,12 +79,12 @@ def test_every_network_is_on_the_device(name: str, tmp_path: Path, monkeypatch: 
     training = given.kind.train(given.config(FEW, tmp_path / "starts-from"), inputs)
     if name == "reg-path-lm":
         asked: list[str] = []
-        load = plan_training.load_language_model
-        monkeypatch.setattr(
-            plan_training,
-            "load_language_model",
-            lambda model, *, device: (asked.append(device), load(model))[1],
-        )
+
+        def load(model: str, *, device: str) -> LanguageModel:
+            asked.append(device)
+            return load_language_model(model)
+
+        monkeypatch.setattr(plan_training, "load_language_model", load)
         training.phases[0].objective()
         assert asked == ["meta"]
         return
@@ -128,7 +129,7 @@ def test_the_settings_reach_the_training(
 
     read: Callable[..., Any] = lambda _config, _request, inputs: inputs  # noqa: E731
     monkeypatch.setattr(running, "train_in_folder", train)
-    monkeypatch.setitem(sources._READERS, kind.learns_from, read)  # type: ignore[misc]
+    monkeypatch.setitem(sources._READERS, kind.learns_from, read)
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
     monkeypatch.setattr("torch.backends.mps.is_available", lambda: True)
