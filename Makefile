@@ -59,13 +59,15 @@ e2e: $(VENV)/.dev ## The tests through the command line and a browser
 hostile: $(VENV)/.dev ## The hostile cases alone
 	$(BIN)/python -m tests.hostile.run
 
-fuzz: $(VENV)/.dev ## Fuzz what reads files, replies and settings for SECONDS (60) each
+fuzz: $(VENV)/.dev ## Fuzz what reads files, replies, settings, runs and indexes for SECONDS (60) each
 	$(BIN)/python -m tests.fuzz.run lines $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run parsers $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run sources $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run replies $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run settings $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run trained $(SECONDS)
+	$(BIN)/python -m tests.fuzz.run runs $(SECONDS)
+	$(BIN)/python -m tests.fuzz.run indexes $(SECONDS)
 
 bench: $(VENV)/.dev ## Latency and round trips, for docs/benchmarks.md; DATA=FOLDER has questions-dev.jsonl.gz
 	$(BIN)/python -m benchmarks.speed.retrieval --data $(or $(DATA),$(error name the folder of questions-dev.jsonl.gz: make bench DATA=FOLDER))

@@ -139,7 +139,7 @@ def _open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) ->
     relations = catalogue.relations
     known: dict[str, FloatArray] = {}
     if meta is not None and stored is not None and meta.encoder == encoder.revision:
-        if meta.fingerprint == catalogue.fingerprint:
+        if meta.fingerprint == catalogue.fingerprint and len(meta.texts) == len(relations):
             return RelationIndex(relations, stored, num_encoded=0)
         old = np.asarray(stored.reconstruct_n(0, stored.ntotal), dtype=np.float32)
         known = dict(zip(meta.texts, old, strict=True))
@@ -162,7 +162,7 @@ def _read_meta(folder: Path) -> _Meta | None:
             return None
         texts = tuple(str(row["text"]) for row in meta["rows"])
         return _Meta(meta["encoder"], meta["fingerprint"], meta["vectors_sha256"], texts)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

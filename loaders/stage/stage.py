@@ -20,6 +20,7 @@ from importlib import resources
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
@@ -65,6 +66,8 @@ MIN_MEMORY_MB = 1_000
 SHARE_OF_FREE_MEMORY = 0.25
 """The default of DuckDB's buffers as a share of the memory that is free: Neo4j runs beside the conversion."""
 MOST_THREADS = 8
+MB_A_THREAD = 50
+"""Each thread holds buffers that cannot be spilled."""
 SEGMENT_BATCHES = 16
 """Batches of 16 MB and less between two looks at the rejects."""
 REPORT_EVERY_S = 0.1
@@ -111,10 +114,16 @@ class Stage:
 
     def __init__(self, folder: Path, *, memory_mb: int | None = None, threads: int | None = None) -> None:
         self.folder = folder
-        self._threads = threads or min(machine.num_cpus(), MOST_THREADS)
         self._memory_mb = memory_mb or default_memory_mb()
+        self._threads = threads or min(machine.num_cpus(), MOST_THREADS, max(1, self._memory_mb // MB_A_THREAD))
         self._connection: duckdb.DuckDBPyConnection | None = None
+        self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
         self.share_read = 1.0
+
+    @property
+    def is_short_of_memory(self) -> bool:
+        """Whether what could run at the same time has to run one after the other."""
+        return self._memory_mb < MIN_MEMORY_MB
 
     def __enter__(self) -> Self:
         return self
@@ -123,7 +132,13 @@ class Stage:
         self.close()
 
     def close(self) -> None:
-        """Close the file; what was completed stays."""
+        """Close the file; what was completed stays.
+
+        Rows that somebody still holds, such as the traceback of an error, end here: DuckDB would wait for them for ever
+        when the file is opened again.
+        """
+        for reader in list(self._readers):
+            reader.close()
         if self._connection:
             self._connection.close()
             self._connection = None
@@ -184,12 +199,16 @@ class Stage:
 
         Other queries may run meanwhile.
         """
-        with self._translated():
-            cursor = self._opened().cursor()
+        with self._translated(), self._opened().cursor() as cursor:
             for table, content in (tables or {}).items():
                 cursor.register(table, content)
             set_variables(cursor, parameters)
-            yield from cursor.sql(query(name)).to_arrow_reader(size)
+            reader = cursor.sql(query(name)).to_arrow_reader(size)
+            self._readers.add(reader)
+            try:
+                yield from reader
+            finally:
+                reader.close()
 
     def relations(self) -> list[tuple[int, str, int]]:
         """Return number, name and number of triples of every relation, by number."""
@@ -300,16 +319,12 @@ class Stage:
             rejects.check()
             connection.execute(query("numbering/number_terms"))
         progress("sorting", 1, 3)
-        with ThreadPoolExecutor(1) as beside:  # naming leaves a core idle for most of its time
-            cursor = connection.cursor()
-            named = beside.submit(_name, cursor, source)
-            try:
-                connection.execute(query("numbering/number_triples"))
-                progress("sorting", 2, 3)
-                named.result()
-            except BaseException:
-                cursor.interrupt()  # an interrupt of ours need not wait for the names
-                raise
+        if self.is_short_of_memory:
+            connection.execute(query("numbering/number_triples"))
+            progress("sorting", 2, 3)
+            _name(connection, source)
+        else:
+            self._number_beside_naming(source, progress)
         progress("sorting", 3, 3)
         categories = dict(connection.execute(query("numbering/categories")).fetchall())
         counted = next(self.rows("numbering/counts", 1)).to_pylist()[0]
@@ -321,6 +336,18 @@ class Stage:
             raise InputError(f"{source.name}: expected triples, found none to load ({found})")
         connection.execute(query("numbering/forget_statements"))
         return counts
+
+    def _number_beside_naming(self, source: Source, progress: Progress) -> None:
+        """Number the triples and name the entities at the same time: naming leaves a core idle for most of it."""
+        with self._opened().cursor() as cursor, ThreadPoolExecutor(1) as beside:
+            named = beside.submit(_name, cursor, source)
+            try:
+                self._opened().execute(query("numbering/number_triples"))
+                progress("sorting", 2, 3)
+                named.result()
+            except BaseException:
+                cursor.interrupt()  # an interrupt of ours need not wait for the names
+                raise
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ complete, its files replace the real one's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,6 +148,8 @@ class BulkWriter:
         delimiter = _list_delimiter(stage)
         with ThreadPoolExecutor(1) as beside:  # either leaves a core idle for a part of its time
             triples = beside.submit(self._write_triples, stage, folder, relations)
+            if stage.is_short_of_memory:
+                wait((triples,))
             nodes = [("Entity", self._write_entities(stage, folder / "entities.csv", relations, delimiter))]
             if has_literals:
                 literals = map(_as_table, stage.rows("results/literal_nodes", NODES_A_BATCH))

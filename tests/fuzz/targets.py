@@ -2,7 +2,8 @@
 
 `lines`: LineFile against `reference_lines`. `parsers`: the SQL parsers against the reference parsers. `sources`: what reads whole files raises nothing but `InputError`, in one line. `replies`: what
 reads a language model's replies raises nothing but `LLMError`, in one line. `trained`: so does what reads checkpoints,
-states and mined files with their errors. `settings`: and settings, recipes, the options of a training.
+states and mined files with their errors. `settings`: and settings, recipes, the options of a training. `runs`: reports and records of `lodestar
+eval`. `indexes`: stored vectors, indexes of entities and of relations are right or made anew.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from lodestar.loaders.source import RowPart
 from tests import reference_parsers as reference
 from tests.fuzz.replies import check_replies
 from tests.fuzz.settings import check_settings
+from tests.fuzz.stored import check_indexes, check_runs
 from tests.fuzz.trained import check_trained
 from tests.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
 from tests.reference_lines import reference_lines
@@ -173,4 +175,6 @@ TARGETS: Mapping[str, Callable[[bytes, Path], None]] = {
     "replies": check_replies,
     "settings": check_settings,
     "trained": check_trained,
+    "runs": check_runs,
+    "indexes": check_indexes,
 }

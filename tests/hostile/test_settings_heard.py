@@ -41,12 +41,24 @@ def test_an_engine_takes_settings_by_name(settings: Settings) -> None:
         Engine(settings, name="x")
 
 
-def test_a_count_and_a_yes_are_the_answers(lodestar: Lodestar) -> None:
-    ran = lodestar("ask", "--forms", "How many languages are spoken in Peru?", "--json")
+@pytest.mark.parametrize(
+    ("question", "answer", "form", "total"),
+    [
+        ("How many languages are spoken in Peru?", "2", "how many", 2),
+        ("Is Lima the capital of Peru?", "yes", "yes or no", 1),
+    ],
+)
+def test_a_count_and_a_yes_are_the_answers(
+    lodestar: Lodestar, question: str, answer: str, form: str, total: int
+) -> None:
+    ran = lodestar("ask", "--forms", question, "--json")
+    assert ran.code == 0, ran.err
     data = json.loads(ran.out)
-    if data.get("form"):
-        assert [each["name"] for each in data["answers"]] == [str(data["form"]["total"])]
-        assert (data["confidence"] is None) or 0 <= data["confidence"] <= 1
+    assert (data["form"]["forms"], data["form"]["total"]) == ([form], total)
+    assert [each["name"] for each in data["answers"]] == [answer]
+    assert data["answer"].startswith(f"{'unsure: perhaps ' if data['unsure'] else ''}{answer} ({form}: ")
+    assert 0 < data["confidence"] <= 1
+    assert data["answers"][0]["confidence"] == data["confidence"]
 
 
 def test_fi_without_a_language_model_filters_by_what_is_there(lodestar: Lodestar) -> None:

@@ -95,8 +95,9 @@ def test_without_attention_words_weigh_what_the_score_loses_without_them(setting
         assert explanation.note == OCCLUSION
         assert explanation.labels == ("question", "path")
         assert [path.path for path in explanation.paths] == [item.value for item in found.items]
+        # Alone or in a batch, a text's vector may differ in the last bit of a float32: 2.8638289 and 2.8638291.
         assert [path.score for path in explanation.paths] == pytest.approx(
-            [item.score for item in found.items], abs=1e-5
+            [item.score for item in found.items], rel=2.0**-22, abs=0.0
         )
         for path in explanation.paths:
             assert path.cross_score is None

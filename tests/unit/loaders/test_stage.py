@@ -44,6 +44,37 @@ def test_a_full_disk_is_said_and_what_was_written_goes(tmp_path: Path) -> None:
     assert not [file.path for file in psutil.Process().open_files() if str(tmp_path) in file.path]
 
 
+def test_a_source_that_exceeds_the_memory_many_times_is_converted(tmp_path: Path) -> None:
+    """What is beyond the memory spills. All joins of a triple's terms in one statement needed more for this one."""
+    path, num_entities = tmp_path / "kg.tsv", 200_000
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(600_000):
+            head, tail = i * 7_919 % num_entities, (i * 104_729 + i // 5) % num_entities
+            file.write(f"an entity with a long id {head}\trelation {i % 50}\tan entity with a long id {tail}\n")
+    with Stage(tmp_path / "stage", memory_mb=30) as stage:
+        counts = stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=None)
+    with Stage(tmp_path / "stage", memory_mb=100) as stage:
+        assert sum(batch.num_rows for batch in stage.rows("results/entity_names", 50_000)) == counts.num_entities
+    assert counts.num_triples + counts.num_duplicates == 600_000
+    assert counts.num_entities == num_entities
+
+
+def test_a_stage_is_opened_again_while_somebody_holds_its_rows(tmp_path: Path) -> None:
+    """As the traceback of an error does; DuckDB waited for them for ever."""
+    fill(tmp_path)
+    held: list[object] = []
+    for _ in range(2):
+        stage = Stage(tmp_path / "stage")
+        rows = stage.rows("results/entity_names", 10)
+        assert next(rows).num_rows == 10
+        held.append(rows)
+        stage.close()
+    again = threading.Thread(target=lambda: held.append(Stage(tmp_path / "stage").relations()), daemon=True)
+    again.start()
+    again.join(60)
+    assert held[2:] == [[(1, "r", 50_000)]]
+
+
 def test_too_little_memory_is_not_taken_for_a_full_disk(tmp_path: Path) -> None:
     path = tmp_path / "kg.tsv"
     path.write_text("".join(f"h{i}\tr\tt{i}\n" for i in range(50_000)))

@@ -14,7 +14,7 @@ import torch
 from click.testing import CliRunner
 from lodestar.engine.cli.train import train_command
 from lodestar.engine.training import running, sources
-from lodestar.models.language import lora
+from lodestar.models.language.lora import LanguageModel, load_language_model
 from lodestar.models.linker.training import LinkerObjective
 from lodestar.models.reg_path_lm import training as plan_training
 from lodestar.models.training.kind import KINDS, Inputs, load_kind
@@ -79,17 +79,12 @@ def test_every_network_is_on_the_device(name: str, tmp_path: Path, monkeypatch: 
     training = given.kind.train(given.config(FEW, tmp_path / "starts-from"), inputs)
     if name == "reg-path-lm":
         asked: list[str] = []
-        load = lora.load_language_model
 
-        def load_and_note(model: str, *, device: str) -> Any:
+        def load(model: str, *, device: str) -> LanguageModel:
             asked.append(device)
-            return load(model)
+            return load_language_model(model)
 
-        monkeypatch.setattr(
-            plan_training,
-            "load_language_model",
-            load_and_note,
-        )
+        monkeypatch.setattr(plan_training, "load_language_model", load)
         training.phases[0].objective()
         assert asked == ["meta"]
         return
