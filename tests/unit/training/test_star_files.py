@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from lodestar.engine.errors import BadCheckpointError as EngineCheckpointError
+from lodestar.engine.errors import CheckpointError as EngineCheckpointError
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
