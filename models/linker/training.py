@@ -48,7 +48,7 @@ class CandidateScorer(nn.Module):
 
 
 def read_linker(folder: Path) -> tuple[LinkerDescription, CandidateScorer]:
-    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, LinkerDescription, lambda _: (PART,))
     with readable(folder):
         network = CandidateScorer(len(description.features), description.hidden)

@@ -24,7 +24,7 @@ from .network import PathDecoder, Vocabulary
 
 
 def read_path_decoder(folder: Path, device: str = "cpu") -> tuple[PathDescription, PathDecoder]:
-    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, PathDescription, lambda _: (PART,))
     with readable(folder):
         network = PathDecoder(description.dimension, description.hidden)

@@ -181,7 +181,7 @@ def scorer_training(
 
 
 def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
-    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, TripleDescription, lambda _: (PART,))
     with readable(folder):
         network = TripleScorer(description.dimension, encoding_width(description.num_rounds), description.hidden)

@@ -61,12 +61,12 @@ def write_checkpoint(folder: Path, description: Description, networks: Mapping[s
 
 
 def read_description(folder: Path) -> Description:
-    """Return a checkpoint's description; raise `CheckpointError` if it is missing or damaged."""
+    """Return a checkpoint's description; raise `BadCheckpointError` if it is missing or damaged."""
     return load_description(folder, Description)[0]
 
 
 def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> Checkpoint:
-    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged.
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged.
 
     precision: the type of the encoders' weights; the layers on top stay float32.
     """
