@@ -116,7 +116,7 @@ class PathObjective(Shuffled[nn.Module, Pair]):
             first[example.question] = max(first.get(example.question, mine), mine)
         likelihood = float(np.mean(found))
         figures = (likelihood, float(np.mean([right for _, right in first.values()])))
-        return dict(zip(FIGURES, figures, strict=True)) | {"choose_by": likelihood}
+        return dict(zip(FIGURES, figures, strict=True)) | {"selection_metric": likelihood}
 
     def ranked(self) -> Iterator[tuple[PathExample, list[float]]]:
         """Yield the log-probabilities of each dev example's candidates as whole paths."""

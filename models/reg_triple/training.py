@@ -199,7 +199,7 @@ def figures_of(ranked: Ranked) -> Figures | None:
     if not found:
         return None
     figures = dict(zip(FIGURES, np.mean(found, axis=0).tolist(), strict=True))
-    return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
+    return figures | {"selection_metric": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
 
 
 def triple_figures(scores: Floats, right: Bools) -> list[float]:
