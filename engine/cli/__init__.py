@@ -1,1 +1,1 @@
-"""The command line: verbs, one file each."""
+"""Define the command line, one file per verb."""

@@ -1,4 +1,4 @@
-"""`lodestar describe`: say what relations mean, in the words that people ask in."""
+"""Describe relations by the phrases that people use for them (`lodestar describe`)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("relation", required=False)
 @click.argument("phrases", nargs=-1)
-@click.option("--file", metavar="FILE", help="Lines of a relation and phrases, parted by tabs; - is standard input.")
+@click.option("--file", metavar="FILE", help="Lines of a relation and phrases, separated by tabs; - is standard input.")
 @click.option(
     "--llm", is_flag=True, help="Ask the language model of the settings (docs/llm.md), once for each relation."
 )
 @click.option(
-    "--max-calls", type=click.IntRange(0), default=None, help="Calls of the language model at most; 0: no limit."
+    "--max-calls", type=click.IntRange(0), default=None, help="The most calls of the language model; 0: no limit."
 )
-@click.option("--undo", is_flag=True, help="Take back what was said: of this relation, or of all.")
-@click.option("--origin", type=click.Choice(("user", "source", "llm")), help="With --undo: only what this one said.")
-@click.option("--show", is_flag=True, help="Print what is known of all relations, or of this one, and change nothing.")
+@click.option("--undo", is_flag=True, help="Remove the phrases of this relation, or of all.")
+@click.option("--origin", type=click.Choice(("user", "source", "llm")), help="With --undo: only from this origin.")
+@click.option("--show", is_flag=True, help="Print the descriptions, and change nothing.")
 @json_option
 @database_options
 def command(
@@ -44,7 +44,7 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Say what relations mean: the phrases by which people ask for them.
+    """Describe relations by the phrases that people use to ask for them.
 
     They are kept with the graph, whatever is loaded later, and used wherever questions meet relations. ^RELATION has
     phrases for the other direction; label=… and description=… name and explain a relation. Without anything it asks

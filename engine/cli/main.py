@@ -25,7 +25,7 @@ VERBS = {
     "browse": ("browse", "Open retrieved paths in Neo4j Browser."),
     "db": ("db", "Start, stop, show or reset a Neo4j of your own."),
     "demo": ("demo", "Load a small world, ask fifteen questions, and show the answers."),
-    "describe": ("describe", "Say what relations mean, in the words that people ask in."),
+    "describe": ("describe", "Describe relations by the phrases that people use."),
     "doctor": ("doctor", "Check what works, what is missing, and what to do about it."),
     "entities": ("entities", "Find the entities that a text mentions."),
     "eval": ("eval", "Ask every question of a set, and report metrics with their intervals."),

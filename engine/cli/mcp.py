@@ -1,4 +1,4 @@
-"""`lodestar mcp`: the graph as tools of an agent, over standard input and output."""
+"""Serve the graph as tools to an agent over standard input and output (`lodestar mcp`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lodestar serve`: questions over HTTP, with a page, for many askers at once."""
+"""Serve questions over HTTP, with a web page, to many clients (`lodestar serve`)."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ if TYPE_CHECKING:
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen at; another needs LODESTAR_TOKEN."
 )
+@click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="Port; 0: any free one.")
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="Port; 0 takes a free one."
+    "--also", "more", metavar="RECIPE", multiple=True, help="Another recipe that requests may name; repeatable."
 )
-@click.option("--also", "more", metavar="RECIPE", multiple=True, help="A further recipe that requests may name.")
+@click.option("--allow-host", "hosts", metavar="NAME", multiple=True, help="Another host name to accept; repeatable.")
 @click.option(
-    "--allow-host", "hosts", metavar="NAME", multiple=True, help="A further name that requests may call it by."
-)
-@click.option(
-    "--allow-origin", "origins", metavar="ORIGIN", multiple=True, help="A site whose pages may ask, as https://a.b."
-)
-@click.option(
-    "--max-batch", type=click.IntRange(1, 1_000), default=32, show_default=True, help="Questions asked together."
+    "--allow-origin",
+    "origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="A site whose pages may send requests, such as https://a.b.",
 )
 @click.option(
-    "--max-queue", type=click.IntRange(1, 100_000), default=256, show_default=True, help="Questions that may wait."
+    "--max-batch", type=click.IntRange(1, 1_000), default=32, show_default=True, help="Most questions in a batch."
 )
-@click.option("--trace-questions", is_flag=True, help="Put the texts of questions on OpenTelemetry spans.")
-@click.option("--demo", is_flag=True, help="Start a Neo4j of its own with a small world first.")
+@click.option(
+    "--max-queue", type=click.IntRange(1, 100_000), default=256, show_default=True, help="Most waiting questions."
+)
+@click.option("--trace-questions", is_flag=True, help="Record the texts of questions in OpenTelemetry spans.")
+@click.option("--demo", is_flag=True, help="Start a separate Neo4j with a small world first.")
 @walking_options
 @database_options
 def command(

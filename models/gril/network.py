@@ -415,14 +415,14 @@ class HopObjective(Shuffled[HopPredictor, int]):
         """Return the accuracy on dev questions, and that of predicting the commonest number of hops."""
         questions, hops = self._dev
         if not len(hops) or not len(self._train[1]):
-            return {ACCURACY: 0.0, MAJORITY: 0.0, "choose_by": 0.0}
+            return {ACCURACY: 0.0, MAJORITY: 0.0, "selection_metric": 0.0}
         with torch.no_grad():
             logits = self.network(questions)
             accuracy = float((logits.argmax(dim=1) + 1 == hops).float().mean())
             loss = float(cross_entropy(logits, hops - 1))
         commonest = torch.bincount(self._train[1]).argmax()
         majority = float((hops == commonest).float().mean())
-        return {ACCURACY: accuracy, MAJORITY: majority, "choose_by": accuracy - TIE_BREAK * loss}
+        return {ACCURACY: accuracy, MAJORITY: majority, "selection_metric": accuracy - TIE_BREAK * loss}
 
 
 def _select_known_hops(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:

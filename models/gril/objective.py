@@ -100,7 +100,7 @@ def figures_of(scored: Sequence[tuple[npt.NDArray[np.float32], npt.NDArray[np.bo
     if not found:
         raise NothingToLearnError("no question to choose by has an answer in its subgraph")
     figures = dict(zip(RETRIEVER_FIGURES, np.mean(found, axis=0).tolist(), strict=True))
-    return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
+    return figures | {"selection_metric": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
 
 
 def retriever_figures(scores: npt.NDArray[np.float32], right: npt.NDArray[np.bool_]) -> list[float]:

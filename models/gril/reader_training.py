@@ -214,7 +214,7 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
         found = self.outputs()
         hits = float(np.mean([hit(each.scores, each.is_right) for each in found])) if found else 0.0
         f1: float = max(f1_at(share, found) for share in SHARES)
-        return {HITS: hits, F1: f1, "choose_by": hits + TIE_BREAK * f1}
+        return {HITS: hits, F1: f1, "selection_metric": hits + TIE_BREAK * f1}
 
     def best_share(self) -> float:
         """Return the one of `SHARES` with the best F1 on dev; ties go to the highest."""

@@ -48,7 +48,7 @@ class CandidateScorer(nn.Module):
 
 
 def read_linker(folder: Path) -> tuple[LinkerDescription, CandidateScorer]:
-    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, LinkerDescription, lambda _: (PART,))
     with readable(folder):
         network = CandidateScorer(len(description.features), description.hidden)
@@ -97,7 +97,12 @@ class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
         found = [linker_figures(logits, right, topics) for logits, right, topics in self.scored()]
         recall_1, recall_3 = np.mean([each[:2] for each in found], axis=0).tolist()
         loss = sum(each[2] for each in found) / max(1, sum(len(each.is_topic) for each in self._dev))
-        return {"recall_at_1": recall_1, "recall_at_3": recall_3, "loss": loss, "choose_by": recall_1 - 0.1 * loss}
+        return {
+            "recall_at_1": recall_1,
+            "recall_at_3": recall_3,
+            "loss": loss,
+            "selection_metric": recall_1 - 0.1 * loss,
+        }
 
     def scored(self) -> Iterator[tuple[Floats, Bools, int]]:
         """Yield the logits of each dev question's candidates, which are topics, and the number of its topics."""

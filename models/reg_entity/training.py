@@ -21,7 +21,7 @@ from .network import EntityScorer, node_questions, triple_logits
 
 
 def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescription, EntityScorer]:
-    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, EntityDescription, lambda _: (PART,))
     with readable(folder):
         network = EntityScorer(

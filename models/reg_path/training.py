@@ -24,7 +24,7 @@ from .network import PathDecoder, Vocabulary
 
 
 def read_path_decoder(folder: Path, device: str = "cpu") -> tuple[PathDescription, PathDecoder]:
-    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, PathDescription, lambda _: (PART,))
     with readable(folder):
         network = PathDecoder(description.dimension, description.hidden)
@@ -118,7 +118,7 @@ class PathObjective(Shuffled[nn.Module, Pair]):
             first[example.question] = max(first.get(example.question, mine), mine)
         likelihood = float(np.mean(found))
         figures = (likelihood, float(np.mean([right for _, right in first.values()])))
-        return dict(zip(FIGURES, figures, strict=True)) | {"choose_by": likelihood}
+        return dict(zip(FIGURES, figures, strict=True)) | {"selection_metric": likelihood}
 
     def ranked(self) -> Iterator[tuple[PathExample, list[float]]]:
         """Yield the log-probabilities of each dev example's candidates as whole paths."""

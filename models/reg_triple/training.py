@@ -175,7 +175,7 @@ def scorer_training(
 
 
 def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
-    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged."""
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, TripleDescription, lambda _: (PART,))
     with readable(folder):
         network = TripleScorer(description.dimension, encoding_width(description.num_rounds), description.hidden)
@@ -193,7 +193,7 @@ def figures_of(ranked: Ranked) -> Figures | None:
     if not found:
         return None
     figures = dict(zip(FIGURES, np.mean(found, axis=0).tolist(), strict=True))
-    return figures | {"choose_by": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
+    return figures | {"selection_metric": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
 
 
 def triple_figures(scores: Floats, right: Bools) -> list[float]:

@@ -66,7 +66,7 @@ def first_path_figures(ranked: Iterable[tuple[Example, Floats]]) -> Figures:
     """Return the figures of the best path of each question, given the scores of its reachable paths.
 
     hits_at_1_any: it leads to a right answer. hits_at_1_expected: the share of its ends that are right. f1: of its
-    ends. Each as mean over questions and, as ``…_by_topic``, over topics. The selection metric `choose_by` is the mean
+    ends. Each as mean over questions and, as ``…_by_topic``, over topics. `selection_metric` is the mean
     of the three: each alone rewards paths that are too wide or too narrow.
     """
     rows: list[tuple[float, float, float]] = []
@@ -79,7 +79,7 @@ def first_path_figures(ranked: Iterable[tuple[Example, Floats]]) -> Figures:
     means = np.mean(rows, axis=0)
     by_topic = np.mean([np.mean(group, axis=0) for group in topics.values()], axis=0)
     return {
-        "choose_by": float(means.mean()),
+        "selection_metric": float(means.mean()),
         **{name: float(value) for name, value in zip(NAMES, means, strict=True)},
         **{f"{name}_by_topic": float(value) for name, value in zip(NAMES, by_topic, strict=True)},
     }
@@ -111,5 +111,5 @@ def best_mix(
         mix: first_path_figures((example, mix_scores(stop, cross, rows, mix)) for example, stop, cross, rows in ranked)
         for mix in mixes
     }
-    best = max(mixes, key=lambda mix: (figures[mix]["choose_by"], -mix))
+    best = max(mixes, key=lambda mix: (figures[mix]["selection_metric"], -mix))
     return best, figures[best]

@@ -52,7 +52,7 @@ class Network:
 
 
 def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> Checkpoint:
-    """Return a checkpoint after checking every file's hash; raise `CheckpointError` if one is damaged.
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged.
 
     precision: the type of the encoders' weights; the layers on top stay float32.
     """

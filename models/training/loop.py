@@ -252,7 +252,7 @@ class _Training:
 
     def _best_epoch(self) -> int:
         """The first epoch with the best figures."""
-        return max(range(len(self.history)), key=lambda at: (self.history[at]["choose_by"], -at))
+        return max(range(len(self.history)), key=lambda at: (self.history[at]["selection_metric"], -at))
 
     def _is_over(self) -> bool:
         """Whether the last `patience` epochs brought no improvement."""

@@ -149,7 +149,7 @@ class Objective(Protocol):
         ...
 
     def evaluate(self) -> Figures:
-        """Return the figures on the dev examples; ``choose_by`` is the selection metric, higher is better."""
+        """Return the figures on the dev examples; the epoch with the highest ``selection_metric`` is kept."""
         ...
 
 

@@ -65,3 +65,22 @@ def test_what_is_no_record_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"records\.jsonl:1: expected a record of a run"):
         RecordsFile(path).read()
     assert RecordsFile(tmp_path / "none").read() == []
+
+
+def test_a_record_of_an_earlier_version_is_read_with_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    records = [
+        Record(id=id_, question='why is "without":["x"] here?', topics=(), excluded_relations=("capital",))
+        for id_ in "ab"
+    ]
+    with RecordsFile(tmp_path / "new.jsonl") as file:
+        for record in records:
+            file.add(record)
+    old = tmp_path / "old.jsonl"
+    old.write_bytes((tmp_path / "new.jsonl").read_bytes().replace(b'"excluded_relations":', b'"without":'))
+    assert b'"without":["capital"]' in old.read_bytes()
+    assert RecordsFile(old).read() == records
+    assert [entry.getMessage() for entry in caplog.records] == [
+        f"{old}: `without` is now `excluded_relations`; new records have the new name"
+    ]

@@ -178,7 +178,7 @@ def test_it_learns_where_no_graph_has_an_answer_and_is_taken_up(encoder: str, tm
     for part in ("retriever", "bridge", "reader"):
         weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
         assert weights[0].read_bytes() == weights[1].read_bytes(), part
-    assert description.figures["reader"].keys() == {"hits_at_1", "f1", "choose_by"}
+    assert description.figures["reader"].keys() == {"hits_at_1", "f1", "selection_metric"}
     _, made = read_reader(whole)
     assert isinstance(made, ChoosingReader)
     (chosen,) = ReaderModel(description, made).choose([PASSAGE], [OPTIONS], [[0.1] * DIMENSION])

@@ -122,7 +122,7 @@ def test_the_best_mix_is_the_smallest_of_equal_ones() -> None:
     mix, figures = best_mix([(asked, stop, array(0.0, 1.0), rows)])
     # (1 − λ) · 1 against (1 − λ) · 0.9 + λ: the right path is first where λ > 1/11
     assert mix == 0.1
-    assert figures["choose_by"] == 1.0
+    assert figures["selection_metric"] == 1.0
     assert best_mix([(asked, stop, array(1.0, 0.0), rows)])[0] == 0.0  # wrong with every λ
 
 
@@ -135,7 +135,7 @@ def test_first_path_figures_by_question_and_by_topic() -> None:
     assert found["hits_at_1_any"] == pytest.approx(2 / 3)
     assert found["hits_at_1_expected"] == pytest.approx((1 + 0 + 0.25) / 3)
     assert found["f1"] == pytest.approx((1 + 0 + 1 / 3) / 3)
-    assert found["choose_by"] == pytest.approx((2 + 1.25 + 4 / 3) / 9)
+    assert found["selection_metric"] == pytest.approx((2 + 1.25 + 4 / 3) / 9)
     assert found["hits_at_1_any_by_topic"] == pytest.approx((0.5 + 1) / 2)
     assert found["f1_by_topic"] == pytest.approx((0.5 + 1 / 3) / 2)
 

@@ -86,8 +86,8 @@ class LineObjective:
     def evaluate(self) -> Figures:
         assert not self.network.training
         if self.scripted:
-            return {"choose_by": self.scripted[self.epoch]}
-        return {"choose_by": -float(self.loss(self.network, 0, (0, 1)).detach())}
+            return {"selection_metric": self.scripted[self.epoch]}
+        return {"selection_metric": -float(self.loss(self.network, 0, (0, 1)).detach())}
 
 
 OPTIONS = TrainingOptions(epochs=3, learning_rate=0.01, head_learning_rate=0.05, patience=9, save_every_s=0.0)
@@ -196,7 +196,7 @@ def test_the_rates_rise_and_fall(tmp_path: Path) -> None:
 
 def state(**changes: object) -> TrainingState:
     plain = TrainingState(
-        1, 2, {"w": torch.ones(2)}, {"0/step": torch.tensor(3.0)}, {}, {}, [{"choose_by": 0.5}], 9.5, {}
+        1, 2, {"w": torch.ones(2)}, {"0/step": torch.tensor(3.0)}, {}, {}, [{"selection_metric": 0.5}], 9.5, {}
     )
     return replace(plain, **changes)  # type: ignore[arg-type]
 
@@ -208,11 +208,19 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
     write_state(path, written, {"network": "dual", "epochs": 3, "files": ("a",)})
     found = read_state(path, {"network": "dual", "epochs": 3, "files": ("a",)})
     assert found
-    assert (found.epoch, found.step, found.history, found.seconds) == (1, 2, [{"choose_by": 0.5}], 9.5)
+    assert (found.epoch, found.step, found.history, found.seconds) == (1, 2, [{"selection_metric": 0.5}], 9.5)
     assert found.scaler == {"scale": 1024.0}
     assert found.objective["a/b"].tolist() == [[1, 2]]
     assert found.weights["w"].tolist() == [1, 1]
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_an_old_name_of_the_selection_metric_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    write_state(path, state(history=[{"choose_by": 0.25, "loss": 1.0}]), {})
+    found = read_state(path, {})
+    assert found
+    assert found.history == [{"selection_metric": 0.25, "loss": 1.0}]
 
 
 def test_a_state_of_another_configuration_is_refused_with_what_differs(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class AdaptedObjective:
         return loss
 
     def evaluate(self) -> Figures:
-        return {"choose_by": -float(self.loss(self.network, 0, (0, 1)).detach())}
+        return {"selection_metric": -float(self.loss(self.network, 0, (0, 1)).detach())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,88 @@
+"""Every `lodestar` command in the README and docs parses: the verb, its options and their choices exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from lodestar.engine.cli.main import main
+
+ROOT = Path(__file__).parents[3]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINE = re.compile(r"(?:\$ )?(?:[A-Z_]+=\S+(?: [^$]*?\))? )?(lodestar [a-z].*)")
+INLINE = re.compile(r"`(lodestar [a-z][^`]*)`")
+END = ("|", "||", "&&", ";", ">", "2>", "<", "&")
+
+
+def commands(text: str) -> Iterator[str]:
+    """Yield the commands on lines of code and between backticks."""
+    in_code = False
+    for line in re.sub(r"\\\n\s*", " ", text).splitlines():
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif (in_code or line.startswith("    ")) and (found := LINE.fullmatch(line.strip())):
+            yield found[1]
+        elif not in_code:
+            yield from INLINE.findall(line)
+
+
+def arguments(command: str) -> list[str]:
+    """Return the arguments after `lodestar`, without comments, pipes, redirections and what follows them."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words = list(lexer)[1:]
+    return words[: next((at for at, word in enumerate(words) if word in END), len(words))]
+
+
+def takes_none(command: click.Command, option: str) -> bool:
+    """Whether an option is a flag."""
+    return any(isinstance(each, click.Option) and option in each.opts and each.is_flag for each in command.params)
+
+
+def check(words: list[str]) -> None:
+    """Parse the arguments without running anything; raise `click.UsageError`."""
+    command: click.Command = main
+    context = click.Context(main, info_name="lodestar")
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        if context.info_name == "load" and words[0] not in command.list_commands(context):
+            words = ["tsv", *words]  # `load FILE` reads the file to find its format
+        name, command, words = command.resolve_command(context, words)
+        assert command is not None, name
+        context = click.Context(command, info_name=name, parent=context)
+    if words and words[-1].startswith("--") and not takes_none(command, words[-1]):
+        words = [*words, "…"]  # prose names an option without its value
+    values, rest, _ = command.make_parser(context).parse_args(list(words))
+    if rest:
+        raise click.UsageError(f"unexpected {rest}")
+    for parameter in command.params:
+        given = values.get(parameter.name)
+        if isinstance(parameter.type, click.Choice) and isinstance(given, str) and "…" not in given:
+            parameter.type.convert(given, parameter, context)
+
+
+FOUND = [(page, command) for page in PAGES for command in commands(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize(
+    "page, command", [pytest.param(*each, id=f"{each[0].name}: {each[1]}"[:100]) for each in FOUND]
+)
+def test_a_command_in_the_docs_parses(page: Path, command: str) -> None:
+    try:
+        check(arguments(command))
+    except click.UsageError as error:
+        pytest.fail(f"{page.relative_to(ROOT)}: {command}: {error.format_message()}")
+
+
+def test_the_readme_and_most_pages_have_commands() -> None:
+    assert len(FOUND) > 150
+    assert len({page for page, _ in FOUND}) > 20
+
+
+@pytest.mark.parametrize("command", ["lodestar aks x", "lodestar ask --recipee r x", "lodestar loads list more"])
+def test_a_wrong_command_is_found(command: str) -> None:
+    with pytest.raises(click.UsageError):
+        check(arguments(command))

@@ -1,0 +1,26 @@
+"""Methods of the engine that were renamed still work, with a warning."""
+
+from __future__ import annotations
+
+import pytest
+from lodestar import Engine
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("answered", "answer_evidence"),
+        ("quoted", "quote"),
+        ("described", "read_relations"),
+        ("reading", "describe_interpretation"),
+    ],
+)
+def test_an_old_name_gives_the_method_and_a_warning(old: str, new: str, caplog: pytest.LogCaptureFixture) -> None:
+    engine = Engine.__new__(Engine)
+    assert getattr(engine, old) == getattr(engine, new)
+    assert [entry.getMessage() for entry in caplog.records] == [f"Engine.{old} is now Engine.{new}"]
+
+
+def test_a_name_that_never_was_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="'Engine' object has no attribute 'replied'"):
+        Engine.__new__(Engine).replied  # noqa: B018
