@@ -50,8 +50,9 @@ def check(words: list[str]) -> None:
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         if context.info_name == "load" and words[0] not in command.list_commands(context):
             words = ["tsv", *words]  # `load FILE` reads the file to find its format
-        name, command, words = command.resolve_command(context, words)
-        assert command is not None, name
+        name, found, words = command.resolve_command(context, words)
+        assert found is not None, name
+        command = found
         context = click.Context(command, info_name=name, parent=context)
     if words and words[-1].startswith("--") and not takes_none(command, words[-1]):
         words = [*words, "…"]  # prose names an option without its value
