@@ -66,7 +66,7 @@ class Instance(EmbeddedServer):
         A running server is stopped and then started again with the same options. After any interruption, even a kill,
         the graph is either the complete old or the complete new one; a `ServerError` says when it is the old one.
         """
-        with self._locked(), incoming._locked():
+        with self._lock_server(), incoming._lock_server():
             incoming._stop()
             incoming._settle()
             graph_files.require_whole(incoming.home)
