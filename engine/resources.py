@@ -60,11 +60,11 @@ class Resources:
             return made
 
     def provide(self, value: object) -> None:
-        """Store a value that cannot be opened from here; a part gets it by its type with `provided`."""
+        """Store a value that cannot be opened from here; a part gets it by its type with `get_provided`."""
         with self._turn:
             self._opened["provided", type(value)] = value
 
-    def provided(self, type_: type[T], part: str) -> T:
+    def get_provided(self, type_: type[T], part: str) -> T:
         """Return the stored value of this type. Raises `UsageError` if there is none, because `part` cannot work
         without it.
         """
@@ -83,7 +83,7 @@ class Resources:
     @property
     def vectors(self) -> TextVectors:
         """The vectors of all texts encoded so far."""
-        return self.once("vectors", lambda: self._cached_vectors(self.encoder))
+        return self.once("vectors", lambda: self._open_vectors(self.encoder))
 
     @property
     def chat(self) -> ChatGateway:
@@ -131,9 +131,7 @@ class Resources:
         """Return the vectors of an encoder, which need not be the one of the settings."""
         if encoder == self.settings.encoder:
             return self.vectors
-        return self.once(
-            ("vectors", encoder), lambda: self._cached_vectors(SentenceEncoder(encoder, device=self.device))
-        )
+        return self.once(("vectors", encoder), lambda: self._open_vectors(SentenceEncoder(encoder, device=self.device)))
 
     def vectors_for(self, description: ModelDescription) -> TextVectors:
         """Return the vectors of the encoder that a checkpoint was trained with.
@@ -209,7 +207,7 @@ class Resources:
 
         return self.once(key, opened)
 
-    def _cached_vectors(self, encoder: SentenceEncoder) -> TextVectors:
+    def _open_vectors(self, encoder: SentenceEncoder) -> TextVectors:
         """Return vectors that are cached in the home folder, if the encoder's weights can be identified."""
         store = None
         if encoder.weights_digest is not None:

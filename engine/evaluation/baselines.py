@@ -209,7 +209,7 @@ class Baseline(RetrieverPart):
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever. Raises `UsageError` outside of an evaluation."""
-        return self.over(graph.shared.provided(WholeSet, self.name))
+        return self.over(graph.shared.get_provided(WholeSet, self.name))
 
     @abstractmethod
     def over(self, given: WholeSet, /) -> Retriever:
@@ -278,7 +278,7 @@ class Noise(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the stage. Raises `UsageError` outside of an evaluation."""
-        given = graph.shared.provided(WholeSet, self.name)
+        given = graph.shared.get_provided(WholeSet, self.name)
         gold = {question.id: given.gold.answers(question) for question in given.questions}
         return Injecting(given.graph, gold, self.num, self.seed)
 

@@ -46,7 +46,7 @@ class GoldIds:
         self.graph = graph
         self._named = graph.named()
 
-    def named(self, names: Sequence[str]) -> tuple[str, ...]:
+    def find_by_name(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the ids of the entities and literals with one of the names.
 
         If no name matches exactly, match as for answers: without case, punctuation and articles.
@@ -68,7 +68,7 @@ class GoldIds:
         found = [
             id_
             for answer in question.answers
-            for id_ in ((answer.id,) if answer.id else self.named(answer.names))
+            for id_ in ((answer.id,) if answer.id else self.find_by_name(answer.names))
             if id_ in self.graph.numbers
         ]
         return tuple(dict.fromkeys(found))

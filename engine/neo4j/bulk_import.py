@@ -253,7 +253,7 @@ class Incoming(EmbeddedServer):
         Raises the errors of the function `import_graph`, and `DownloadError`.
         """
         class_path = self.jars.ensure()
-        with self._locked():
+        with self._lock_server():
             self._stop()
             self._settle()
             self.home.create()
@@ -267,14 +267,14 @@ class Incoming(EmbeddedServer):
         """Stop the server and delete its graph; the logs stay until the next load."""
         if not self.home.folder.exists():
             return
-        with self._locked():
+        with self._lock_server():
             self._stop()
             admin_tool.end_leftovers(self.home)
             graph_files.delete_graph(self.home)
 
-    def _avoided_ports(self) -> set[int]:
+    def _find_avoided_ports(self) -> set[int]:
         avoided = {BOLT_PORT, HTTP_PORT, *self.target.remembered_ports}
-        return avoided | self.target._avoided_ports() | super()._avoided_ports()
+        return avoided | self.target._find_avoided_ports() | super()._find_avoided_ports()
 
     def _ends_with_parent(self) -> bool:
         return threading.current_thread() is threading.main_thread()

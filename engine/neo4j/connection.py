@@ -60,7 +60,7 @@ class Connection:
 
         return RoutingControl.READ if request.template.mode == "read" else RoutingControl.WRITE
 
-    def stalled(self) -> DatabaseUnavailableError:
+    def make_stalled_error(self) -> DatabaseUnavailableError:
         """Return the error for a database that accepted a request and does not answer."""
         return DatabaseUnavailableError(
             f"Neo4j at {self.where} did not answer within {self.timeout_s + GRACE_S:g} s: check the server, or raise "

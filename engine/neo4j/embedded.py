@@ -104,7 +104,7 @@ class EmbeddedServer:
         """
         given = {"bolt_port": bolt_port, "http_port": http_port, "heap_mb": heap_mb, "pagecache_mb": pagecache_mb}
         _check(given)
-        with self._locked():
+        with self._lock_server():
             status = self.status()
             if status.phase != "stopped" and status.bolt_port:
                 _refuse_changes(status, given)
@@ -114,7 +114,7 @@ class EmbeddedServer:
         """Stop the server, and return whether it was running. The data stays."""
         if not self.home.folder.exists():
             return False
-        with self._locked():
+        with self._lock_server():
             return self._stop()
 
     @property
@@ -198,19 +198,19 @@ class EmbeddedServer:
     def _delete(self) -> None:
         """Stop the server and delete its folder, if there is one."""
         if self.home.folder.exists():
-            with self._locked():
+            with self._lock_server():
                 self._stop()
                 admin_tool.end_leftovers(self.home)
                 self.home.delete()
 
-    def _avoided_ports(self) -> set[int]:
+    def _find_avoided_ports(self) -> set[int]:
         """Return the ports of other servers, which this server does not take."""
         return {port for other in self.others() for port in other.remembered_ports}
 
     def _plan(self, given: Mapping[str, int | None]) -> ServerState:
         """Return the state to start with: the given values, else those of the last start, else defaults."""
         last = self.home.read_state()
-        avoid = self._avoided_ports()
+        avoid = self._find_avoided_ports()
         usual_bolt_port, usual_http_port = self.usual_ports
         bolt_port = machine.choose_port(
             given["bolt_port"],
@@ -288,7 +288,7 @@ class EmbeddedServer:
         """Whether a server that is started now ends with the process that starts it."""
         return False
 
-    def _locked(self) -> AbstractContextManager[None]:
+    def _lock_server(self) -> AbstractContextManager[None]:
         """Keep other lodestars from starting, stopping or deleting this server in the meantime."""
         return self._lock("lock", f"another lodestar is starting or stopping {self.name!r}")
 

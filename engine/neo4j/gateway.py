@@ -192,7 +192,7 @@ class Gateway:
             return future.result(self.connection.timeout_s + GRACE_S)
         except FutureTimeoutError:
             self._is_stalled = True
-            raise self.connection.stalled() from None
+            raise self.connection.make_stalled_error() from None
 
     def execute(self, request: Request[T]) -> T:
         """Run one request that manages its own transactions (``CALL … IN TRANSACTIONS``) or changes the schema."""
@@ -281,5 +281,5 @@ class AsyncGateway:
                             result_transformer_=_async_rows,
                         )
                 except TimeoutError:
-                    raise self.connection.stalled() from None
+                    raise self.connection.make_stalled_error() from None
         return request.decode(rows)

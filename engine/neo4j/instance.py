@@ -72,7 +72,7 @@ class Instance(EmbeddedServer):
         """
         from .bulk_import import keep_logs
 
-        with self._locked(), incoming._locked():
+        with self._lock_server(), incoming._lock_server():
             incoming._stop()
             incoming._settle()
             graph_files.require_whole(incoming.home)

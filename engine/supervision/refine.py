@@ -178,14 +178,14 @@ class LLMRefiner:
                 question = questions[place]
                 if isinstance(said, LLMError):
                     failures.append(said)
-                    done[place] = self._unrefined(question, FAILED)
+                    done[place] = self._keep_unrefined(question, FAILED)
                     continue
                 try:
                     chosen = _parse_choice(said, question)
                 except LLMError as error:
                     self.counts[RETRIED] += 1
                     if attempt == self._max_retries:
-                        done[place] = self._unrefined(question, UNREADABLE)
+                        done[place] = self._keep_unrefined(question, UNREADABLE)
                     else:
                         asked[place] = (*messages, *_retry_messages(said, error, len(question.chains)))
                 else:
@@ -202,7 +202,7 @@ class LLMRefiner:
         lines = [f"{number}. {write_chain(chain)}" for number, chain in enumerate(question.chains, start=1)]
         return fill_placeholders(self._template, question=one_name_line(question.text), evidence="\n".join(lines))
 
-    def _unrefined(self, question: PooledQuestion, why: str) -> PooledQuestion:
+    def _keep_unrefined(self, question: PooledQuestion, why: str) -> PooledQuestion:
         self.counts[why] += 1
         return replace(question, chosen=question.weak, how="unrefined")
 

@@ -52,7 +52,7 @@ def detect(path: str) -> str:
             f"{'stdin' if path == '-' else path}: the format of a stream cannot be detected: {_name_one()}"
         )
     file = ByteFile(path)
-    with file.faults_translated(), file.unpacked() as stream:
+    with file.translate_faults(), file.open_unpacked() as stream:
         start = stream.read(_LOOKED_AT_BYTES) or b""
     if not start:
         raise InputError(f"{path}: the file is empty")

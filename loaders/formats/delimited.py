@@ -188,7 +188,7 @@ class DelimitedSource(FileSource):
         self.max_rejects = 0
         self.languages: Sequence[str] = ()
         self.unnamed_ids = NO_ID if names_path is None else None
-        self._separator = self._checked(self.default_separator if separator is None else separator)
+        self._separator = self._check_separator(self.default_separator if separator is None else separator)
         self._columns = columns
         self._header: Header = header
         self._literals = literals
@@ -234,7 +234,7 @@ class DelimitedSource(FileSource):
             return None
         return value_pattern(self._values, (text.partition("\t")[0] for _, text in self._names.first_lines() if text))
 
-    def _checked(self, separator: str) -> str:
+    def _check_separator(self, separator: str) -> str:
         if not separator or set(separator) & set('"\r\n\0') or (self.quoted and len(separator) != 1):
             wanted = "one character" if self.quoted else "characters"
             raise InputError(

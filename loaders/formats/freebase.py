@@ -48,7 +48,7 @@ def read_noise_rules(file: ByteFile | None = None) -> list[NoiseRule]:
     if file is None:
         text, place = Path(__file__).with_name(DEFAULT_FILE).read_text(encoding="utf-8"), DEFAULT_FILE
     else:
-        with file.faults_translated(), file.unpacked() as stream:
+        with file.translate_faults(), file.open_unpacked() as stream:
             raw = b"".join(iter(lambda: stream.read(1 << 20) or b"", b""))
         try:
             text, place = raw.decode("utf-8-sig"), file.shown

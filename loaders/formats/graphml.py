@@ -46,7 +46,7 @@ class GraphmlSource(FileSource):
 
     def _rows(self) -> Iterator[StatementRow]:
         reading = _Reading()
-        with self._file.faults_translated(reading.line), self._file.unpacked() as stream:
+        with self._file.translate_faults(reading.line), self._file.open_unpacked() as stream:
             at_end = False
             while not at_end:
                 block = stream.read(_BLOCK_BYTES) or b""
@@ -79,7 +79,7 @@ class _Element:
     attributes: Mapping[str, str]
     data: dict[_Key, str] = field(default_factory=dict)
 
-    def taken(self, names: Sequence[str]) -> str:
+    def take(self, names: Sequence[str]) -> str:
         """Remove and return the first data of these names that are not blank; empty if there are none."""
         for name in names:
             for key, value in self.data.items():
@@ -146,7 +146,7 @@ class _Reading:
             self._end_edge(self._open.pop())
 
     def _end_node(self, node: _Element) -> None:
-        id_, name = node.attributes.get("id", ""), node.taken(NAME_KEYS)
+        id_, name = node.attributes.get("id", ""), node.take(NAME_KEYS)
         if not id_:
             self.rows.append(reject_row(self.line(), "expected an id of a node, found none", _describe_element(node)))
             return
@@ -173,7 +173,7 @@ class _Reading:
 
     def _end_edge(self, edge: _Element) -> None:
         key = edge.attributes.get("id", "")
-        relation = edge.taken(RELATION_KEYS) or ("" if key.isdigit() else key)
+        relation = edge.take(RELATION_KEYS) or ("" if key.isdigit() else key)
         ends = [edge.attributes.get(end, "") for end in ("source", "target")]
         if relation and all(ends):
             self.rows.append(triple_row(self.line(), ends[0], relation, ends[1]))

@@ -43,7 +43,7 @@ class RogSource(FileSource):
 
     def _rows(self) -> Iterator[StatementRow]:
         self._line = 0
-        with self._file.faults_translated(lambda: self._line), self._file.unpacked() as stream:
+        with self._file.translate_faults(lambda: self._line), self._file.open_unpacked() as stream:
             reader = BufferedReader(cast(Any, stream), 1 << 20)
             start = reader.peek(len(PARQUET))
             if not start:

@@ -99,7 +99,7 @@ def _refuse(error: OSError) -> None:
 def documents(file: ByteFile) -> Iterator[Document]:
     """Yield the documents of a file: one per line of JSON lines, otherwise the file is one."""
     line = 0
-    with file.faults_translated(lambda: line), file.unpacked() as stream:
+    with file.translate_faults(lambda: line), file.open_unpacked() as stream:
         reader = BufferedReader(cast(Any, stream), 1 << 20)
         if _ending(file.name) == ".jsonl":
             for line, raw in record_lines(reader, file.shown):

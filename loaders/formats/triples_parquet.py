@@ -72,7 +72,7 @@ def has_triples(path: str) -> bool:
 
 
 def _batches(file: ByteFile, wanted: Sequence[str], row_columns: Any) -> Generator[pa.RecordBatch, None, None]:
-    with file.faults_translated(), file.unpacked() as stream:
+    with file.translate_faults(), file.open_unpacked() as stream:
         try:
             opened = parquet.ParquetFile(BufferedReader(cast(Any, stream), 1 << 20))
             found = opened.schema_arrow.names

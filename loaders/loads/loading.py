@@ -270,7 +270,7 @@ def _stage_source(
         lock_file(folder.with_suffix(".lock"), f"another load of {source.name} is under way"),
         Stage(folder, memory_mb=options.memory_mb) as stage,
     ):
-        counts = stage.completed(sha256)
+        counts = stage.find_completed(sha256)
         if counts is None:
             if options.rejects_file:
                 check_free(options.rejects_file, force=options.force)

@@ -75,7 +75,7 @@ _CONTAINER = "Questions"
 
 def holds_records(file: ByteFile) -> bool:
     """Return whether the file starts as JSON or parquet, and not as text; raise `InputError` for an empty file."""
-    with file.faults_translated(), _open_file(file) as reader:
+    with file.translate_faults(), _open_file(file) as reader:
         start = reader.peek(1).removeprefix(UTF8_MARK)
     if start.startswith(_UTF16):
         raise InputError(f"{file.shown}: expected UTF-8, found UTF-16: convert it first")
@@ -87,7 +87,7 @@ def holds_records(file: ByteFile) -> bool:
 def lines(file: ByteFile) -> Iterator[Line]:
     """Yield the lines that are not blank; raise `InputError` for one that is not UTF-8."""
     number = 0
-    with file.faults_translated(lambda: number), _open_file(file) as reader:
+    with file.translate_faults(lambda: number), _open_file(file) as reader:
         for number, raw in record_lines(reader, file.shown):
             try:
                 text = decode_line(raw)
@@ -104,7 +104,7 @@ def records(file: ByteFile) -> Iterator[QuestionFields]:
     with the line or the number of the question, for invalid JSON or a value that is not an object.
     """
     number = 0
-    with file.faults_translated(lambda: number), _open_file(file) as reader:
+    with file.translate_faults(lambda: number), _open_file(file) as reader:
         if reader.peek(len(PARQUET)).startswith(PARQUET):
             yield from _number_records(file, parquet_records(reader, file.shown, _without_graphs))
             return
@@ -160,5 +160,5 @@ def _without_graphs(names: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _open_file(file: ByteFile) -> Iterator[BufferedReader[Any]]:
-    with file.unpacked() as stream:
+    with file.open_unpacked() as stream:
         yield BufferedReader(cast(Any, stream), _BUFFER_BYTES)

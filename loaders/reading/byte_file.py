@@ -96,7 +96,7 @@ class ByteFile:
         self._spooled: IO[bytes] | None = None
         self._raw: FileIO | None = None
         self._position_bytes = 0
-        with self.faults_translated():
+        with self.translate_faults():
             if not path:
                 raise InputError("expected the path of a file, found an empty one")
             if path == "-":
@@ -113,7 +113,7 @@ class ByteFile:
     @property
     def size_bytes(self) -> int:
         """The size on disk, compressed."""
-        with self.faults_translated():
+        with self.translate_faults():
             return os.fstat(self._spooled.fileno()).st_size if self._spooled else self._path.stat().st_size
 
     @property
@@ -129,14 +129,14 @@ class ByteFile:
 
     def digest(self) -> str:
         """Return the SHA-256 of the file's bytes, in hexadecimal."""
-        with self.faults_translated(), self._open() as file:
+        with self.translate_faults(), self._open() as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     @contextmanager
-    def unpacked(self) -> Iterator[RawIOBase]:
+    def open_unpacked(self) -> Iterator[RawIOBase]:
         """Open the file from its start, decompressed if it is gzip; reads may be short."""
         with ExitStack() as opened:
-            with self.faults_translated():
+            with self.translate_faults():
                 file = opened.enter_context(self._open())
                 self._raw, self._position_bytes = file, 0
                 stream: RawIOBase = file
@@ -148,7 +148,7 @@ class ByteFile:
             self._position_bytes = file.tell()
 
     @contextmanager
-    def faults_translated(self, line: Callable[[], int] = lambda: 0) -> Iterator[None]:
+    def translate_faults(self, line: Callable[[], int] = lambda: 0) -> Iterator[None]:
         """Raise `InputError` with the file, and the line if there is one, for any fault of the file."""
         try:
             yield

@@ -87,12 +87,12 @@ class LineFile(ByteFile):
         Raises `InputError` for an empty file, for UTF-16, and for a file that cannot be read to its end.
         """
         cutter = _Cutter()
-        with self.unpacked() as stream:
+        with self.open_unpacked() as stream:
             at_end = False
             while not at_end:
                 block, filled = cutter.new_block()
                 while filled < len(block) - INLINE_BYTES and not at_end:
-                    with self.faults_translated(partial(cutter.line_after, block[:filled])):
+                    with self.translate_faults(partial(cutter.line_after, block[:filled])):
                         read = stream.readinto(block[filled:-INLINE_BYTES].data)
                     filled += read
                     at_end = not read

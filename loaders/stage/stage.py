@@ -148,7 +148,7 @@ class Stage:
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def completed(self, sha256: str) -> Counts | None:
+    def find_completed(self, sha256: str) -> Counts | None:
         """Return the counts when this content was staged to its end before, else None."""
         try:
             content = json.loads((self.folder / "complete.json").read_text(encoding="utf-8"))
@@ -177,7 +177,7 @@ class Stage:
         """
         self.delete()
         try:
-            with self._translated():
+            with self._translate_errors():
                 self.folder.mkdir(parents=True)
                 self._create(subset)
                 with Rejects(rejects_file, max_rejects) as rejects:
@@ -199,7 +199,7 @@ class Stage:
 
         Other queries may run meanwhile.
         """
-        with self._translated(), self._opened().cursor() as cursor:
+        with self._translate_errors(), self._open_database().cursor() as cursor:
             for table, content in (tables or {}).items():
                 cursor.register(table, content)
             set_variables(cursor, parameters)
@@ -212,10 +212,10 @@ class Stage:
 
     def relations(self) -> list[tuple[int, str, int]]:
         """Return number, name and number of triples of every relation, by number."""
-        with self._translated():
-            return self._opened().cursor().execute(query("results/relations")).fetchall()
+        with self._translate_errors():
+            return self._open_database().cursor().execute(query("results/relations")).fetchall()
 
-    def _opened(self) -> duckdb.DuckDBPyConnection:
+    def _open_database(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
             self._connection = duckdb.connect(
                 str(self.folder / "stage.duckdb"),
@@ -232,7 +232,7 @@ class Stage:
         return self._connection
 
     def _create(self, subset: Subset) -> None:
-        connection = self._opened()
+        connection = self._open_database()
         connection.execute(query("reading/statements"))
         for table, names in (("wanted_domain", subset.domains), ("wanted_relation", subset.exact_relations)):
             if names:
@@ -252,10 +252,10 @@ class Stage:
         total = source.size_bytes or 0
         report = _reporter(source, total, progress)
         for number, part in enumerate(source.parts()):
-            set_variables(self._opened(), {"part": number})
+            set_variables(self._open_database(), {"part": number})
             if isinstance(part, LinePart):
                 found = parser(part.parser)
-                found.prepare(self._opened(), part.parameters)
+                found.prepare(self._open_database(), part.parameters)
                 batches: Iterator[pa.RecordBatch] = part.file.batches(rejects.add)
                 text, shown = found.text, part.file.shown
             else:
@@ -264,7 +264,7 @@ class Stage:
             text = query("reading/take").replace("{{parser}}", text)
             for segment in _segments(_reporting(islice(batches, sample_batches), report)):
                 first = next(segment)
-                run_over(self._opened(), text, "lines", first.schema, chain((first,), segment))
+                run_over(self._open_database(), text, "lines", first.schema, chain((first,), segment))
                 self._put_aside(rejects)
             self._put_aside(rejects)
         if sample_batches is not None and total:
@@ -273,7 +273,7 @@ class Stage:
 
     def _put_aside(self, rejects: Rejects) -> None:
         """Count the rejects since the last look; those that the line reader found become statements too."""
-        connection = self._opened()
+        connection = self._open_database()
         found = connection.execute(query("reading/rejects"), {"first": rejects.next_row}).fetchall()
         lines = rejects.take_over(found)
         if lines:
@@ -283,13 +283,13 @@ class Stage:
 
     def _decide_values(self) -> None:
         """Leave those of the tails that are written as values literals that have neither a name nor triples."""
-        connection = self._opened()
+        connection = self._open_database()
         if connection.execute(query("reading/value_texts")).fetchall()[0][0]:
             connection.execute(query("reading/no_values"))
 
     def _restrict(self, source: Source, subset: Subset) -> None:
         """Leave out what the subset leaves out by the shape of the graph."""
-        connection = self._opened()
+        connection = self._open_database()
         if subset.around:
             set_variables(connection, {"around": list(subset.around)})
             connection.execute(query("restricting/seeds"))
@@ -310,7 +310,7 @@ class Stage:
             connection.execute(query("restricting/only_around"))
 
     def _number(self, source: Source, rejects: Rejects, progress: Progress) -> Counts:
-        connection = self._opened()
+        connection = self._open_database()
         connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
         progress("sorting", 0, 3)
         connection.execute(query("numbering/number_terms"))
@@ -339,10 +339,10 @@ class Stage:
 
     def _number_beside_naming(self, source: Source, progress: Progress) -> None:
         """Number the triples and name the entities at the same time: naming leaves a core idle for most of it."""
-        with self._opened().cursor() as cursor, ThreadPoolExecutor(1) as beside:
+        with self._open_database().cursor() as cursor, ThreadPoolExecutor(1) as beside:
             named = beside.submit(_name, cursor, source)
             try:
-                self._opened().execute(query("numbering/number_triples"))
+                self._open_database().execute(query("numbering/number_triples"))
                 progress("sorting", 2, 3)
                 named.result()
             except BaseException:
@@ -350,7 +350,7 @@ class Stage:
                 raise
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except duckdb.Error as error:
