@@ -41,10 +41,28 @@ JVM_FLAGS = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
 )
-# The server needs no other variables, above all no passwords and keys.
-_INHERITED = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
+# The server needs no other variables, above all no passwords and keys. The JDK itself reads JDK_JAVA_OPTIONS.
+_INHERITED = (
+    "HOME",
+    "JDK_JAVA_OPTIONS",
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "PATH",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "TZ",
+)
 # Lines without information: stack frames, and general messages of the JVM.
-_UNINFORMATIVE = ("at ", "...", "Error occurred during initialization of VM", "Error: Could not create the Java")
+_UNINFORMATIVE = (
+    "at ",
+    "...",
+    "NOTE: Picked up JDK_JAVA_OPTIONS",
+    "Error occurred during initialization of VM",
+    "Error: Could not create the Java",
+)
 _POLL_S = 0.1
 _STOP_TIMEOUT_S = 60.0
 _NEEDED_BYTES = 100_000_000

@@ -151,6 +151,7 @@ def test_the_same_command_again_finishes_what_was_killed(
     assert killed == KILLS
 
 
+@pytest.mark.long
 def test_a_server_that_goes_away_in_the_middle_is_one_line(
     instance: Instance, files: tuple[Path, Path], cache_dir: Path
 ) -> None:
